@@ -1,0 +1,54 @@
+"""How kernels are compiled and run: once per machine, without the interpreter lock, over whole lists."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["kernel", "over_lists"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile on first use and keep the machine code on disk.
+
+    Numba writes beside the source, or in the user's cache folder where the package is read-only.
+    Call a kernel with one fixed set of dtypes: every further set costs a compilation.
+    """
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def over_lists(
+    work: Callable[[int, int], None], offsets: NDArray[np.int64], *, threads: int | None = None
+) -> None:
+    """Run `work(first_list, last_list)` over spans of lists with about the same number of documents.
+
+    The spans run in threads (kernels release the interpreter lock); small inputs run in place.
+    """
+    lists = len(offsets) - 1
+    workers = _workers(int(offsets[-1]), threads)
+    if workers <= 1 or lists < 2 * workers:
+        work(0, lists)
+        return
+    spans = 4 * workers
+    cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], spans + 1)[1:-1])
+    edges = np.unique(np.concatenate(([0], cuts, [lists])))
+    with ThreadPoolExecutor(workers) as pool:
+        for done in [pool.submit(work, a, b) for a, b in pairwise(edges.tolist())]:
+            done.result()
+
+
+def _workers(documents: int, threads: int | None) -> int:
+    if threads is not None:
+        return max(1, threads)
+    if documents < 200_000:
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores

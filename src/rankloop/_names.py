@@ -1,0 +1,26 @@
+"""Errors for wrong names, with the nearest right one."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["one_of", "unknown"]
+
+
+def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:
+    """The error for a name that is not known.
+
+    >>> str(unknown("metric", "ndgc", ["ndcg", "map"]))
+    "unknown metric 'ndgc'; did you mean 'ndcg'? known: map, ndcg"
+    """
+    names = sorted(known)
+    near = get_close_matches(str(got).lower(), names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    return ValueError(f"unknown {what} {got!r}{hint} known: {', '.join(names)}")
+
+
+def one_of(what: str, got: str, known: Iterable[str]) -> str:
+    """`got` if it is known, the error for it otherwise."""
+    names = list(known)
+    if got not in names:
+        raise unknown(what, got, names)
+    return got

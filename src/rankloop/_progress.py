@@ -1,0 +1,54 @@
+"""Progress bars: on a terminal, for long work, and never in the way."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+__all__ = ["Advance", "progress"]
+
+
+class Advance(Protocol):
+    """Says how much was done since the last call, and what there is to see."""
+
+    def __call__(self, by: float = 1, note: str = "") -> None: ...
+
+
+@contextmanager
+def progress(title: str, total: float | None) -> Iterator[Advance]:
+    """Gives `advance(by, note="")`; draws on stderr only where a person is looking.
+
+    >>> with progress("reading", total=2) as advance:
+    ...     advance(1)
+    ...     advance(1, "ndcg@10 0.42")
+    """
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError:
+        yield _silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, note="")
+
+        def advance(by: float = 1, note: str = "") -> None:
+            if note:
+                bar.update(task, advance=by, note=note)
+            else:
+                bar.update(task, advance=by)
+
+        yield advance
+
+
+def _silent(by: float = 1, note: str = "") -> None:
+    """No one is looking."""

@@ -1,0 +1,29 @@
+"""One thin command per verb."""
+
+import sys
+
+import typer
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="rankloop",
+    help="Learning to rank, end to end.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Learning to rank, end to end."""
+
+
+def main() -> None:
+    """Run the command; a user's mistake ends in one sentence, not in a traceback."""
+    try:
+        app()
+    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+        typer.echo(f"rankloop: {error}", err=True)
+        sys.exit(2)

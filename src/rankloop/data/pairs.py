@@ -1,0 +1,64 @@
+"""Explicit preferences between two documents of one query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Pairs"]
+
+
+@dataclass(frozen=True, eq=False, slots=True, init=False)
+class Pairs:
+    """Row `better` was preferred to row `worse` with `probability` (the share of judges who said so).
+
+    >>> Pairs(better=[0, 4], worse=[2, 3], probability=[1.0, 0.75]).weight
+    array([1., 1.], dtype=float32)
+    """
+
+    better: NDArray[np.int64]
+    worse: NDArray[np.int64]
+    probability: NDArray[np.float32]
+    weight: NDArray[np.float32]
+
+    def __init__(
+        self,
+        better: ArrayLike,
+        worse: ArrayLike,
+        probability: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> None:
+        first = np.asarray(better, dtype=np.int64).reshape(-1)
+        second = np.asarray(worse, dtype=np.int64).reshape(-1)
+        n = len(first)
+        chance = np.ones(n, np.float32) if probability is None else _column(probability)
+        heavy = np.ones(n, np.float32) if weight is None else _column(weight)
+        if not len(first) == len(second) == len(chance) == len(heavy):
+            raise ValueError(
+                "pairs need one better, worse, probability and weight each, got "
+                f"{len(first)}, {len(second)}, {len(chance)} and {len(heavy)}"
+            )
+        if np.any(first == second):
+            at = int(np.argmax(first == second))
+            raise ValueError(f"pair {at} prefers row {first[at]} to itself; drop it")
+        if not np.all((chance >= 0) & (chance <= 1)):
+            at = int(np.argmin((chance >= 0) & (chance <= 1)))
+            raise ValueError(f"pair probabilities lie in [0, 1], got {chance[at]} in pair {at}")
+        if not np.all(np.isfinite(heavy) & (heavy >= 0)):
+            at = int(np.argmin(np.isfinite(heavy) & (heavy >= 0)))
+            raise ValueError(f"pair weights are finite and >= 0, got {heavy[at]} in pair {at}")
+        for name, value in zip(self.__slots__, (first, second, chance, heavy), strict=True):
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+    def moved(self, new_row: NDArray[np.int64]) -> "Pairs":
+        """The same pairs where old row r is now `new_row[r]`; pairs with a row at -1 are left out."""
+        better, worse = new_row[self.better], new_row[self.worse]
+        kept = (better >= 0) & (worse >= 0)
+        return Pairs(better[kept], worse[kept], self.probability[kept], self.weight[kept])
+
+
+def _column(values: ArrayLike) -> NDArray[np.float32]:
+    return np.asarray(values, dtype=np.float32).reshape(-1)

@@ -1,0 +1,29 @@
+"""What all tests share: few threads, and the real collections where they are."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+settings.register_profile(
+    "rankloop",
+    deadline=None,  # the first call of a kernel compiles it
+    max_examples=50,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rankloop")
+
+
+@pytest.fixture(scope="session")
+def collections() -> Path:
+    """The folder of real collections named by RANKLOOP_DATA."""
+    folder = os.environ.get("RANKLOOP_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set RANKLOOP_DATA to the folder of real collections to run this")
+    return Path(folder)
