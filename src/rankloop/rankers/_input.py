@@ -1,0 +1,126 @@
+"""What may be given to `fit` and `predict`, and the sentence for what may not."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.data._check import features, ids
+from rankloop.data._group import Grouping, group_rows
+
+__all__ = [
+    "fingerprint",
+    "grouping",
+    "one_qid",
+    "refuse_ignored",
+    "refuse_other_features",
+    "refuse_without_order",
+    "rows",
+    "training",
+]
+
+_OPTIONAL = ("query_weight", "item_weight", "position", "pairs")
+
+
+def training(
+    X: Any, y: Any, valid: RankingDataset | None, qid: ArrayLike | None
+) -> tuple[RankingDataset, RankingDataset | None]:
+    """The data sets behind `fit(train, valid)` or `fit(X, y, qid=...)`."""
+    if isinstance(X, RankingDataset):
+        if isinstance(y, RankingDataset):
+            if valid is not None:
+                raise ValueError("fit(train, valid) got two validation sets; give one")
+            y, valid = None, y
+        if y is not None or qid is not None:
+            raise ValueError("fit(train) takes labels and queries from the data set; leave out y and qid")
+        train = X
+    else:
+        if y is None or isinstance(y, RankingDataset):
+            raise ValueError("fit(X, y, qid=...) needs labels: one y per row, or a RankingDataset as X")
+        if qid is None:
+            raise ValueError(
+                "fit(X, y) needs qid: one query id per row says which documents compete with each other"
+            )
+        values, names = rows(X)
+        train = RankingDataset(values, y, qid, feature_names=names)
+    if valid is not None and not isinstance(valid, RankingDataset):
+        raise ValueError(f"valid must be a RankingDataset, got {type(valid).__name__}")
+    if train.n_documents == 0:
+        raise ValueError("the training set has no documents")
+    return train, valid
+
+
+def rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
+    """Features as float32 rows, and their names where X (a data set, a frame) has them."""
+    if isinstance(X, RankingDataset):
+        return X.X, X.feature_names
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return features(X), None
+    named = all(isinstance(column, str) for column in columns)
+    return features(np.asarray(X)), list(columns) if named else None
+
+
+def one_qid(qid: ArrayLike | None, groups: ArrayLike | None) -> ArrayLike | None:
+    """`groups` is scikit-learn's name for `qid`; both may come, but then they agree."""
+    if qid is not None and groups is not None and not np.array_equal(np.asarray(qid), np.asarray(groups)):
+        raise ValueError("qid and groups differ; both mean one query id per row, give one of them")
+    return groups if qid is None else qid
+
+
+def grouping(qid: ArrayLike, n: int) -> Grouping:
+    return group_rows(ids(qid, n, "qid"))
+
+
+def refuse_ignored(ranker: object, train: RankingDataset, honours: frozenset[str]) -> None:
+    for name in _OPTIONAL:
+        if getattr(train, name) is not None and name not in honours:
+            raise ValueError(
+                f"{type(ranker).__name__} would ignore the {name} of this data set; choose a ranker that "
+                f"uses it, or leave it out with data.replace({name}=None)"
+            )
+
+
+def refuse_without_order(train: RankingDataset) -> None:
+    if train.pairs is not None and len(train.pairs):
+        return
+    first = train.y[train.offsets[:-1]]
+    if np.array_equal(train.y, np.repeat(first, train.lengths)):
+        raise ValueError(
+            "no query has two documents with different labels, so there is no order to learn; "
+            "check that y holds the labels and qid the queries"
+        )
+
+
+def refuse_other_features(
+    what: str, names: Sequence[str] | None, number: int, trained: Sequence[str] | None, expected: int
+) -> None:
+    if number != expected:
+        raise ValueError(
+            f"{what} has {number} features but the ranker was trained on {expected}; "
+            "give the same features in the same order"
+        )
+    if names is None or trained is None or list(names) == list(trained):
+        return
+    missing = [name for name in trained if name not in set(names)]
+    if missing:
+        raise ValueError(
+            f"{what} lacks the feature {missing[0]!r} the ranker was trained on "
+            f"({len(missing)} missing); give the features named in feature_names_in_"
+        )
+    at = next(i for i, (new, old) in enumerate(zip(names, trained, strict=True)) if new != old)
+    raise ValueError(
+        f"{what} has the trained features in another order: feature {at} is {names[at]!r}, "
+        f"was {trained[at]!r}; reorder the columns by feature_names_in_"
+    )
+
+
+def fingerprint(data: RankingDataset) -> str:
+    """The same for the same features, labels and queries, whatever file they came from."""
+    digest = sha256()
+    for column in (data.X, data.y, data.offsets):
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
