@@ -1,0 +1,248 @@
+"""One number for each document of each query: what judgments and runs have in common."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._jit import kernel
+from rankloop.data import _check
+from rankloop.data._fields import Fields
+from rankloop.data._group import group_rows
+
+__all__ = [
+    "ByQuery",
+    "Columns",
+    "columns_of_fields",
+    "columns_of_rows",
+    "ids_for_text",
+    "places_in",
+    "rows_of_dict",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Grouped rows: queries in the order of their first row, documents ranked or as they came."""
+
+    qid: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    docid: NDArray[np.str_]
+    value: NDArray[np.float64]
+
+
+class ByQuery(Mapping[str, dict[str, float]]):
+    """Reads as a mapping: `table["q1"]` gives `{document: number}`."""
+
+    qid: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    docid: NDArray[np.str_]
+
+    @property
+    def _values(self) -> NDArray[Any]:
+        raise NotImplementedError
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {query: i for i, query in enumerate(self.qid.tolist())}
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        if query not in self._place:
+            raise KeyError(query)
+        i = self._place[query]
+        rows = slice(self.offsets[i], self.offsets[i + 1])
+        return dict(zip(self.docid[rows].tolist(), self._values[rows].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.qid.tolist())
+
+    def __len__(self) -> int:
+        return len(self.qid)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} queries, {len(self.docid):,} documents)"
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Query to document to number, as pytrec_eval, ranx and ir_measures take them."""
+        return {query: self[query] for query in self}
+
+
+def rows_of_dict(table: Mapping[Any, Mapping[Any, float]]) -> tuple[list[str], list[str], list[float]]:
+    """The rows of a dict of dicts."""
+    queries = [str(query) for query, documents in table.items() for _ in documents]
+    documents = [str(document) for documents in table.values() for document in documents]
+    return queries, documents, [value for documents in table.values() for value in documents.values()]
+
+
+def ids_for_text(table: ByQuery) -> Iterator[tuple[str, str]]:
+    """Query and document of each row, for files in which blanks part the fields."""
+    queries = np.repeat(table.qid, np.diff(table.offsets)).tolist()
+    documents = table.docid.tolist()
+    for what, ids in (("query", table.qid.tolist()), ("document", documents)):
+        if "\n".join(ids).split() != ids:
+            wrong = next(name for name in ids if name.split() != [name])
+            raise ValueError(f"{what} {wrong!r} is empty or holds a blank; TREC files part fields by blanks")
+    return zip(queries, documents, strict=True)
+
+
+def columns_of_rows(
+    qid: ArrayLike, docid: ArrayLike, values: ArrayLike, what: str, *, ranked: bool
+) -> Columns:
+    """From one query, document and number per row, in any order."""
+    numbers = np.asarray(values)
+    queries = _check.ids(qid, numbers.size, "qid").astype(np.str_)
+    documents = _check.ids(docid, numbers.size, "docid").astype(np.str_)
+    numbers = _check.column(numbers, numbers.size, "y", np.float64)
+    if np.isnan(numbers).any():
+        row = int(np.isnan(numbers).argmax())
+        raise ValueError(f"the {what} must be a number, got nan in row {row} (query {queries[row]})")
+    starts = np.flatnonzero(np.append(True, queries[1:] != queries[:-1])[: len(queries)])
+    repeats = np.diff(np.append(starts, len(queries)))
+    return _grouped(queries[starts], repeats, documents, numbers, "row", np.arange(len(queries)), ranked)
+
+
+def columns_of_fields(fields: Fields, path: object, *, ranked: bool) -> Columns:
+    """From the lines of a file."""
+    where = f"{path}, line"
+    return _grouped(fields.qid, fields.repeats, fields.docid, fields.value, where, fields.line, ranked)
+
+
+def _grouped(
+    heads: NDArray[np.str_],
+    repeats: NDArray[np.int64],
+    docid: NDArray[np.str_],
+    value: NDArray[np.float64],
+    where: str,
+    line: NDArray[np.int64],
+    ranked: bool,
+) -> Columns:
+    unique, code = np.unique(heads, return_inverse=True)
+    grouping = group_rows(np.repeat(code.reshape(-1), repeats))
+    offsets, order = grouping.offsets, grouping.order
+    placed = grouping.apply(value)
+    if ranked and len(placed):
+        rises = placed[1:] > placed[:-1]
+        rises[offsets[1:-1] - 1] = False
+        if rises.any():
+            query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+            by_score = np.lexsort((-placed, query))
+            order = by_score if order is None else order[by_score]
+    if order is not None:
+        docid, value, line = docid[order], value[order], line[order]
+    made = Columns(unique[grouping.qid], offsets, docid, value)
+    _check_unique(made, where, line)
+    return made
+
+
+def _check_unique(columns: Columns, where: str, line: NDArray[np.int64]) -> None:
+    none = np.full(len(columns.qid), -1)
+    everything = np.arange(len(columns.qid))
+    _, first, second = places_in(columns.docid[:0], np.zeros(1, np.int64), none, columns, everything)
+    if first >= 0:
+        query = columns.qid[np.searchsorted(columns.offsets, first, "right") - 1]
+        a, b = sorted((int(line[first]), int(line[second])))
+        raise ValueError(
+            f"{where} {b}: document {columns.docid[first]} of query {query} was already in "
+            f"{where.split()[-1]} {a}; keep one of them"
+        )
+
+
+def places_in(
+    docid: NDArray[np.str_],
+    offsets: NDArray[np.int64],
+    lists: NDArray[np.int64],
+    table: Any,
+    table_lists: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int, int]:
+    """For each document its row in `table` (or -1), where list `lists[i]` meets `table_lists[i]`.
+
+    Also the first two rows of the table with the same document in one list, or -1 and -1.
+    """
+    place = np.full(len(docid), -1, np.int64)
+    longest = int(np.diff(table.offsets).max(initial=0))
+    slots = np.empty(1 << (2 * longest + 1).bit_length(), np.int64)
+    codes, table_codes = _codes(docid), _codes(table.docid)
+    first, second = _meet(
+        codes, offsets, lists, table_codes, table.offsets, table_lists, _hash(table_codes), slots, place
+    )
+    return place, first, second
+
+
+def _codes(text: NDArray[np.str_]) -> NDArray[np.uint32]:
+    width = max(1, text.dtype.itemsize // 4)
+    plain = np.ascontiguousarray(text, dtype=f"<U{width}")
+    return plain.view(np.uint32).reshape(len(text), width)
+
+
+@kernel
+def _hash(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
+    out = np.empty(len(codes), np.int64)
+    for row in range(len(codes)):
+        out[row] = _hash_one(codes, row)
+    return out
+
+
+@kernel
+def _hash_one(codes: NDArray[np.uint32], row: int) -> np.int64:
+    value = np.int64(1469598103934665603)
+    for i in range(codes.shape[1]):
+        if codes[row, i] == 0:
+            break
+        value = (value ^ np.int64(codes[row, i])) * np.int64(1099511628211)
+    return value ^ (value >> 29)
+
+
+@kernel
+def _same(a: NDArray[np.uint32], i: int, b: NDArray[np.uint32], j: int) -> bool:
+    shared = min(a.shape[1], b.shape[1])
+    for c in range(shared):
+        if a[i, c] != b[j, c]:
+            return False
+        if a[i, c] == 0:
+            return True
+    if a.shape[1] > shared:
+        return bool(a[i, shared] == 0)
+    return b.shape[1] == shared or bool(b[j, shared] == 0)
+
+
+@kernel
+def _meet(
+    codes: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    lists: NDArray[np.int64],
+    table: NDArray[np.uint32],
+    table_offsets: NDArray[np.int64],
+    table_lists: NDArray[np.int64],
+    hashes: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    place: NDArray[np.int64],
+) -> Any:
+    """An open-addressing table of one list at a time, looked up by the rows of the other."""
+    for i in range(len(table_lists)):
+        start, end = table_offsets[table_lists[i]], table_offsets[table_lists[i] + 1]
+        size = 4
+        while size < 2 * (end - start):
+            size *= 2
+        mask = size - 1
+        slots[:size] = -1
+        for row in range(start, end):
+            at = hashes[row] & mask
+            while slots[at] >= 0:
+                if hashes[slots[at]] == hashes[row] and _same(table, slots[at], table, row):
+                    return slots[at], row
+                at = (at + 1) & mask
+            slots[at] = row
+        if lists[i] < 0:
+            continue
+        for row in range(offsets[lists[i]], offsets[lists[i] + 1]):
+            value = _hash_one(codes, row)
+            at = value & mask
+            while slots[at] >= 0:
+                if hashes[slots[at]] == value and _same(codes, row, table, slots[at]):
+                    place[row] = slots[at]
+                    break
+                at = (at + 1) & mask
+    return -1, -1

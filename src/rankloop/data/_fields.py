@@ -1,0 +1,216 @@
+"""Text lines of blank-separated fields: one id of a query, one of a document, one number each."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+from rankloop.data._files import read_whole
+
+__all__ = ["Fields", "read_fields"]
+
+_TENS = np.power(10.0, np.arange(23), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The rows of a file; `qid` and `repeats` say which stretches of rows share a query."""
+
+    qid: NDArray[np.str_]
+    repeats: NDArray[np.int64]
+    docid: NDArray[np.str_]
+    value: NDArray[np.float64]
+    line: NDArray[np.int64]
+    last: str
+
+
+def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: bool, least: int) -> Fields:
+    """Read `query`, `document` and `value` from lines with the fields `names`.
+
+    Fields are parted by blanks and tabs in any number, and the first `least` must be there; empty lines
+    are left out.
+    """
+    raw = read_whole(path)
+    _check_text(raw, path)
+    data = np.frombuffer(raw, np.uint8)
+    size = raw.count(b"\n") + 1
+    spans = np.empty((3, 2, size), np.int64)
+    numbers, lines, heads = np.empty(size), np.empty(size, np.int64), np.empty(size, np.bool_)
+    places = np.array([names.index("query"), names.index("document"), names.index(value)])
+    rows, bad_line, count = _tokenise(
+        data, places, least, len(names), int(header), _TENS, spans, numbers, lines, heads
+    )
+    if bad_line:
+        raise ValueError(
+            f"{path}, line {bad_line}: a line has {least if count < least else len(names)} fields "
+            f"({' '.join(names)}), got {count}"
+        )
+    if rows == 0:
+        raise ValueError(f"{path} holds no lines; each line is: {' '.join(names)}")
+    spans, numbers, lines = spans[:, :, :rows], numbers[:rows], lines[:rows]
+    _read_slowly(raw, spans[2], numbers, lines, value, path)
+    first = np.flatnonzero(heads[:rows])
+    return Fields(
+        qid=_texts(data, spans[0][:, first]),
+        repeats=np.diff(np.append(first, rows)),
+        docid=_texts(data, spans[1]),
+        value=numbers,
+        line=lines,
+        last=raw[spans[2, 1, 0] :].split(b"\n", 1)[0].decode().strip(),
+    )
+
+
+def _check_text(raw: bytes, path: str | Path) -> None:
+    at = raw.find(b"\0")
+    if at < 0 and not raw.isascii():
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = error.start
+    if at >= 0:
+        line = raw.count(b"\n", 0, at) + 1
+        raise ValueError(f"{path}, line {line}: byte {raw[at]:#04x} is not text; the file must be UTF-8")
+
+
+def _read_slowly(
+    raw: bytes,
+    span: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    lines: NDArray[np.int64],
+    what: str,
+    path: str | Path,
+) -> None:
+    """The numbers that the kernel left: 1e300, inf, or no number at all."""
+    for row in np.flatnonzero(np.isnan(numbers)).tolist():
+        text = raw[span[0, row] : span[1, row]].decode()
+        with suppress(ValueError):
+            numbers[row] = float(text) if "_" not in text else np.nan
+        if np.isnan(numbers[row]):
+            raise ValueError(f"{path}, line {lines[row]}: the {what} must be a number, got {text!r}")
+
+
+def _texts(data: NDArray[np.uint8], span: NDArray[np.int64]) -> NDArray[np.str_]:
+    start, end = np.ascontiguousarray(span[0]), np.ascontiguousarray(span[1])
+    width = int((end - start).max())
+    codes = np.zeros((len(start), width), np.uint32)
+    _decode(data, start, end, codes)
+    return codes.view(f"<U{width}").reshape(-1)
+
+
+@kernel
+def _decode(
+    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64], codes: NDArray[np.uint32]
+) -> None:
+    """Bytes that are known to be UTF-8 as code points."""
+    for row in range(len(start)):
+        at = start[row]
+        place = 0
+        while at < end[row]:
+            byte = np.uint32(data[at])
+            more = 0 if byte < 0x80 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+            code = byte if more == 0 else byte & np.uint32(0x3F >> more)
+            for _ in range(more):
+                at += 1
+                code = (code << np.uint32(6)) | (np.uint32(data[at]) & np.uint32(0x3F))
+            codes[row, place] = code
+            place += 1
+            at += 1
+
+
+@kernel
+def _tokenise(
+    data: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    least: int,
+    most: int,
+    skip: int,
+    tens: NDArray[np.float64],
+    spans: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    lines: NDArray[np.int64],
+    heads: NDArray[np.bool_],
+) -> Any:
+    """Where the fields are, and the numbers; on a wrong line its number and its count of fields."""
+    at, row, line, size = 0, 0, 0, len(data)
+    while at < size:
+        line += 1
+        field = 0
+        while at < size and data[at] != 10:
+            if data[at] == 32 or 9 <= data[at] <= 13:
+                at += 1
+                continue
+            begin = at
+            while at < size and data[at] != 32 and not 9 <= data[at] <= 13:
+                at += 1
+            for i in range(3):
+                if places[i] == field:
+                    spans[i, 0, row] = begin
+                    spans[i, 1, row] = at
+            field += 1
+        at += 1
+        if field == 0 or line <= skip:
+            continue
+        if field < least or field > most:
+            return row, line, field
+        lines[row] = line
+        numbers[row] = _number(data, spans[2, 0, row], spans[2, 1, row], tens)
+        query, length = spans[0, 0, row], spans[0, 1, row] - spans[0, 0, row]
+        same = row > 0 and spans[0, 1, row - 1] - spans[0, 0, row - 1] == length
+        i = 0
+        while same and i < length:
+            same = data[spans[0, 0, row - 1] + i] == data[query + i]
+            i += 1
+        heads[row] = not same
+        row += 1
+    return row, 0, 0
+
+
+@kernel
+def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64]) -> float:
+    """The nearest double to a plain decimal of at most 18 digits; nan where that takes more than this."""
+    negative = data[at] == 45
+    if negative or data[at] == 43:
+        at += 1
+    whole = np.int64(0)
+    seen, digits, places, point = 0, 0, 0, False
+    while at < end:
+        byte = data[at]
+        if 48 <= byte <= 57:
+            whole = whole * 10 + np.int64(byte - 48)
+            seen += 1
+            digits += int(whole > 0)
+            places += int(point)
+        elif byte == 46 and not point:
+            point = True
+        else:
+            return np.nan
+        if digits > 18 or places > 22:
+            return np.nan
+        at += 1
+    if seen == 0:
+        return np.nan
+    high = np.float64(whole >> 30) * 1073741824.0
+    low = np.float64(whole & 1073741823)
+    value = _divide(high, low, tens[places])
+    return -value if negative else value
+
+
+@kernel
+def _divide(high: float, low: float, by: float) -> float:
+    """(high + low) / by, correctly rounded (nan where that cannot be told), by Dekker's exact product."""
+    first = (high + low) / by
+    a = first * 134217729.0
+    a = a - (a - first)
+    b = by * 134217729.0
+    b = b - (b - by)
+    product = first * by
+    error = ((a * b - product) + a * (by - b) + (first - a) * b) + (first - a) * (by - b)
+    rest = (((high - product) + low) - error) / by
+    if first + rest * (1 + 1e-9) != first + rest * (1 - 1e-9):
+        return np.nan
+    return first + rest

@@ -1,0 +1,108 @@
+"""Judgments as TREC writes them: query, iteration, document, label."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._atomic import replacing
+from rankloop.data._by_query import (
+    ByQuery,
+    Columns,
+    columns_of_fields,
+    columns_of_rows,
+    ids_for_text,
+    rows_of_dict,
+)
+from rankloop.data._fields import read_fields
+from rankloop.data._files import pack
+from rankloop.data.dataset import RankingDataset
+
+__all__ = ["Qrels", "read_qrels", "write_qrels"]
+
+_FIELDS = ("query", "iteration", "document", "label")
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Qrels(ByQuery):
+    """What people said about documents: one label per judged document, grouped by query.
+
+    Ids are text, as in the files. Labels below 0 (spam and junk in the TREC web tracks) are kept as
+    they came, and count as 0 wherever something is measured. A document judged twice is an error.
+
+    >>> qrels = Qrels(qid=["q1", "q1", "q2"], docid=["a", "b", "a"], labels=[2, 0, 1])
+    >>> qrels["q1"]
+    {'a': 2.0, 'b': 0.0}
+    """
+
+    qid: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    docid: NDArray[np.str_]
+    labels: NDArray[np.float32]
+
+    def __init__(self, qid: ArrayLike, docid: ArrayLike, labels: ArrayLike) -> None:
+        _fill(self, columns_of_rows(qid, docid, labels, "label", ranked=False))
+
+    @classmethod
+    def from_dict(cls, judgments: Mapping[Any, Mapping[Any, float]]) -> "Qrels":
+        """From query to document to label.
+
+        >>> Qrels.from_dict({"q1": {"a": 2}}).labels
+        array([2.], dtype=float32)
+        """
+        return cls(*rows_of_dict(judgments))
+
+    @classmethod
+    def from_dataset(cls, data: RankingDataset) -> "Qrels":
+        """The labels of a data set; its documents are named by their row where it has no docids."""
+        return cls(data.row_qid, np.arange(data.n_documents) if data.docid is None else data.docid, data.y)
+
+    @property
+    def _values(self) -> NDArray[Any]:
+        return self.labels
+
+
+def read_qrels(path: str | Path, *, fields: Sequence[str] = _FIELDS, header: bool = False) -> Qrels:
+    """Read judgments: `query iteration document label` on each line, plain, gzip or zstd.
+
+    `fields` names what a line holds in other layouts, such as `("query", "document", "label")`;
+    `header` leaves out the first line.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = path.write_text("q1 0 a 2\\nq1 0 b -1\\n")
+    >>> read_qrels(path).to_dict()
+    {'q1': {'a': 2.0, 'b': -1.0}}
+    """
+    wrong = {"query", "document", "label"} - set(fields)
+    if wrong:
+        raise ValueError(f"fields must name query, document and label, got {tuple(fields)}")
+    read = read_fields(path, fields, "label", header=header, least=len(fields))
+    if np.isinf(read.value).any():
+        line = read.line[np.isinf(read.value).argmax()]
+        raise ValueError(f"{path}, line {line}: the label must be finite; correct the line")
+    return _fill(object.__new__(Qrels), columns_of_fields(read, path, ranked=False))
+
+
+def write_qrels(qrels: Qrels, path: str | Path) -> None:
+    """Write judgments as TREC reads them; `.gz` and `.zst` names are packed."""
+    rows = zip(ids_for_text(qrels), qrels.labels.tolist(), strict=True)
+    text = "".join(f"{query} 0 {document} {_plain(label)}\n" for (query, document), label in rows)
+    with replacing(path) as beside:
+        beside.write_bytes(pack(text.encode(), path))
+
+
+def _plain(label: float) -> str:
+    return str(int(label)) if label == int(label) else repr(label)
+
+
+def _fill(qrels: Qrels, columns: Columns) -> Qrels:
+    if np.isinf(columns.value).any():
+        raise ValueError("labels must be finite, got inf")
+    for name in ("qid", "offsets", "docid"):
+        object.__setattr__(qrels, name, getattr(columns, name))
+    object.__setattr__(qrels, "labels", columns.value.astype(np.float32))
+    return qrels

@@ -1,0 +1,102 @@
+"""Rankings as TREC writes them: query, Q0, document, rank, score, tag."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._atomic import replacing
+from rankloop.data._by_query import (
+    ByQuery,
+    Columns,
+    columns_of_fields,
+    columns_of_rows,
+    ids_for_text,
+    rows_of_dict,
+)
+from rankloop.data._fields import read_fields
+from rankloop.data._files import pack
+from rankloop.data.dataset import RankingDataset
+
+__all__ = ["Run", "read_run", "write_run"]
+
+_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Run(ByQuery):
+    """What a system retrieved: one score per document, grouped by query and ranked by falling score.
+
+    Ids are text, as in the files. Documents with the same score stay in the order they came; what a
+    tie counts is for the metric to say. A document retrieved twice for one query is an error.
+
+    >>> run = Run(qid=["q1", "q1"], docid=["a", "b"], scores=[0.5, 1.5])
+    >>> run["q1"]
+    {'b': 1.5, 'a': 0.5}
+    """
+
+    qid: NDArray[np.str_]
+    offsets: NDArray[np.int64]
+    docid: NDArray[np.str_]
+    scores: NDArray[np.float64]
+    tag: str
+
+    def __init__(self, qid: ArrayLike, docid: ArrayLike, scores: ArrayLike, *, tag: str = "rankloop") -> None:
+        _fill(self, columns_of_rows(qid, docid, scores, "score", ranked=True), tag)
+
+    @classmethod
+    def from_dict(cls, ranking: Mapping[Any, Mapping[Any, float]], *, tag: str = "rankloop") -> "Run":
+        """From query to document to score.
+
+        >>> Run.from_dict({"q1": {"a": 1, "b": 2}}).docid
+        array(['b', 'a'], dtype='<U1')
+        """
+        return cls(*rows_of_dict(ranking), tag=tag)
+
+    @classmethod
+    def from_dataset(cls, data: RankingDataset, scores: ArrayLike, *, tag: str = "rankloop") -> "Run":
+        """One score per row of a data set; its documents are named by their row where it has no docids."""
+        documents = np.arange(data.n_documents) if data.docid is None else data.docid
+        if np.size(scores) != data.n_documents:
+            raise ValueError(f"a run needs one score per row ({data.n_documents}), got {np.size(scores)}")
+        return cls(data.row_qid, documents, scores, tag=tag)
+
+    @property
+    def _values(self) -> NDArray[Any]:
+        return self.scores
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run: `query Q0 document rank score tag` on each line, plain, gzip or zstd.
+
+    As for trec_eval the score decides and the rank column does not; the tag may be missing.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "run.txt"
+    >>> _ = path.write_text("q1 Q0 a 1 0.5 mine\\nq1 Q0 b 2 1.5 mine\\n")
+    >>> read_run(path)["q1"], read_run(path).tag
+    ({'b': 1.5, 'a': 0.5}, 'mine')
+    """
+    read = read_fields(path, _FIELDS, "score", header=False, least=5)
+    return _fill(object.__new__(Run), columns_of_fields(read, path, ranked=True), read.last or "rankloop")
+
+
+def write_run(run: Run, path: str | Path) -> None:
+    """Write a run as trec_eval reads it, ranks from 1; `.gz` and `.zst` names are packed."""
+    rank = np.arange(len(run.docid)) - np.repeat(run.offsets[:-1], np.diff(run.offsets)) + 1
+    rows = zip(ids_for_text(run), rank.tolist(), run.scores.tolist(), strict=True)
+    tag = "".join(run.tag.split()) or "rankloop"
+    text = "".join(f"{query} Q0 {document} {r} {score!r} {tag}\n" for (query, document), r, score in rows)
+    with replacing(path) as beside:
+        beside.write_bytes(pack(text.encode(), path))
+
+
+def _fill(run: Run, columns: Columns, tag: str) -> Run:
+    for name in ("qid", "offsets", "docid"):
+        object.__setattr__(run, name, getattr(columns, name))
+    object.__setattr__(run, "scores", columns.value)
+    object.__setattr__(run, "tag", tag)
+    return run
