@@ -1,0 +1,148 @@
+"""Whatever ranks and whatever judges, matched: lists of scores and labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.data.dataset import RankingDataset
+from rankloop.data.judged import JudgedRun, judged
+from rankloop.data.qrels import Qrels
+from rankloop.data.run import Run
+
+__all__ = ["Judgments", "Matched", "matched"]
+
+Judgments = RankingDataset | Qrels | Mapping[Any, Mapping[Any, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Scores and labels by list; the pool holds all judgments where a run may have missed some."""
+
+    qid: NDArray[Any]
+    scores: NDArray[np.float64]
+    labels: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    weight: NDArray[np.float32] | None = None
+    query_weight: NDArray[np.float32] | None = None
+    pool_labels: NDArray[np.float32] | None = None
+    pool_offsets: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def judged_labels(self) -> NDArray[np.float32]:
+        """Every label there is, retrieved or not."""
+        return self.labels if self.pool_labels is None else self.pool_labels
+
+
+def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Matched:
+    """`ranking` is one score per row, anything with `predict`, or a run; a run goes with any judgments.
+
+    `as_trec` orders the tied documents of a run as trec_eval does.
+    """
+    if not isinstance(judgments, (RankingDataset, Mapping)):
+        raise ValueError(
+            "judgments are a RankingDataset, a Qrels or {query: {document: label}}, "
+            f"got {type(judgments).__name__}"
+        )
+    if isinstance(ranking, Mapping):
+        return _match_run(ranking, judgments, as_trec)
+    if not isinstance(judgments, RankingDataset):
+        raise ValueError(
+            f"judgments by document need a run to judge, got {type(ranking).__name__}; "
+            "give a Run or {query: {document: score}}"
+        )
+    scores = _predicted(ranking, judgments) if hasattr(ranking, "predict") else ranking
+    return Matched(
+        qid=judgments.qid,
+        scores=_one_per_row(scores, judgments, "scores" if scores is ranking else "predictions"),
+        labels=judgments.y,
+        offsets=judgments.offsets,
+        weight=judgments.item_weight,
+        query_weight=judgments.query_weight,
+    )
+
+
+def _predicted(ranker: Any, data: RankingDataset) -> ArrayLike:
+    """Our rankers see whole lists and feature names, any other the matrix."""
+    scores: ArrayLike = ranker.predict(data if hasattr(ranker, "needs_lists") else data.X)
+    return scores
+
+
+def _one_per_row(given: ArrayLike, data: RankingDataset, what: str) -> NDArray[np.float64]:
+    try:
+        scores = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"a ranking is one score per row, a ranker with predict, or a Run, got {type(given).__name__}"
+        ) from None
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores.shape != (data.n_documents,):
+        raise ValueError(
+            f"{what} need one number per row of the data set ({data.n_documents}), got shape {scores.shape}"
+        )
+    wrong = np.isnan(scores)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"{what} must be numbers, got nan in row {row} (query {data.row_qid[row]}), "
+            f"{int(wrong.sum())} in all; give -inf to what shall come last"
+        )
+    return scores
+
+
+def _match_run(ranking: Mapping[Any, Any], judgments: Judgments, as_trec: bool) -> Matched:
+    run = ranking if isinstance(ranking, Run) else Run.from_dict(ranking)
+    query_weight = None
+    if isinstance(judgments, RankingDataset):
+        query_weight = judgments.query_weight
+        qrels = _qrels_of(judgments)
+    else:
+        qrels = judgments if isinstance(judgments, Qrels) else Qrels.from_dict(judgments)
+    both = judged(run, qrels)
+    if both.missing.all():
+        raise ValueError(
+            f"no query of the run is judged: the run has queries such as {_first(run)}, "
+            f"the judgments such as {_first(qrels)}"
+        )
+    if as_trec:
+        both = both.ranked_by_trec()
+    return Matched(
+        qid=both.qid,
+        scores=both.scores,
+        labels=both.labels,
+        offsets=both.offsets,
+        query_weight=query_weight,
+        pool_labels=both.pool_labels,
+        pool_offsets=both.pool_offsets,
+        notes=_notes(both),
+    )
+
+
+def _qrels_of(data: RankingDataset) -> Qrels:
+    if data.docid is None:
+        raise ValueError("a run names documents, but the data set has no docid; give scores in row order")
+    if data.item_weight is not None:
+        raise ValueError("a run knows no item weights, but the data set has some; give scores in row order")
+    return Qrels.from_dataset(data)
+
+
+def _first(table: Mapping[str, Any]) -> str:
+    return repr(next(iter(table))) if len(table) else "none"
+
+
+def _notes(both: JudgedRun) -> tuple[str, ...]:
+    notes = []
+    missing = int(both.missing.sum())
+    if missing:
+        notes.append(f"{missing:,} judged queries without a result in the run count as nothing found")
+    if both.unknown:
+        notes.append(f"{len(both.unknown):,} queries of the run have no judgments and are left out")
+    unjudged = int(both.unjudged.sum())
+    if unjudged:
+        share = unjudged / len(both.unjudged)
+        notes.append(f"{unjudged:,} retrieved documents ({share:.1%}) are unjudged and count as label 0")
+    return tuple(notes)

@@ -1,0 +1,208 @@
+"""What a comparison of systems found, and the tables people paste elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankloop._names import unknown
+from rankloop.metrics._table import Table
+from rankloop.metrics.evaluation import Evaluation, interval_text, number
+from rankloop.metrics.verdict import SAME, TESTS, Verdict, verdicts
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Change", "Comparison"]
+
+_SHOWN = 5  # changed queries named under the table
+
+
+class Change(NamedTuple):
+    """What a query was worth with the baseline and is worth now."""
+
+    qid: Any
+    baseline: float
+    value: float
+    difference: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What `compare` found; printing it shows a table.
+
+    `systems` holds the `Evaluation` of each system, `verdicts[metric][system]` how it stands against the
+    baseline. A difference is the system minus the baseline; a win is a change for the better, which for
+    a metric such as "arp" is a fall.
+    """
+
+    systems: Mapping[str, Evaluation]
+    baseline: str
+    test: str = "randomization"
+    seed: int = 0
+    confidence: float = 0.95
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics."""
+        return self.systems[self.baseline].names
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """The systems that are compared with the baseline."""
+        return tuple(name for name in self.systems if name != self.baseline)
+
+    @cached_property
+    def verdicts(self) -> dict[str, dict[str, Verdict]]:
+        """For each metric and each system but the baseline, how it stands against the baseline."""
+        old = self.systems[self.baseline]
+        new = {name: self.systems[name] for name in self.rivals}
+        return {
+            metric: verdicts(new, old, metric, test=self.test, seed=self.seed, confidence=self.confidence)
+            for metric in self.names
+        }
+
+    @property
+    def per_query(self) -> "polars.DataFrame":
+        """One row per system and query, with its value by each metric."""
+        import polars
+
+        frames = [
+            found.per_query.select(polars.lit(name).alias("system"), polars.all())
+            for name, found in self.systems.items()
+        ]
+        return polars.concat(frames)
+
+    def most_changed(self, system: str | None = None, metric: str | None = None, n: int = 10) -> list[Change]:
+        """The queries whose value moved most, largest move first; without names, of the first of each."""
+        name = self.rivals[0] if system is None else system
+        by = self.names[0] if metric is None else metric
+        if name not in self.systems:
+            raise unknown("system", name, self.systems)
+        if by not in self.names:
+            raise unknown("metric", by, self.names)
+        old, new = self.systems[self.baseline].values[by], self.systems[name].values[by]
+        moved = np.nan_to_num(np.abs(new - old))
+        order = [i for i in np.argsort(-moved, kind="stable")[:n] if moved[i] > SAME]
+        qid = self.systems[name].qid
+        return [Change(qid[i].item(), float(old[i]), float(new[i]), float(new[i] - old[i])) for i in order]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; what has no value, or no bound, is None."""
+        verdicts = {
+            metric: {
+                system: {key: number(value) for key, value in verdict._asdict().items()}
+                for system, verdict in family.items()
+            }
+            for metric, family in self.verdicts.items()
+        }
+        changed = {
+            metric: {
+                system: [
+                    {"qid": change.qid, **{k: number(v) for k, v in change._asdict().items() if k != "qid"}}
+                    for change in self.most_changed(system, metric)
+                ]
+                for system in self.rivals
+            }
+            for metric in self.names
+        }
+        return {
+            "baseline": self.baseline,
+            "test": self.test,
+            "seed": self.seed,
+            "confidence": self.confidence,
+            "systems": {name: found.to_dict() for name, found in self.systems.items()},
+            "verdicts": verdicts,
+            "most_changed": changed,
+        }
+
+    def to_markdown(self) -> str:
+        """Systems × metrics: the best in bold, † where the difference to the baseline is significant."""
+        return self._paper_table().markdown()
+
+    def to_latex(self) -> str:
+        """The same as a booktabs `tabular`."""
+        return self._paper_table().latex()
+
+    def table(self) -> Table:
+        share = f"{self.confidence * 100:g} % interval"
+        columns = ("metric", "system", "mean", "difference", share, "p", "wins/losses/ties")
+        rows, strong = [], set()
+        for metric in self.names:
+            for system, found in self.systems.items():
+                mean = f"{found.mean[metric]:.4f}"
+                if system == self.baseline:
+                    rows.append((metric, system, mean, "", "", "", ""))
+                    continue
+                verdict = self.verdicts[metric][system]
+                if verdict.p_holm <= 1 - self.confidence:
+                    strong |= {(len(rows), 3), (len(rows), 5)}
+                rows.append(
+                    (
+                        metric,
+                        system,
+                        mean,
+                        f"{verdict.difference:+.4f}",
+                        interval_text(verdict.low, verdict.high, "+"),
+                        _p_text(verdict.p_holm),
+                        f"{verdict.wins}/{verdict.losses}/{verdict.ties}",
+                    )
+                )
+        notes = [*self._notes(), *self._changed_notes()]
+        return Table(columns, rows, notes=notes, left=2, strong=frozenset(strong))
+
+    def _paper_table(self) -> Table:
+        rows, strong = [], set()
+        for r, (system, found) in enumerate(self.systems.items()):
+            row = [system]
+            for c, metric in enumerate(self.names, start=1):
+                verdict = self.verdicts[metric].get(system)
+                sure = verdict is not None and verdict.p_holm <= 1 - self.confidence
+                row.append(f"{found.mean[metric]:.4f}" + ("†" if sure else ""))
+                if found.mean[metric] == self._best(metric):
+                    strong.add((r, c))
+            rows.append(row)
+        notes = [*self._notes(), f"† differs from {self.baseline}, p ≤ {1 - self.confidence:.3g}"]
+        return Table(("system", *self.names), rows, notes=notes, strong=frozenset(strong))
+
+    def _best(self, metric: str) -> float:
+        means = [found.mean[metric] for found in self.systems.values()]
+        lower = metric in self.systems[self.baseline].lower_is_better
+        return float((np.fmin if lower else np.fmax).reduce(means))
+
+    def _notes(self) -> list[str]:
+        base = self.systems[self.baseline]
+        how = f"p by {TESTS[self.test]}"
+        if len(self.rivals) > 1:
+            how += f", corrected by Holm over the {len(self.rivals)} systems for each metric"
+        counts = sorted({verdict.queries for family in self.verdicts.values() for verdict in family.values()})
+        over = " to ".join(f"{count:,}" for count in (counts if len(counts) < 3 else (counts[0], counts[-1])))
+        left = f" of {base.n_queries:,}" if counts != [base.n_queries] else ""
+        settings = ", ".join(f"{what} {way}" for what, way in (base.settings or {}).items())
+        first = f"{over}{left} queries, baseline {self.baseline}, {how}"
+        return [first, settings] if settings else [first]
+
+    def _changed_notes(self) -> list[str]:
+        metric = self.names[0]
+        notes = []
+        for system in self.rivals:
+            moved = self.most_changed(system, metric, _SHOWN)
+            if moved:
+                told = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
+                notes.append(f"most changed by {metric} with {system}: {told}")
+        return notes
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def _p_text(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"

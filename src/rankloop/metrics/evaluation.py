@@ -1,0 +1,130 @@
+"""How good a ranking is: means over queries with intervals, and the value of each query."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.metrics._mean import Mean, mean_of
+from rankloop.metrics._table import Table
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Evaluation", "interval_text", "number"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """What `evaluate` found; printing it shows a table.
+
+    `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
+    query, in the order of the judgments, and nan where a list has no value. `left_out` counts those
+    lists. The interval is Student's t over queries.
+    """
+
+    values: Mapping[str, NDArray[np.float64]]
+    qid: NDArray[Any]
+    query_weight: NDArray[np.float32] | None = None
+    settings: Mapping[str, str] | None = None
+    confidence: float = 0.95
+    lower_is_better: frozenset[str] = frozenset()
+    notes: Sequence[str] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.qid)
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """The mean of each metric over the queries that have a value."""
+        return {name: mean.value for name, mean in self._means.items()}
+
+    @cached_property
+    def interval(self) -> dict[str, tuple[float, float]]:
+        """Where the mean over all queries like these lies, with the confidence asked for."""
+        return {name: (mean.low, mean.high) for name, mean in self._means.items()}
+
+    @cached_property
+    def left_out(self) -> dict[str, int]:
+        """The number of lists without a value, for each metric."""
+        return {name: int(np.isnan(values).sum()) for name, values in self.values.items()}
+
+    @cached_property
+    def per_query(self) -> "polars.DataFrame":
+        """One row per query: its id, its weight where there are weights, and its value by each metric."""
+        import polars
+
+        weight = {} if self.query_weight is None else {"weight": self.query_weight}
+        return polars.DataFrame({"qid": self.qid, **weight, **self.values})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; what has no value is None."""
+        metrics = {
+            name: {
+                "mean": number(mean.value),
+                "low": number(mean.low),
+                "high": number(mean.high),
+                "queries": mean.n,
+                "left_out": self.left_out[name],
+            }
+            for name, mean in self._means.items()
+        }
+        settings = dict(self.settings or {})
+        return {
+            "queries": self.n_queries,
+            "confidence": self.confidence,
+            **settings,
+            "metrics": metrics,
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        share = f"{self.confidence * 100:g} % interval"
+        rows = [
+            (name, f"{mean.value:.4f}", interval_text(mean.low, mean.high), f"{mean.n:,}", f"{left:,}")
+            for (name, mean), left in zip(self._means.items(), self.left_out.values(), strict=True)
+        ]
+        notes = [*self.notes]
+        if self.settings:
+            notes.append(", ".join(f"{what} {how}" for what, how in self.settings.items()))
+        if self.query_weight is not None:
+            notes.append("queries count by their weights")
+        return Table(("metric", "mean", share, "queries", "left out"), rows, notes=notes)
+
+    @cached_property
+    def _means(self) -> dict[str, Mean]:
+        if self.query_weight is None:
+            weight = np.ones(len(self.qid))
+        else:
+            weight = self.query_weight.astype(np.float64)
+        return {
+            name: mean_of(values, weight, confidence=self.confidence) for name, values in self.values.items()
+        }
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def interval_text(low: float, high: float, sign: str = "") -> str:
+    return f"[{low:{sign}.4f}, {high:{sign}.4f}]".replace("inf", "∞")
+
+
+def number(value: float) -> float | None:
+    """The value as JSON knows it: whole numbers stay whole, nan and infinity are None."""
+    if isinstance(value, int):
+        return value
+    return float(value) if np.isfinite(value) else None

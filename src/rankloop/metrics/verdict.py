@@ -1,0 +1,76 @@
+"""How systems stand against a baseline by one metric."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.metrics.evaluation import Evaluation
+from rankloop.metrics.significance import Difference, holm, paired_bootstrap, paired_t, randomization
+
+__all__ = ["SAME", "TESTS", "Verdict", "verdicts"]
+
+TESTS = {"randomization": "randomisation test", "t": "paired t-test", "bootstrap": "paired bootstrap test"}
+SAME = 1e-9  # values of a query closer than this are a tie, not a win
+
+
+class Verdict(NamedTuple):
+    """One system against the baseline by one metric; `p_holm` is corrected for the number of systems."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_holm: float
+    wins: int
+    losses: int
+    ties: int
+    queries: int
+
+
+def verdicts(
+    systems: Mapping[str, Evaluation],
+    baseline: Evaluation,
+    metric: str,
+    *,
+    test: str,
+    seed: int,
+    confidence: float,
+) -> dict[str, Verdict]:
+    """The verdict on each system; together they are the family that Holm's correction is for."""
+    paired = {name: _paired(system, baseline, metric) for name, system in systems.items()}
+    tested = {name: _tested(*values, test, seed, confidence) for name, values in paired.items()}
+    corrected = holm([difference.p_value for difference in tested.values()])
+    lower = metric in baseline.lower_is_better
+    return {
+        name: Verdict(*difference[:4], float(p_holm), *_counts(*paired[name][:2], lower), difference.n)
+        for (name, difference), p_holm in zip(tested.items(), corrected, strict=True)
+    }
+
+
+def _paired(
+    system: Evaluation, baseline: Evaluation, metric: str
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The values of both, where both have one, and the weights of those queries."""
+    new, old = system.values[metric], baseline.values[metric]
+    both = np.isfinite(new) & np.isfinite(old)
+    weight = np.ones(len(both)) if baseline.query_weight is None else baseline.query_weight
+    return new[both], old[both], weight[both]
+
+
+def _tested(
+    new: NDArray[Any], old: NDArray[Any], weight: NDArray[Any], test: str, seed: int, confidence: float
+) -> Difference:
+    if not np.any(weight > 0):
+        return Difference(np.nan, np.nan, np.nan, 1.0, 0)
+    if test == "t":
+        return paired_t(new, old, weight=weight, confidence=confidence)
+    resampled = randomization if test == "randomization" else paired_bootstrap
+    return resampled(new, old, weight=weight, confidence=confidence, seed=seed)
+
+
+def _counts(new: NDArray[Any], old: NDArray[Any], lower: bool) -> tuple[int, int, int]:
+    gain = old - new if lower else new - old
+    wins, losses = int(np.sum(gain > SAME)), int(np.sum(gain < -SAME))
+    return wins, losses, len(gain) - wins - losses
