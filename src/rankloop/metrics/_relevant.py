@@ -1,0 +1,64 @@
+"""How many documents of each list are relevant."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+
+__all__ = ["Relevant", "count_relevant", "is_relevant"]
+
+
+class Relevant(NamedTuple):
+    """Per list: the number of relevant documents, and the sum of their weights (1 each without weights)."""
+
+    number: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+def count_relevant(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    relevant_from: float,
+) -> Relevant:
+    made = Relevant(np.empty(len(offsets) - 1), np.empty(len(offsets) - 1))
+    threshold = np.float32(relevant_from)
+    over_lists(lambda first, last: _count(labels, weight, offsets, threshold, *made, first, last), offsets)
+    return made
+
+
+@kernel
+def is_relevant(label: np.float32, weight: np.float32, relevant_from: np.float32) -> bool:
+    """A document that weighs nothing is relevant to nobody."""
+    return bool(label >= relevant_from and weight > 0)
+
+
+@kernel
+def _count(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    relevant_from: np.float32,
+    out_count: NDArray[np.float64],
+    out_weight: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    for q in range(first, last):
+        own = labels[offsets[q] : offsets[q + 1]]
+        count = 0
+        for i in range(len(own)):
+            count += own[i] >= relevant_from
+        mass = float(count)
+        if len(weight) > 0:
+            count = 0
+            mass = 0.0
+            for i in range(len(own)):
+                w = weight[offsets[q] + i]
+                if is_relevant(own[i], w, relevant_from):
+                    count += 1
+                    mass += float(w)
+        out_count[q] = count
+        out_weight[q] = mass

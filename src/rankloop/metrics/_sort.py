@@ -1,0 +1,131 @@
+"""Documents of one list by falling score: all of them, or the best few with whatever ties them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+
+__all__ = ["sort_all", "sort_best"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+RUN = 16
+
+
+@kernel
+def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: Rows, slot: Rows) -> None:
+    """Fill `key` with the scores, falling, and `row` with where each came from; ties keep their order.
+
+    Scores are spread over as many buckets as there are documents, by value, which leaves them almost
+    sorted; insertion finishes the work, and merging where the values are too skewed for that.
+    """
+    n = len(scores)
+    high = scores[0]
+    low = scores[0]
+    for i in range(n):
+        high = max(high, scores[i])
+        low = min(low, scores[i])
+    scale = (n - 1) / (high - low)
+    if not (high > low and high - low < np.inf and scale < np.inf):
+        for i in range(n):
+            key[i] = scores[i]
+            row[i] = i
+        if high > low:
+            _merge_sort(key, row, spare, spare_row, n)
+        return
+    for i in range(n + 1):
+        slot[i] = 0
+    for i in range(n):
+        spare_row[i] = np.int32((high - scores[i]) * scale)
+    for i in range(n):
+        slot[spare_row[i] + 1] += 1
+    for i in range(n):
+        slot[i + 1] += slot[i]
+    for i in range(n):
+        at = slot[spare_row[i]]
+        slot[spare_row[i]] = at + 1
+        key[at] = scores[i]
+        row[at] = i
+    if not _insertion(key, row, 0, n, 4 * n):
+        _merge_sort(key, row, spare, spare_row, n)
+
+
+@kernel
+def sort_best(
+    scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: Rows, slot: Rows, depth: int
+) -> int:
+    """The same for the best `depth` documents and whatever ties the last of them; how many that is.
+
+    The documents fall into `depth` groups; no group's best can be worse than the last one wanted, so
+    only documents as good as the worst of those bests are sorted.
+    """
+    n = len(scores)
+    for g in range(depth):
+        spare[g] = scores[g]
+    for first in range(depth, n - depth + 1, depth):
+        for g in range(depth):
+            spare[g] = max(spare[g], scores[first + g])
+    enough = spare[0]
+    for g in range(1, depth):
+        enough = min(enough, spare[g])
+    found = 0
+    for i in range(n):
+        slot[found] = i
+        found += scores[i] >= enough
+    for i in range(found):
+        spare[n + i] = scores[slot[i]]
+        spare_row[n + i] = slot[i]
+    sort_all(spare[n : n + found], key, row, spare, spare_row, slot)
+    kept = min(depth, found)
+    while kept < found and key[kept] == key[kept - 1]:
+        kept += 1
+    for i in range(kept):
+        row[i] = spare_row[n + row[i]]
+    return kept
+
+
+@kernel
+def _insertion(key: Floats, row: Rows, first: int, last: int, moves: int) -> bool:
+    """Insertion sort of a span; gives up (in a state that keeps ties in order) after so many moves."""
+    for i in range(first + 1, last):
+        x = key[i]
+        if key[i - 1] < x:
+            r = row[i]
+            j = i
+            while j > first and key[j - 1] < x:
+                key[j] = key[j - 1]
+                row[j] = row[j - 1]
+                j -= 1
+            key[j] = x
+            row[j] = r
+            moves -= i - j
+            if moves < 0:
+                return False
+    return True
+
+
+@kernel
+def _merge_sort(key: Floats, row: Rows, spare: Floats, spare_row: Rows, n: int) -> None:
+    for first in range(0, n, RUN):
+        _insertion(key, row, first, min(first + RUN, n), RUN * RUN)
+    width = RUN
+    while width < n:
+        for first in range(0, n, 2 * width):
+            middle = min(first + width, n)
+            last = min(first + 2 * width, n)
+            i = first
+            j = middle
+            for to in range(first, last):
+                if j == last or (i < middle and key[i] >= key[j]):
+                    spare[to] = key[i]
+                    spare_row[to] = row[i]
+                    i += 1
+                else:
+                    spare[to] = key[j]
+                    spare_row[to] = row[j]
+                    j += 1
+        for i in range(n):
+            key[i] = spare[i]
+            row[i] = spare_row[i]
+        width *= 2

@@ -1,0 +1,146 @@
+"""Average precision."""
+
+from math import lgamma
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._jit import kernel
+from rankloop._names import one_of
+from rankloop.metrics._lists import Lists, Values, cutoff
+from rankloop.metrics._measure import measure
+from rankloop.metrics._relevant import is_relevant
+
+__all__ = ["average_precision"]
+
+DIVIDE_BY = ("relevant", "reachable", "found")
+
+
+def average_precision(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float = 1,
+    divide_by: str = "relevant",
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""The mean precision at the ranks of relevant documents; its mean over lists is MAP.
+
+    .. math:: \mathrm{AP@k} = \frac{1}{R} \sum_{r \le k} \mathrm{rel}_r P_r,\quad
+        P_r = \frac{1}{r} \sum_{i \le r} \mathrm{rel}_i
+
+    `divide_by` says what R counts: all `"relevant"` documents, those `"reachable"` within k (at most k, so
+    that the best order gives 1), or those `"found"` within k. Item weights weigh the relevant
+    documents in the mean.
+
+    >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3]).round(4)
+    array([0.8333])
+    >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
+    array([1.])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, relevant_from=relevant_from, divide_by=divide_by, ties=ties, empty=empty)
+
+
+@measure(average_precision, "map", "ap", reads="top")
+def per_list(
+    lists: Lists, *, k: int | None, relevant_from: float, divide_by: str, ties: str, empty: str
+) -> Values:
+    found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
+    if divide_by != "relevant" and len(lists.weight):
+        raise ValueError(f"item weights need divide_by='relevant', got {divide_by!r}")
+    total = lists.relevant(relevant_from)
+    ranked = lists.ranked(ties, k)
+    made = lists.fill(_average_precision, *ranked[:5], cutoff(k), np.float32(relevant_from), found)
+    if not found:
+        base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
+        with np.errstate(invalid="ignore"):
+            made /= base
+    return lists.blank(made, total.number == 0, empty)
+
+
+@kernel
+def _average_precision(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    tied: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    count: NDArray[np.int64],
+    k: int,
+    relevant_from: np.float32,
+    found: bool,
+    values: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    """The sum of precisions at relevant ranks, divided by the relevant documents found if `found`."""
+    for q in range(first, last):
+        start = offsets[q]
+        end = start + count[q]
+        values[q] = 0.0
+        total = 0.0
+        before = 0  # relevant documents above this tie
+        i = start
+        while i < end and i - start < k:
+            relevant = 0
+            mass = 0.0
+            j = i
+            while j == i or (j < end and tied[j]):
+                w = weight[j] if len(weight) > 0 else np.float32(1)
+                if is_relevant(labels[j], w, relevant_from):
+                    relevant += 1
+                    mass += float(w)
+                j += 1
+            if found and j - start > k:
+                values[q] = _cut_tie(total, before, relevant, i - start, j - i, start + k - i)
+                break
+            if relevant > 0:
+                total += mass * _tie_precision(before, relevant, i - start, j - i, min(j - start, k))
+            before += relevant
+            values[q] = total / before if found and before > 0 else total
+            i = j
+
+
+@kernel
+def _tie_precision(before: int, relevant: int, above: int, size: int, until: int) -> float:
+    """Expected precision at a relevant document of a tie, for its places up to rank `until`.
+
+    A given relevant document is at each place with the same chance; of the others, each place
+    before it holds one with chance (relevant - 1) / (size - 1).
+    """
+    if size == 1:
+        return (before + 1) / (above + 1)
+    step = (relevant - 1) / (size - 1)
+    total = 0.0
+    for place in range(until - above):
+        total += (before + 1 + place * step) / (above + place + 1)
+    return total / size
+
+
+@kernel
+def _cut_tie(total: float, before: int, relevant: int, above: int, size: int, room: int) -> float:
+    """Expected value when only `room` places of a tie are within k: a mean over how many relevant fit."""
+    value = 0.0
+    chance = 0.0
+    for inside in range(max(0, room - (size - relevant)), min(relevant, room) + 1):
+        p = np.exp(
+            _log_choose(relevant, inside)
+            + _log_choose(size - relevant, room - inside)
+            - _log_choose(size, room)
+        )
+        chance += p
+        if before + inside > 0:
+            more = inside * _tie_precision(before, inside, above, room, above + room)
+            value += p * (total + more) / (before + inside)
+    return value / chance
+
+
+@kernel
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,0 +1,159 @@
+"""Expected reciprocal rank."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._jit import kernel
+from rankloop.metrics._gain import gain_of, gain_table
+from rankloop.metrics._lists import Lists, Values, cutoff
+from rankloop.metrics._measure import measure
+
+__all__ = ["err"]
+
+NEGLIGIBLE = 1e-20
+
+
+def err(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    max_label: float | None = None,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""ERR of each list (Chapelle et al., 2009): one over the rank where a reader who goes down stops.
+
+    .. math:: \mathrm{ERR@k} = \sum_{r \le k} \frac{1}{r} R_r \prod_{i < r} (1 - R_i),\quad
+        R = \frac{2^l - 1}{2^{l_{\max}}}
+
+    `max_label` is the best grade of the data set, not of a list: when it is not given it is the largest
+    label of all lists given (and of their pools), so give it when you score parts of a data set.
+
+    >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
+    array([0.5833])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, max_label=max_label, ties=ties, empty=empty)
+
+
+@measure(err, "err", reads="top")
+def per_list(lists: Lists, *, k: int | None, max_label: float | None, ties: str, empty: str) -> Values:
+    largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
+    if max_label is None:
+        max_label = largest
+    elif max_label < largest:
+        raise ValueError(f"max_label is {max_label:g} but there is a label {largest:g}; give the best grade")
+    powers = gain_table("exp2", np.array([max_label], np.float32))
+    best = float(np.exp2(max_label))
+    if len(lists.weight):
+        stop = float(np.max((np.exp2(lists.labels.astype(np.float64)) - 1) * lists.weight, initial=0)) / best
+        if stop > 1:
+            raise ValueError(
+                f"weight × (2^label - 1) / 2^max_label is a probability, got {stop:g}; raise max_label"
+            )
+    longest = int(np.diff(lists.offsets).max(initial=0))
+    ranked = lists.ranked(ties, k)
+    made = lists.fill(_err, *ranked[:5], cutoff(k), powers.table, best, longest)
+    return lists.blank(made, lists.relevant(TINY).number == 0, empty)
+
+
+TINY = float(np.finfo(np.float32).tiny)
+
+
+@kernel
+def _err(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    tied: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    count: NDArray[np.int64],
+    k: int,
+    powers: NDArray[np.float64],
+    best: float,
+    longest: int,
+    values: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    survival = np.empty(longest + 1, np.float64)
+    chance = np.empty(longest + 1, np.float64)
+    for q in range(first, last):
+        start = offsets[q]
+        end = start + count[q]
+        total = 0.0
+        going_on = 1.0
+        i = start
+        while i < end and i - start < k:
+            stop = gain_of(labels[i], 0, powers) / best
+            if len(weight) > 0:
+                stop *= weight[i]
+            j = i + 1
+            if j == end or not tied[j]:
+                total += going_on * stop / (j - start)
+                going_on *= 1 - stop
+            else:
+                while j < end and tied[j]:
+                    j += 1
+                total += going_on * _tie(
+                    labels[i:j], weight[i:j], powers, best, i - start, k - (i - start), survival, chance
+                )
+                for d in range(i, j):
+                    stop = gain_of(labels[d], 0, powers) / best
+                    going_on *= 1 - (stop * weight[d] if len(weight) > 0 else stop)
+            i = j
+        values[q] = total
+
+
+@kernel
+def _tie(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    powers: NDArray[np.float64],
+    best: float,
+    above: int,
+    room: int,
+    survival: NDArray[np.float64],
+    chance: NDArray[np.float64],
+) -> float:
+    """Expected contribution of a tie, over all orders of its documents.
+
+    `survival[x]` is the mean of the products of (1 - R) over all x of its relevant documents (their
+    elementary symmetric sums, normalised: every step is a weighted mean, so nothing cancels or
+    overflows); `chance[x]` is the chance that x of them came before a place.
+    """
+    size = len(labels)
+    relevant = 0
+    top = 0  # beyond it survival is negligible
+    survival[0] = 1.0
+    for d in range(size):
+        stop = gain_of(labels[d], 0, powers) / best
+        if len(weight) > 0:
+            stop *= weight[d]
+        if stop > 0:
+            relevant += 1
+            if top < room:
+                top += 1
+                survival[top] = 0.0
+            for x in range(top, 0, -1):
+                survival[x] = ((relevant - x) * survival[x] + x * (1 - stop) * survival[x - 1]) / relevant
+            while survival[top] < NEGLIGIBLE and top > 1 and survival[top - 1] < NEGLIGIBLE:
+                top -= 1
+    total = 0.0
+    for x in range(1, top + 1):
+        chance[x] = 0.0
+    chance[0] = 1.0
+    for place in range(min(size, room)):
+        left = size - place
+        share = 0.0
+        for x in range(min(top, place + 1), 0, -1):
+            comes = chance[x - 1] * max(0, relevant - x + 1) / left
+            share += comes * (survival[x - 1] - survival[x])
+            chance[x] = chance[x] * max(0, left - relevant + x) / left + comes
+        chance[0] *= max(0, left - relevant) / left
+        total += share / (above + place + 1)
+    return total

@@ -1,0 +1,196 @@
+"""Metrics by name: `"ndcg@10"`, `"p(rel=2)@5"`, `"rbp(p=0.8)"`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop._names import unknown
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import MEASURES, Measure
+from rankloop.metrics.conventions import CONVENTIONS, Convention, mean
+
+__all__ = ["Metric", "metric", "values"]
+
+SHAPE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*(?:@\s*([^@()]*))?\s*")
+SHORT = {"rel": "relevant_from"}  # options that strings may write shorter
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric with its options: call it like its function; it prints the name it was made from.
+
+    >>> p = metric("p(rel=2)@5")
+    >>> p, p.k, p.options["relevant_from"], p.higher_is_better
+    (Metric('p(rel=2)@5'), 5, 2, True)
+    """
+
+    name: str
+    measure: Measure = field(repr=False)
+    options: Mapping[str, Any] = field(hash=False)
+    convention: Convention | None = None
+
+    def __call__(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        pool_labels: ArrayLike | None = None,
+        pool_offsets: ArrayLike | None = None,
+        tie_break: ArrayLike | None = None,
+    ) -> Values:
+        """One value per list."""
+        named = values(
+            [self], scores, labels, offsets,
+            weight=weight, pool_labels=pool_labels, pool_offsets=pool_offsets, tie_break=tie_break,
+        )  # fmt: skip
+        return named[self.name]
+
+    @property
+    def k(self) -> int | None:
+        """The cut-off, if there is one."""
+        cut: int | None = self.options.get("k")
+        return cut
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.measure.higher_is_better
+
+    def mean(self, values: ArrayLike, query_weight: ArrayLike | None = None) -> float:
+        """The mean over lists, as `rankloop.metrics.mean` takes it under this metric's convention."""
+        return mean(values, query_weight, convention=self.convention, metric=self.measure.function.__name__)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"Metric({self.name!r})"
+
+
+def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
+    """The metric of a name: `name`, `name@k`, `name(option=value, ...)@k`; a `Metric` passes through.
+
+    `convention` takes the options that reproduce the figure of a peer (see `conventions`).
+
+    >>> metric("ndcg(gain=linear)@5")([3, 2, 1], [0, 1, 2], [0, 3]).round(4)
+    array([0.6199])
+    >>> metric("ndgc@5")
+    Traceback (most recent call last):
+    ValueError: unknown metric 'ndgc'; did you mean 'ndcg'? known: ...
+    """
+    if isinstance(name, Metric):
+        return name
+    parts = SHAPE.fullmatch(name)
+    if parts is None:
+        raise ValueError(f"a metric is written like 'ndcg@10' or 'p(rel=2)@5', got {name!r}")
+    word, inside, cut = parts.groups()
+    measure = _measure(word)
+    options = dict(measure.options)
+    rules = None
+    if convention is not None:
+        if convention not in CONVENTIONS:
+            raise unknown("convention", convention, CONVENTIONS)
+        rules = CONVENTIONS[convention]
+        options |= rules.options_of(measure.function.__name__)
+    options |= _options(inside, measure, name) | _cut(cut, measure, name)
+    return Metric(name.strip(), measure, options, rules)
+
+
+def values(
+    metrics: Iterable[str | Metric],
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+    tie_break: ArrayLike | None = None,
+) -> dict[str, Values]:
+    """One value per list of each metric, by its name; the lists are checked and sorted once for all.
+
+    >>> made = values(["mrr", "p@1"], [0.1, 0.9, 0.3], [0, 0, 1], [0, 3])
+    >>> made["mrr"], made["p@1"]
+    (array([0.5]), array([0.]))
+    """
+    wanted = [metric(name) for name in metrics]
+    lists: dict[bool, Lists] = {}
+    for single in {_single(one) for one in wanted}:
+        given = np.asarray(scores, np.float32) if single else scores
+        lists[single] = Lists(given, labels, offsets, weight, pool_labels, pool_offsets, tie_break)
+        _rank_once(lists[single], [one for one in wanted if _single(one) == single])
+    made = {}
+    for one in wanted:
+        if weight is not None and "weight" not in one.measure.data:
+            raise ValueError(f"{one.name} has no gains that item weights could multiply; leave weight out")
+        made[one.name] = one.measure.per_list(lists[_single(one)], **one.options)
+    return made
+
+
+def _rank_once(lists: Lists, wanted: list[Metric]) -> None:
+    """Rank as deep as the deepest metric needs, so that the others find it done."""
+    for ties in {one.options["ties"] for one in wanted if "ties" in one.options}:
+        depths = [
+            one.k if one.measure.reads == "top" else None for one in wanted if one.options.get("ties") == ties
+        ]
+        lists.ranked(ties, None if None in depths else max(depths))  # type: ignore[type-var]
+
+
+def _single(one: Metric) -> bool:
+    """Whether the convention's library keeps scores in single precision."""
+    return one.convention is not None and one.convention.single
+
+
+def _measure(word: str) -> Measure:
+    for measure in MEASURES.values():
+        if word.lower() in measure.names:
+            return measure
+    raise unknown("metric", word, [name for measure in MEASURES.values() for name in measure.names])
+
+
+def _cut(cut: str | None, measure: Measure, name: str) -> dict[str, int]:
+    if cut is None:
+        return {}
+    if "k" not in measure.options:
+        raise ValueError(f"{measure.function.__name__} has no cut-off, got {name!r}")
+    if not cut.strip().isdecimal() or int(cut) < 1:
+        raise ValueError(f"a cut-off is a whole number of at least 1, got '@{cut}' in {name!r}")
+    return {"k": int(cut)}
+
+
+def _options(inside: str | None, measure: Measure, name: str) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for part in (inside or "").split(","):
+        if not part.strip():
+            continue
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise ValueError(f"an option is written like rel=2, got {part.strip()!r} in {name!r}")
+        key = SHORT.get(key, key)
+        known = [option for option in measure.options if option != "k"]
+        if key not in known:
+            short = [word for word, full in SHORT.items() if full in known]
+            raise unknown(f"option of {measure.names[0]}", key, known + short)
+        if key in made:
+            raise ValueError(f"option {key} is given twice in {name!r}")
+        made[key] = _value(value)
+    return made
+
+
+def _value(text: str) -> Any:
+    """A number, numbers joined by slashes (a table of gains), or a word."""
+    if "/" in text:
+        return tuple(float(entry) for entry in text.split("/"))
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,49 @@
+"""Normalised discounted cumulative gain."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._gain import GainOption
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics.dcg import best_gain, discounted_gain
+
+__all__ = ["ndcg"]
+
+
+def ndcg(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    gain: GainOption = "exp2",
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""NDCG of each list (Järvelin & Kekäläinen, 2002): DCG over the DCG of the best order.
+
+    .. math:: \mathrm{NDCG@k} = \frac{\mathrm{DCG@k}}{\max \mathrm{DCG@k}},\quad
+        \mathrm{DCG@k} = \sum_{r \le k} \frac{G(l_r)}{\log_2(1 + r)}
+
+    Ties count as their expected value over random orders (McSherry & Najork, 2008). A list with no
+    relevant document has no best order: its value is nan.
+
+    >>> ndcg([2.0, 1.0, 3.0], [2, 0, 1], [0, 3]).round(4)
+    array([0.7967])
+    >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
+    array([0.8155])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, gain=gain, ties=ties, empty=empty)
+
+
+@measure(ndcg, "ndcg", reads="top")
+def per_list(lists: Lists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
+    made = discounted_gain(lists, k, gain, ties)
+    best = lists.shared(("best", k, str(gain)), lambda: best_gain(lists, k, gain))
+    with np.errstate(invalid="ignore"):
+        return lists.blank(made / best, best == 0, empty)
