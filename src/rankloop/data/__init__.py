@@ -7,8 +7,10 @@ Everything that reads gives a `RankingDataset` (rows with features), a `Qrels` (
 from rankloop.data.concat import concat
 from rankloop.data.dataset import RankingDataset
 from rankloop.data.describe import Description, describe
+from rankloop.data.frames import from_frame, to_frame
 from rankloop.data.judged import JudgedRun, judged
 from rankloop.data.pairs import Pairs
+from rankloop.data.parquet import read_parquet, write_parquet
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
 from rankloop.data.run import Run, read_run, write_run
 from rankloop.data.synthetic import synthetic, synthetic_utility
@@ -22,11 +24,15 @@ __all__ = [
     "Run",
     "concat",
     "describe",
+    "from_frame",
     "judged",
+    "read_parquet",
     "read_qrels",
     "read_run",
     "synthetic",
     "synthetic_utility",
+    "to_frame",
+    "write_parquet",
     "write_qrels",
     "write_run",
 ]

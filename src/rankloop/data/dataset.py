@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data import _check
 from rankloop.data._group import Grouping, group_rows
 from rankloop.data.pairs import Pairs
+
+if TYPE_CHECKING:
+    import polars
+
+    from rankloop.data.describe import Description
 
 __all__ = ["RankingDataset"]
 
@@ -91,6 +96,13 @@ class RankingDataset:
         return cls(features, y, np.repeat(ids, counts), **columns)
 
     @classmethod
+    def from_frame(cls, frame: Any, **columns: Any) -> "RankingDataset":
+        """From a polars, pandas or Arrow table: see `rankloop.data.from_frame`."""
+        from rankloop.data.frames import from_frame
+
+        return from_frame(frame, **columns)
+
+    @classmethod
     def _trusted(cls, **columns: Any) -> "RankingDataset":
         """From columns that are known to be right: parts of a data set, or a verified file."""
         made = object.__new__(cls)
@@ -139,6 +151,18 @@ class RankingDataset:
             f"RankingDataset({self.n_queries:,} queries, {self.n_documents:,} documents, "
             f"{self.n_features:,} features)"
         )
+
+    def to_frame(self) -> "polars.DataFrame":
+        """As a polars table: see `rankloop.data.to_frame`."""
+        from rankloop.data.frames import to_frame
+
+        return to_frame(self)
+
+    def describe(self) -> "Description":
+        """Queries, documents, grades, lengths and what is odd about them, printed as a table."""
+        from rankloop.data.describe import describe
+
+        return describe(self)
 
     def replace(self, **columns: Any) -> "RankingDataset":
         """The same data set with other columns (as grouped here): new labels, weights, features.

@@ -1,0 +1,52 @@
+"""Data sets in Parquet files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rankloop._atomic import replacing
+from rankloop.data.dataset import RankingDataset
+from rankloop.data.frames import from_frame, to_frame
+
+__all__ = ["read_parquet", "write_parquet"]
+
+
+def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> RankingDataset:
+    """Read one file, or several as one; `columns` says which column is what, as in `from_frame`.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "data.parquet"
+    >>> write_parquet(RankingDataset([[7.5]], [1], ["a"], feature_names=["bm25"]), path)
+    >>> read_parquet(path).feature_names
+    ('bm25',)
+    """
+    import polars
+
+    files = [Path(one) for one in ([path] if isinstance(path, str | Path) else path)]
+    if not files:
+        raise ValueError("read_parquet needs at least one file, got none")
+    tables = []
+    for file in files:
+        if not file.is_file():
+            raise FileNotFoundError(f"{file}: no such file")
+        try:
+            tables.append(polars.read_parquet(file))
+        except polars.exceptions.PolarsError as error:
+            raise ValueError(f"{file} is not a whole Parquet file ({error})") from None
+        if tables[-1].schema != tables[0].schema:
+            odd = set(tables[-1].schema.items()) ^ set(tables[0].schema.items())
+            name = min((name for name, _ in odd), default="the order of columns")
+            raise ValueError(f"{file} and {files[0]} differ in column {name!r}; write them alike")
+    return from_frame(polars.concat(tables), **columns)
+
+
+def write_parquet(data: RankingDataset, path: str | Path) -> None:
+    """Write all columns but pairs, which do not fit in a table."""
+    if data.pairs is not None:
+        raise ValueError(
+            "Parquet holds one row per document and cannot hold pairs; "
+            "use save(), or drop them with replace(pairs=None)"
+        )
+    table = to_frame(data)
+    with replacing(path) as beside:
+        table.write_parquet(beside)
