@@ -29,6 +29,7 @@ class Matched:
     query_weight: NDArray[np.float32] | None = None
     pool_labels: NDArray[np.float32] | None = None
     pool_offsets: NDArray[np.int64] | None = None
+    tie_break: NDArray[np.str_] | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -40,7 +41,7 @@ class Matched:
 def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Matched:
     """`ranking` is one score per row, anything with `predict`, or a run; a run goes with any judgments.
 
-    `as_trec` orders the tied documents of a run as trec_eval does.
+    `as_trec` orders tied documents as trec_eval does, by falling docid.
     """
     if not isinstance(judgments, (RankingDataset, Mapping)):
         raise ValueError(
@@ -62,6 +63,7 @@ def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Mat
         offsets=judgments.offsets,
         weight=judgments.item_weight,
         query_weight=judgments.query_weight,
+        tie_break=judgments.docid.astype(np.str_) if as_trec and judgments.docid is not None else None,
     )
 
 

@@ -23,7 +23,8 @@ class Evaluation:
 
     `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
     query, in the order of the judgments, and nan where a list has no value. `left_out` counts those
-    lists. The interval is Student's t over queries.
+    lists. The interval is Student's t over queries, within 0 and 1 for `bounded` metrics. `means` are
+    figures taken as another library takes them, where that was asked for.
     """
 
     values: Mapping[str, NDArray[np.float64]]
@@ -32,6 +33,8 @@ class Evaluation:
     settings: Mapping[str, str] | None = None
     confidence: float = 0.95
     lower_is_better: frozenset[str] = frozenset()
+    bounded: frozenset[str] = frozenset()
+    means: Mapping[str, float] | None = None
     notes: Sequence[str] = ()
 
     @property
@@ -105,9 +108,15 @@ class Evaluation:
             weight = np.ones(len(self.qid))
         else:
             weight = self.query_weight.astype(np.float64)
-        return {
-            name: mean_of(values, weight, confidence=self.confidence) for name, values in self.values.items()
-        }
+        found = {}
+        for name, values in self.values.items():
+            mean = mean_of(values, weight, confidence=self.confidence)
+            moved = 0.0 if self.means is None else self.means[name] - mean.value
+            value, low, high = mean.value + moved, mean.low + moved, mean.high + moved
+            if name in self.bounded:
+                low, high = max(low, min(0.0, value)), min(high, max(1.0, value))
+            found[name] = mean._replace(value=value, low=low, high=high)
+        return found
 
     def __repr__(self) -> str:
         return self.table().text()

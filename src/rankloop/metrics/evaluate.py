@@ -1,0 +1,115 @@
+"""How good is this ranking?"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.metrics._lists import EMPTY, TIES
+from rankloop.metrics._matched import Judgments, matched
+from rankloop.metrics.evaluation import Evaluation
+from rankloop.metrics.metric import Metric, metric, values
+
+__all__ = ["evaluate"]
+
+_USUAL = ("ndcg@10", "map", "mrr")
+_GRADED = ("err@10",)
+
+
+def evaluate(
+    ranking: Any,
+    judgments: Judgments,
+    metrics: str | Metric | Iterable[str | Metric] | None = None,
+    *,
+    convention: str | None = None,
+    ties: str | None = None,
+    empty: str | None = None,
+    confidence: float = 0.95,
+) -> Evaluation:
+    """Means over queries with intervals, and the value of each query.
+
+    `ranking` is one score per row of a data set, anything with `predict`, or a `Run` (also as
+    `{query: {document: score}}`); `judgments` are a `RankingDataset`, a `Qrels` or a dict alike. A run is
+    measured against all judgments: ideals and recall count the documents it missed, a query it did not
+    answer found nothing, and what nobody judged counts as label 0.
+
+    Without `metrics`: NDCG@10, MAP, MRR, and ERR@10 where labels are graded. `ties` ("average", "stable",
+    "worst") and `empty` ("nan", "zero", "one") go to every metric whose name does not say otherwise;
+    `convention` counts as another library does. Query and item weights of a data set are honoured.
+
+    >>> run = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0, "d": 1.0}}
+    >>> qrels = {"q1": {"b": 1}, "q2": {"c": 1}, "q3": {"e": 0}}
+    >>> evaluate(run, qrels, ["mrr", "map"]).mean
+    {'mrr': 0.625, 'map': 0.625}
+    """
+    if ties is not None:
+        one_of("ties", ties, TIES)
+    if empty is not None:
+        one_of("empty", empty, EMPTY)
+    lists = matched(ranking, judgments, as_trec=convention == "trec")
+    wanted = _wanted(metrics, lists.judged_labels, convention, {"ties": ties, "empty": empty})
+    found = values(
+        wanted,
+        lists.scores,
+        lists.labels,
+        lists.offsets,
+        weight=lists.weight,
+        pool_labels=lists.pool_labels,
+        pool_offsets=lists.pool_offsets,
+        tie_break=lists.tie_break,
+    )
+    means = None
+    if convention is not None:
+        means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}
+    return Evaluation(
+        found,
+        lists.qid,
+        query_weight=lists.query_weight,
+        settings=_settings(wanted, convention),
+        confidence=confidence,
+        lower_is_better=frozenset(one.name for one in wanted if not one.higher_is_better),
+        bounded=frozenset(one.name for one in wanted if one.measure.bounded),
+        means=means,
+        notes=lists.notes,
+    )
+
+
+def _wanted(
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    labels: NDArray[np.float32],
+    convention: str | None,
+    options: dict[str, str | None],
+) -> list[Metric]:
+    if metrics is None:
+        metrics = _USUAL + (_GRADED if labels.max(initial=0) > 1 and convention is None else ())
+    named = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
+    if not named:
+        raise ValueError("evaluate needs at least one metric, such as 'ndcg@10'")
+    wanted = [_with(metric(name, convention=convention), options) for name in named]
+    twice = [one.name for i, one in enumerate(wanted) if one.name in {other.name for other in wanted[:i]}]
+    if twice:
+        raise ValueError(f"metric {twice[0]!r} is named twice; name each metric once")
+    return wanted
+
+
+def _with(one: Metric, options: dict[str, str | None]) -> Metric:
+    """The metric with these options, where it has them and its name does not set them."""
+    told = {
+        name: value
+        for name, value in options.items()
+        if value is not None and name in one.options and f"{name}=" not in one.name
+    }
+    return replace(one, options={**one.options, **told})
+
+
+def _settings(wanted: list[Metric], convention: str | None) -> dict[str, str]:
+    """How everything was counted: one word for each question, or "mixed"."""
+    settings = {"convention": convention or "rankloop"}
+    for name in ("ties", "empty"):
+        ways = {str(one.options[name]) for one in wanted if name in one.options}
+        if ways:
+            settings[name] = ways.pop() if len(ways) == 1 else "mixed"
+    return settings
