@@ -5,14 +5,20 @@ Everything that reads gives a `RankingDataset` (rows with features), a `Qrels` (
 """
 
 from rankloop.data.concat import concat
+from rankloop.data.convert import convert
 from rankloop.data.dataset import RankingDataset
 from rankloop.data.describe import Description, describe
+from rankloop.data.disk import load_dataset, save
+from rankloop.data.fingerprint import fingerprint
 from rankloop.data.frames import from_frame, to_frame
 from rankloop.data.judged import JudgedRun, judged
+from rankloop.data.opening import open_dataset, write_dataset
 from rankloop.data.pairs import Pairs
 from rankloop.data.parquet import read_parquet, write_parquet
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
 from rankloop.data.run import Run, read_run, write_run
+from rankloop.data.svmlight import read_svmlight
+from rankloop.data.svmlight_writer import write_svmlight
 from rankloop.data.synthetic import synthetic, synthetic_utility
 
 __all__ = [
@@ -23,16 +29,24 @@ __all__ = [
     "RankingDataset",
     "Run",
     "concat",
+    "convert",
     "describe",
+    "fingerprint",
     "from_frame",
     "judged",
+    "load_dataset",
+    "open_dataset",
     "read_parquet",
     "read_qrels",
     "read_run",
+    "read_svmlight",
+    "save",
     "synthetic",
     "synthetic_utility",
     "to_frame",
+    "write_dataset",
     "write_parquet",
     "write_qrels",
     "write_run",
+    "write_svmlight",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -253,6 +254,25 @@ class RankingDataset:
             block = order[start : start + n]
             fold[block] = rng.permutation(n)[: len(block)]
         return ((self.select(fold != i), self.select(fold == i)) for i in range(n))
+
+    def save(self, path: str | Path) -> None:
+        """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save`."""
+        from rankloop.data.disk import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = False) -> "RankingDataset":
+        """Open what `save` wrote, memory-mapped: see `rankloop.data.load_dataset`."""
+        from rankloop.data.disk import load_dataset
+
+        return load_dataset(path, mmap=mmap, verify=verify)
+
+    def fingerprint(self) -> str:
+        """A digest of every column: see `rankloop.data.fingerprint`."""
+        from rankloop.data.fingerprint import fingerprint
+
+        return fingerprint(self)
 
 
 def _grouped_column(

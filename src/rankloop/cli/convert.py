@@ -1,0 +1,66 @@
+"""`rankloop convert`: a data set in another form."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["convert"]
+
+
+def convert(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="SVMLight text (one file or several), a Parquet file, or a saved folder."),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="What to write: .txt, .svm (.gz, .zst), .parquet, or a folder by any other name."
+        ),
+    ],
+    n_features: Annotated[
+        int | None, typer.Option(help="The number of features, if the text may leave some out.")
+    ] = None,
+    missing: Annotated[
+        float | None, typer.Option(help="What a feature that a line leaves out is: 0, or nan.")
+    ] = None,
+    zero_based: Annotated[bool, typer.Option("--zero-based", help="Feature indices start at 0.")] = False,
+    no_side_files: Annotated[
+        bool, typer.Option("--no-side-files", help="Ignore .query, .group and .weight files.")
+    ] = False,
+    shared_queries: Annotated[
+        bool, typer.Option("--shared-queries", help="Join the rows of a query that is in several files.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Convert a data set; text becomes a saved folder in bounded memory."""
+    import json as writer
+
+    from rankloop.data.convert import convert as convert_dataset
+    from rankloop.data.opening import form_of, open_dataset
+
+    given = {
+        "n_features": n_features,
+        "missing": missing,
+        "zero_based": zero_based or None,
+        "side_files": False if no_side_files else None,
+        "shared_queries": shared_queries or None,
+    }
+    options = {name: value for name, value in given.items() if value is not None}
+    if options and len(sources) == 1 and form_of(sources[0]) != "svmlight":
+        first = next(iter(options)).replace("_", "-")
+        raise ValueError(f"--{first} is for SVMLight text, and {sources[0]} is not; leave it out")
+    if len(sources) > 1 and any(form_of(source) != "svmlight" for source in sources):
+        raise ValueError("several sources must all be SVMLight text; convert the others one by one")
+    convert_dataset(sources[0] if len(sources) == 1 else sources, target, **options)
+    if form_of(target) == "folder":
+        made = open_dataset(target)
+        counts = {"queries": made.n_queries, "documents": made.n_documents, "features": made.n_features}
+        if json:
+            typer.echo(writer.dumps({"target": str(target), **counts}))
+        else:
+            said = ", ".join(f"{value:,} {name}" for name, value in counts.items())
+            typer.echo(f"wrote {target}: {said}")
+    else:
+        typer.echo(writer.dumps({"target": str(target)}) if json else f"wrote {target}")

@@ -1,0 +1,372 @@
+"""The machine code that turns lines of an SVMLight ranking file into rows.
+
+A dense file costs about 20 dependent instructions per feature: the text of the index that must come next is
+compared as one word, and the value behind it is cut, stripped of its point and summed as one word too.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba
+import numpy as np
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+
+__all__ = ["BEYOND_END", "DONE", "FULL", "WIDER", "parse_lines"]
+
+# What the kernel may read beyond the last line.
+BEYOND_END = 32
+
+DONE, FULL, WIDER = 0, 1, 2
+# Why a line cannot be read.
+BAD_LABEL, BAD_TOKEN, BAD_QID, INDEX_ZERO, INDEX_ABOVE, TWICE, TOO_LARGE = range(10, 17)
+
+# 10**22 is the last power of ten that a float64 holds exactly.
+_POWERS = np.array([float(f"1e{i}") for i in range(281)])
+_EXACT = np.uint64(2**53)
+_FLOAT32_END = 3.4028235677973366e38  # what rounds to infinity
+
+_ZEROS = np.uint64(0x3030303030303030)
+_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ABOVE_NINE = np.uint64(0x7676767676767676)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_LOWER_CASE = np.uint64(0x20202020)
+_PAIR = np.uint64(0x000000FF000000FF)
+_HUNDREDS = np.uint64(0x000F424000000064)
+_UNITS = np.uint64(0x0000271000000001)
+_NULL = np.uint64(0x6C6C756E)
+_NAN = np.uint64(0x006E616E)
+_DOCID = np.uint64(0x6469636F64)
+_FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
+
+
+def _load(typing: Any, text: Any, at: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        word = context.get_value_type(numba.uint64).as_pointer()
+        word = builder.bitcast(builder.gep(array.data, [args[1]]), word)
+        return builder.load(word, align=1)
+
+    return numba.uint64(text, numba.int64), code
+
+
+def _first(typing: Any, mask: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zeros = builder.cttz(args[0], context.get_constant(numba.boolean, False))
+        return builder.lshr(zeros, context.get_constant(numba.uint64, 3))
+
+    return numba.int64(numba.uint64), code
+
+
+# The eight bytes from `at` on as one number, and the first byte of it whose high bit is set.
+load = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_load))
+first = cast(Callable[[np.uint64], int], intrinsic(_first))
+
+
+@kernel
+def not_digits(word: np.uint64) -> np.uint64:
+    """The high bit of every byte that is not 0 to 9 once '0' is taken off."""
+    return (((word & _LOW_BITS) + _ABOVE_NINE) | word) & _HIGH_BITS
+
+
+@kernel
+def eight_digits(word: np.uint64) -> np.uint64:
+    """The number that eight bytes of 0 to 9 spell, the first byte leading (Lemire, 2018)."""
+    pairs = word * np.uint64(10) + (word >> np.uint64(8))
+    return ((pairs & _PAIR) * _HUNDREDS + ((pairs >> np.uint64(16)) & _PAIR) * _UNITS) >> np.uint64(32)
+
+
+@kernel
+def is_end(byte: int) -> bool:
+    return byte == 32 or byte == 10 or byte == 9 or byte == 13 or byte == 35
+
+
+@kernel
+def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
+    """The value at `at`, where it ends, and whether it is sure; otherwise Python must look.
+
+    Up to 15 digits and a power of ten up to 22 are exact in float64, and so their quotient is rounded
+    once, as Python's float() is.
+    """
+    begin = at
+    negative = text[at] == 45
+    if negative or text[at] == 43:
+        at += 1
+    word = load(text, at) ^ _ZEROS
+    stops = not_digits(word)
+    if stops != 0:
+        whole = first(stops)
+        if text[at + whole] == 46:
+            keep = (np.uint64(1) << np.uint64(8 * whole)) - np.uint64(1)
+            digits = (word & keep) | ((word >> np.uint64(8)) & ~keep)
+            rest = stops & (stops - np.uint64(1))
+            if rest != 0:
+                end = first(rest)
+                if end > 1 and is_end(text[at + end]):
+                    mantissa = eight_digits(digits << np.uint64(8 * (9 - end)))
+                    value = np.float64(mantissa) / _POWERS[end - whole - 1]
+                    return -value if negative else value, at + end, True
+            else:
+                tail = load(text, at + 8) ^ _ZEROS
+                rest = not_digits(tail)
+                if rest != 0:
+                    more = first(rest)
+                    if is_end(text[at + 8 + more]):
+                        mantissa = eight_digits(digits << np.uint64(8))
+                        if more > 0:
+                            mantissa = mantissa * np.uint64(_POWERS[more]) + eight_digits(
+                                tail << np.uint64(8 * (8 - more))
+                            )
+                        value = np.float64(mantissa) / _POWERS[7 + more - whole]
+                        return -value if negative else value, at + 8 + more, True
+        elif whole > 0 and is_end(text[at + whole]):
+            value = np.float64(eight_digits(word << np.uint64(8 * (8 - whole))))
+            return -value if negative else value, at + whole, True
+    return long_number(text, begin)
+
+
+@kernel
+def long_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
+    """Any other spelling: many digits, an exponent, nan, NULL.
+
+    The quotient is off by less than 2**-51 of itself; where that could change the float32, Python decides.
+    """
+    negative = text[at] == 45
+    if negative or text[at] == 43:
+        at += 1
+    word = load(text, at)
+    if (word & np.uint64(0xFFFFFFFF)) | _LOWER_CASE == _NULL and is_end(text[at + 4]):
+        return np.nan, at + 4, True
+    if (word & np.uint64(0xFFFFFF)) | np.uint64(0x202020) == _NAN and is_end(text[at + 3]):
+        return np.nan, at + 3, True
+    mantissa, digits, exponent, cut, point = np.uint64(0), 0, 0, False, False
+    while True:
+        byte = text[at]
+        if 48 <= byte <= 57:
+            if mantissa < np.uint64(10**18):
+                mantissa = mantissa * np.uint64(10) + np.uint64(byte - 48)
+                exponent -= point
+            else:
+                cut = True
+                exponent += not point
+            digits += 1
+        elif byte == 46 and not point:
+            point = True
+        else:
+            break
+        at += 1
+    if digits == 0:
+        return 0.0, at, False
+    if text[at] | 32 == 101:
+        at += 1
+        down = text[at] == 45
+        if down or text[at] == 43:
+            at += 1
+        power = 0
+        if not 48 <= text[at] <= 57:
+            return 0.0, at, False
+        while 48 <= text[at] <= 57:
+            power = min(power * 10 + int(text[at]) - 48, 1 << 40)
+            at += 1
+        exponent += -power if down else power
+    if not is_end(text[at]):
+        return 0.0, at, False
+    value = np.float64(mantissa)
+    if mantissa != 0:
+        if exponent < -280 or exponent > 280:
+            return 0.0, at, False
+        value = value / _POWERS[-exponent] if exponent < 0 else value * _POWERS[exponent]
+        if mantissa > _EXACT or cut or exponent < -22 or exponent > 22:
+            low, high = np.float32(value * (1 - 2.0**-50)), np.float32(value * (1 + 2.0**-50))
+            if low != high:
+                return 0.0, at, False
+    return -value if negative else value, at, True
+
+
+@kernel
+def document_span(text: NDArray[np.uint8], at: int, span: NDArray[np.int64]) -> int:
+    """Note where the id of `docid = ID` lies in the comment at `at`; gives the end of the line."""
+    span[0], span[1] = 0, 0
+    while text[at] != 10:
+        if text[at] == 100 and (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(text[at - 1]):
+            at += 5
+            while text[at] == 32 or text[at] == 9 or text[at] == 61 or text[at] == 58:
+                at += 1
+            span[0] = at
+            while not (text[at] == 32 or text[at] == 10 or text[at] == 9 or text[at] == 13):
+                at += 1
+            span[1] = at
+            break
+        at += 1
+    while text[at] != 10:
+        at += 1
+    return at
+
+
+@kernel
+def qid_span(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """The end and the size of the id of `qid:ID` at `at`; a size of -1 where there is none."""
+    if load(text, at) & np.uint64(0xFFFFFFFF) != np.uint64(0x3A646971):
+        return at, -1
+    start = at + 4
+    at = start
+    while not is_end(text[at]):
+        at += 1
+    return at, at - start
+
+
+@kernel
+def same_bytes(text: NDArray[np.uint8], a: int, b: int, size: int) -> bool:
+    for i in range(size):  # noqa: SIM110 (a generator would not compile)
+        if text[a + i] != text[b + i]:
+            return False
+    return True
+
+
+@kernel
+def parse_lines(
+    text: NDArray[np.uint8],
+    at: int,
+    stop: int,
+    base: int,
+    limit: int,
+    missing: float,
+    next_word: NDArray[np.uint64],
+    next_mask: NDArray[np.uint64],
+    next_size: NDArray[np.int64],
+    X: NDArray[np.float32],
+    y: NDArray[np.float32],
+    runs: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    odd: NDArray[np.int64],
+    seen: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int:
+    """Parse whole lines until the text, the rows, the columns or the room for odd values are used up.
+
+    `runs` takes (row, qid start, qid size, line) wherever the query changes, `documents` the start and stop
+    of each docid, `odd` the (row, column, place, line) of values that Python must read. `state` takes the
+    place reached, the rows, lines, runs and odd values so far, the features of the widest row, the place
+    of a fault and the column there. It stops between two lines and gives the reason.
+    """
+    capacity, width = X.shape
+    row = lines = n_runs = n_odd = widest = 0
+    reason, place, column = DONE, -1, -1
+    last_qid, last_size = -1, -1
+    careful = False
+    while at < stop:
+        line = at
+        while text[at] == 32 or text[at] == 9 or text[at] == 13:
+            at += 1
+        if text[at] == 10 or text[at] == 35:
+            while text[at] != 10:
+                at += 1
+            at += 1
+            lines += 1
+            continue
+        if row == capacity:
+            reason, at = FULL, line
+            break
+        X[row, :] = missing
+        documents[row, 0] = documents[row, 1] = 0
+        column = highest = -1
+        qid = qid_size = -1
+        odd_before = n_odd
+        again = False
+        while True:
+            place = at
+            value, at, sure = number(text, at)
+            if not sure:
+                if n_odd == len(odd):
+                    reason = FULL
+                    break
+                odd[n_odd, 0], odd[n_odd, 1], odd[n_odd, 2], odd[n_odd, 3] = row, column, place, lines
+                n_odd += 1
+                while not is_end(text[at]):
+                    at += 1
+            elif abs(value) >= _FLOAT32_END:
+                reason = TOO_LARGE
+                break
+            if column >= 0:
+                X[row, column] = value
+            elif value >= 0:
+                y[row] = value
+            else:
+                reason = BAD_LABEL
+                break
+            while text[at] == 32:
+                at += 1
+            column += 1
+            if (
+                column < len(next_word)
+                and (load(text, at) & next_mask[column]) == next_word[column]
+                and not careful
+                and column > highest
+            ):
+                at += next_size[column]
+                highest = column
+                continue
+            column -= 1
+            while text[at] == 32 or text[at] == 9 or text[at] == 13:
+                at += 1
+            place = at
+            if column < 0 and text[at] == 113:
+                at, qid_size = qid_span(text, at)
+                qid = at - qid_size
+                if qid_size < 1:
+                    reason = BAD_QID
+                    break
+                while text[at] == 32 or text[at] == 9 or text[at] == 13:
+                    at += 1
+                place = at
+            if text[at] == 35:
+                at = document_span(text, at, documents[row])
+            if text[at] == 10:
+                break
+            index = 0
+            while 48 <= text[at] <= 57 and at < place + 15:
+                index = index * 10 + int(text[at]) - 48
+                at += 1
+            if at == place or text[at] != 58:
+                reason = BAD_TOKEN
+                break
+            at += 1
+            column = index - base
+            if column < 0:
+                reason = INDEX_ZERO
+                break
+            if column >= width:
+                reason = WIDER if limit < 0 else INDEX_ABOVE
+                break
+            if careful:
+                if seen[column] == line:
+                    reason = TWICE
+                    break
+                seen[column] = line
+            elif column <= highest:
+                again = True
+                break
+            highest = max(highest, column)
+        if again:
+            careful = True
+            seen[:] = -1
+        if again or reason != DONE:
+            at = line
+            n_odd = odd_before
+        if reason != DONE:
+            break
+        if again:
+            continue
+        if row == 0 or qid_size != last_size or not same_bytes(text, qid, last_qid, qid_size):
+            runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2], runs[n_runs, 3] = row, qid, qid_size, lines
+            n_runs += 1
+        last_qid, last_size = qid, qid_size
+        widest = max(widest, highest + 1)
+        row += 1
+        lines += 1
+        at += 1
+    state[0], state[1], state[2], state[3], state[4] = at, row, lines, n_runs, n_odd
+    state[5], state[6], state[7] = widest, place, column
+    return reason

@@ -1,0 +1,146 @@
+"""Which query the rows of text files belong to: by their qid, or by the sizes in a file beside them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data._group import Grouping, group_rows
+from rankloop.data._svmlight_blocks import Block, shown
+from rankloop.data._text_ids import text_ids
+from rankloop.data.side_files import side_sizes, side_weights
+
+__all__ = ["FileQueries"]
+
+
+class FileQueries:
+    """Collects where queries begin while files are read, and checks what the side files say."""
+
+    def __init__(self, *, side_files: bool, shared_queries: bool, weights: str) -> None:
+        self.side_files, self.shared_queries, self.weights = side_files, shared_queries, weights
+        self.starts: list[int] = []
+        self.ids: list[bytes] = []
+        self.rows = 0
+        self.numbered = 0  # queries that only a side file told apart
+        self.owner: dict[bytes, Path] = {}
+        self.row_weights: list[NDArray[np.float32]] = []
+        self.list_weights: list[NDArray[np.float32]] = []
+        self.files = 0
+
+    def begin(self, path: Path) -> None:
+        self.path = path
+        self.first_row, self.first_run = self.rows, len(self.starts)
+        self.named: bool | None = None
+
+    def add(self, block: Block) -> None:
+        for row, qid, line in block.runs:
+            if self.named is not None and self.named != (qid is not None):
+                has, lacks = ("has no", "have one") if self.named else ("has a", "have none")
+                raise ValueError(
+                    f"{self.path}, line {line} (row {self.rows + row - self.first_row}): this line {has} qid "
+                    f"and the lines before {lacks}; give every line a qid, or none"
+                )
+            self.named = qid is not None
+            if qid is None:
+                continue
+            if b"\0" in qid:
+                raise ValueError(
+                    f"{self.path}, line {line}: query id {shown(qid)} holds a zero byte; drop it"
+                )
+            if len(self.ids) > self.first_run and self.ids[-1] == qid:
+                continue
+            self.starts.append(self.rows + row)
+            self.ids.append(qid)
+        self.rows += len(block.y)
+
+    def finish(self) -> None:
+        """Check the file that ended."""
+        rows = self.rows - self.first_row
+        if rows == 0:
+            raise ValueError(f"{self.path} holds no documents; expected lines such as '2 qid:17 1:0.5 2:3'")
+        self.files += 1
+        sizes = side_sizes(self.path) if self.side_files else None
+        if sizes is not None:
+            self._follow(*sizes, rows)
+        elif not self.named:
+            raise ValueError(
+                f"{self.path}, line 1 (row 0): the line has no query id; write qid:17 after each label, "
+                f"or the rows of each query, one number per line, in {self.path}.query"
+            )
+        if bool(self.numbered) and self.named:
+            raise ValueError(f"{self.path} has query ids and the files before it have none; name all or none")
+        if self.named and not self.shared_queries:
+            for qid in set(self.ids[self.first_run :]):
+                other = self.owner.setdefault(qid, self.path)
+                if other is not self.path:
+                    raise ValueError(
+                        f"query {shown(qid)[1:-1]} is in both {other} and {self.path}; pass "
+                        "shared_queries=True to join its rows, or leave one file out"
+                    )
+        weights = side_weights(self.path) if self.side_files else None
+        if weights is not None:
+            self._weigh(*weights, rows)
+
+    def _follow(self, path: Path, sizes: NDArray[np.int64], rows: int) -> None:
+        if sizes.sum() != rows:
+            raise ValueError(
+                f"{path} counts {sizes.sum()} rows in {len(sizes)} queries, but {self.path} has {rows}; "
+                "make them agree, or pass side_files=False"
+            )
+        starts = self.first_row + np.concatenate(([0], np.cumsum(sizes)[:-1]))
+        if self.named:
+            there = np.array(self.starts[self.first_run :], np.int64)
+            if not np.array_equal(starts, there):
+                odd = int(np.setxor1d(starts, there)[0])
+                raise ValueError(
+                    f"{path} and the query ids of {self.path} do not follow the same rows: they part at row "
+                    f"{odd - self.first_row}; correct one of them, or pass side_files=False"
+                )
+            return
+        if self.ids and not self.numbered:
+            raise ValueError(f"{self.path} has no query ids and the files before it have; name all or none")
+        self.starts.extend(starts.tolist())
+        self.ids.extend(str(self.numbered + i + 1).encode() for i in range(len(sizes)))
+        self.numbered += len(sizes)
+
+    def _weigh(self, path: Path, values: NDArray[np.float32], rows: int) -> None:
+        queries = len(self.starts) - self.first_run
+        if len(values) not in (rows, queries):
+            raise ValueError(
+                f"{path} has {len(values)} weights, but {self.path} has {rows} rows in {queries} queries; "
+                "give one weight per row or per query, or pass side_files=False"
+            )
+        if len(values) == rows:
+            self.row_weights.append(values)
+        else:
+            runs = np.diff([*self.starts[self.first_run :], self.rows])
+            self.list_weights.append(np.repeat(values, runs))
+
+    def grouping(self) -> Grouping:
+        """The queries in the order of their first rows."""
+        qid = text_ids(np.array(self.ids, np.bytes_), "query id")
+        offsets = np.array([*self.starts, self.rows], np.int64)
+        if len(np.unique(qid)) == len(qid):
+            return Grouping(qid, offsets, None)
+        return group_rows(np.repeat(qid, np.diff(offsets)))
+
+    def weight_columns(self, grouping: Grouping) -> dict[str, Any]:
+        """`item_weight` or `query_weight` as the side files gave them."""
+        if not self.row_weights and not self.list_weights:
+            return {}
+        if len(self.row_weights) + len(self.list_weights) != self.files:
+            raise ValueError("some of the files have a .weight file and some have none; give each one")
+        if self.row_weights and self.list_weights:
+            raise ValueError("some .weight files count rows and some queries; make them alike")
+        by_row = grouping.apply(np.concatenate(self.row_weights or self.list_weights))
+        if self.row_weights and self.weights == "item":
+            return {"item_weight": by_row}
+        per_query = by_row[grouping.offsets[:-1]]
+        differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))
+        if differs.any():
+            at = int(np.searchsorted(grouping.offsets, int(differs.argmax()), "right")) - 1
+            raise ValueError(
+                f"the weights differ within query {grouping.qid[at]}; pass weights='item' to weigh documents"
+            )
+        return {"query_weight": per_query}

@@ -1,0 +1,127 @@
+"""From one form to another; text becomes a saved folder without ever being whole in memory."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._atomic import replacing_folder
+from rankloop._names import one_of
+from rankloop.data._npy_stream import NpyStream, gather_rows
+from rankloop.data._svmlight_blocks import Layout
+from rankloop.data._svmlight_queries import FileQueries
+from rankloop.data._text_ids import decoded, text_ids
+from rankloop.data.dataset import RankingDataset
+from rankloop.data.disk import check_target, write_manifest
+from rankloop.data.opening import form_of, open_dataset, write_dataset
+from rankloop.data.svmlight import blocks_of_files, text_paths
+
+__all__ = ["convert"]
+
+
+def convert(
+    source: str | Path | Sequence[str | Path],
+    target: str | Path,
+    **options: Any,
+) -> None:
+    """Write `source` in the form that the name of `target` asks for; `options` are those of its reader.
+
+    `.txt`, `.svm` and the like are SVMLight text (also `.gz`, `.zst`), `.parquet` is Parquet, and any
+    other name a saved folder. Text to a folder is streamed in bounded memory, and a query whose rows lie
+    apart is gathered on disk, so the result equals what `read_svmlight` gives and has the same fingerprint.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "set.txt").write_text("1 qid:7 1:0.5\\n")
+    >>> convert(folder / "set.txt", folder / "set")
+    >>> open_dataset(folder / "set")
+    RankingDataset(1 queries, 1 documents, 1 features)
+    """
+    text = not isinstance(source, str | Path) or form_of(source) == "svmlight"
+    if text and form_of(target, writing=True) == "folder":
+        _stream(source, Path(target), **options)
+    else:
+        write_dataset(open_dataset(source, **options), target)
+
+
+def _stream(
+    source: str | Path | Sequence[str | Path],
+    target: Path,
+    *,
+    n_features: int | None = None,
+    missing: float = 0.0,
+    zero_based: bool = False,
+    side_files: bool = True,
+    weights: str = "item",
+    shared_queries: bool = False,
+    threads: int | None = None,
+) -> None:
+    one_of("weights", weights, ("item", "query"))
+    check_target(target)
+    paths = text_paths(source)
+    layout = Layout(n_features, zero_based, missing)
+    queries = FileQueries(side_files=side_files, shared_queries=shared_queries, weights=weights)
+    with replacing_folder(target) as folder:
+        with (
+            NpyStream(folder / "X.npy", np.float32, n_features or 0, missing=missing) as X,
+            NpyStream(folder / "y.npy", np.float32) as y,
+            _SpilledIds(folder / "docid.spill") as documents,
+        ):
+            for block, _ in blocks_of_files(paths, layout, queries, threads):
+                X.append(block.X)
+                y.append(block.y)
+                documents.append(block.docid, len(block.y))
+            documents.finish(folder / "docid.npy")
+        grouping = queries.grouping()
+        columns = queries.weight_columns(grouping)
+        columns |= {"offsets": grouping.offsets, "qid": grouping.qid}
+        for name, values in columns.items():
+            np.save(folder / f"{name}.npy", values, allow_pickle=False)
+        rows = [folder / f"{name}.npy" for name in ("X", "y", "docid")]
+        for path in rows:
+            if path.exists() and grouping.order is not None:
+                gather_rows(path, grouping.order)
+        mapped = {path.stem: np.load(path, mmap_mode="r") for path in rows if path.exists()}
+        write_manifest(folder, RankingDataset._trusted(**mapped, **columns))
+
+
+class _SpilledIds:
+    """Docids set aside on disk until it is known whether they are numbers, and how long the longest is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = open(path, "wb+")  # noqa: SIM115 (closed by __exit__)
+        self.parts: list[tuple[int, int]] = []
+        self.any = False
+
+    def __enter__(self) -> "_SpilledIds":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+        self.path.unlink()
+
+    def append(self, ids: NDArray[np.bytes_] | None, rows: int) -> None:
+        self.any = self.any or ids is not None
+        raw = np.zeros(rows, "S1") if ids is None else ids
+        self.parts.append((rows, raw.dtype.itemsize))
+        self.file.write(raw.tobytes())
+
+    def finish(self, target: Path) -> None:
+        """Write the column as `read_svmlight` would give it."""
+        if not self.any:
+            return
+        numbers, width = True, 1
+        for raw in self._read():
+            numbers = numbers and text_ids(raw, "docid").dtype.kind == "i"
+            width = max(width, decoded(raw, "docid").dtype.itemsize // 4)
+        with NpyStream(target, np.int64 if numbers else f"<U{width}") as stream:
+            for raw in self._read():
+                stream.append(text_ids(raw, "docid") if numbers else decoded(raw, "docid"))
+
+    def _read(self) -> Iterator[NDArray[np.bytes_]]:
+        self.file.seek(0)
+        for rows, size in self.parts:
+            yield np.frombuffer(self.file.read(rows * size), f"S{size}")

@@ -1,0 +1,160 @@
+"""Reading SVMLight ranking files, the format of LETOR, MSLR, Yahoo and Istella."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop._progress import progress
+from rankloop.data._svmlight_blocks import Block, Layout, parsed_blocks
+from rankloop.data._svmlight_queries import FileQueries
+from rankloop.data._text_ids import text_ids
+from rankloop.data.dataset import RankingDataset
+
+__all__ = ["blocks_of_files", "read_svmlight", "text_paths"]
+
+_LONG_WORK = 256 << 20
+
+
+def read_svmlight(
+    path: str | Path | Sequence[str | Path],
+    *,
+    n_features: int | None = None,
+    missing: float = 0.0,
+    zero_based: bool = False,
+    side_files: bool = True,
+    weights: str = "item",
+    shared_queries: bool = False,
+    threads: int | None = None,
+) -> RankingDataset:
+    """Documents from lines such as `2 qid:17 1:0.5 2:3 # docid = GX001`, plain, gzip or zstd.
+
+    Several paths make one data set; a query in two of them is an error unless `shared_queries`. A feature
+    that a line leaves out is `missing`: 0 as SVMLight means it, or nan; `NULL` is always nan. Values are the
+    float32 nearest to Python's float of the text. Features count from 1, or from 0 if `zero_based`.
+
+    With `side_files`, `path.query` or `path.group` (rows of each query) stand in for query ids, and
+    `path.weight` gives weights: one per query, or one per row, which weigh documents (`weights="item"`) or,
+    as in LightGBM's metrics, their lists (`weights="query"`).
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:a 1:0.5 3:1 # docid = x\\n0 qid:b 2:-1e-3 # docid = y\\n")
+    >>> data = read_svmlight(path)
+    >>> data.X, data.docid
+    (array([[ 0.5  ,  0.   ,  1.   ],
+           [ 0.   , -0.001,  0.   ]], dtype=float32), array(['x', 'y'], dtype='<U1'))
+    """
+    one_of("weights", weights, ("item", "query"))
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features is 1 or more, got {n_features}; leave it out to take what the file has")
+    layout = Layout(n_features, zero_based, missing)
+    queries = FileQueries(side_files=side_files, shared_queries=shared_queries, weights=weights)
+    paths = text_paths(path)
+    table = _Table(missing, n_features or 0)
+    documents = _Documents()
+    total = sum(item.stat().st_size for item in paths)
+    for block, read in blocks_of_files(paths, layout, queries, threads):
+        table.add(block, total / max(1, read))
+        documents.add(block)
+    X, y = table.finish()
+    docid = documents.finish()
+    grouping = queries.grouping()
+    return RankingDataset._trusted(
+        X=grouping.apply(X),
+        y=grouping.apply(y),
+        offsets=grouping.offsets,
+        qid=grouping.qid,
+        docid=None if docid is None else grouping.apply(text_ids(docid, "docid")),
+        **queries.weight_columns(grouping),
+    )
+
+
+def text_paths(path: str | Path | Sequence[str | Path]) -> list[Path]:
+    """One path or several, each of which is there."""
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(item) for item in path]
+    if not paths:
+        raise ValueError("read_svmlight needs one path or more, got an empty list")
+    for item in paths:
+        if not item.exists():
+            raise FileNotFoundError(f"there is no file {item}")
+    return paths
+
+
+def blocks_of_files(
+    paths: list[Path], layout: Layout, queries: FileQueries, threads: int | None
+) -> Iterator[tuple[Block, int]]:
+    """The blocks of all files in turn, with the bytes read so far."""
+    total, read = sum(path.stat().st_size for path in paths), 0
+    with progress(f"reading {paths[0].name}", total if total > _LONG_WORK else None) as advance:
+        for path in paths:
+            queries.begin(path)
+            for block in parsed_blocks(path, layout, threads=threads):
+                queries.add(block)
+                read += block.advance
+                advance(block.advance)
+                yield block, read
+            queries.finish()
+
+
+class _Table:
+    """Rows that grow in place: memory is asked for once, from the size of the file, and given back.
+
+    Room that is asked for and not written to costs nothing, and `resize` moves pages, not bytes.
+    """
+
+    def __init__(self, missing: float, width: int) -> None:
+        self.missing = missing
+        self.rows, self.room, self.width = 0, 0, width
+        self.values = np.empty(0, np.float32)
+        self.y: list[NDArray[np.float32]] = []
+
+    def add(self, block: Block, expected: float) -> None:
+        """Append a block; the whole is `expected` times what was read with this one."""
+        rows, width = block.X.shape
+        if width > self.width:
+            self._widen(width)
+        end = self.rows + rows
+        if end > self.room:
+            self.room = max(int(1.02 * end * expected), end + end // 4) + 64
+            if self.rows == 0:
+                self.values = np.empty(self.room * self.width, np.float32)
+            else:
+                self.values.resize(self.room * self.width, refcheck=False)
+        target = self.values[self.rows * self.width : end * self.width].reshape(rows, self.width)
+        target[:, :width] = block.X
+        target[:, width:] = self.missing
+        self.y.append(block.y.copy())
+        self.rows = end
+
+    def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self.values.resize(self.rows * self.width, refcheck=False)
+        return self.values.reshape(self.rows, self.width), np.concatenate(self.y)
+
+    def _widen(self, width: int) -> None:
+        """More columns, in place, the last rows first."""
+        self.values.resize(self.room * width, refcheck=False)
+        old = self.values[: self.rows * self.width].reshape(self.rows, self.width)
+        new = self.values[: self.rows * width].reshape(self.rows, width)
+        for start in reversed(range(0, self.rows, 1024)):
+            part = old[start : start + 1024].copy()
+            new[start : start + 1024, : self.width] = part
+            new[start : start + 1024, self.width :] = self.missing
+        self.width = width
+
+
+class _Documents:
+    """The docids of the rows; rows without one have an empty id, and a file without any has none."""
+
+    def __init__(self) -> None:
+        self.parts: list[NDArray[np.bytes_]] = []
+        self.any = False
+
+    def add(self, block: Block) -> None:
+        self.any = self.any or block.docid is not None
+        self.parts.append(np.zeros(len(block.y), "S1") if block.docid is None else block.docid)
+
+    def finish(self) -> NDArray[np.bytes_] | None:
+        return np.concatenate(self.parts) if self.any else None

@@ -1,0 +1,123 @@
+"""Writing SVMLight ranking files."""
+
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._atomic import replacing
+from rankloop._extras import require
+from rankloop._progress import progress
+from rankloop.data._svmlight_spell import WIDEST_FEATURE, spell_rows
+from rankloop.data.dataset import RankingDataset
+
+__all__ = ["write_svmlight"]
+
+_ROOM = 4 << 20
+_QID = np.frombuffer(b" qid:", np.uint8)
+_DOCID = np.frombuffer(b" # docid = ", np.uint8)
+
+
+def write_svmlight(
+    dataset: RankingDataset, path: str | Path, *, sparse: bool = False, zero_based: bool = False
+) -> None:
+    """Write `2 qid:17 1:0.5 2:3 # docid = x` lines that read back the same, bit for bit.
+
+    A path ending in `.gz` or `.zst` is compressed. Weights go to `path.weight`: one per row
+    (`item_weight`) or one per query (`query_weight`). `sparse` leaves zeros out; then give `n_features` when
+    reading, since the last columns may be all zero. Feature names are not part of the format.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "set.txt"
+    >>> write_svmlight(RankingDataset([[0.1, 2.0]], [1], ["a"], docid=["x"]), path)
+    >>> path.read_text()
+    '1 qid:a 1:0.1 2:2 # docid = x\\n'
+    """
+    target = Path(path)
+    weights = _weights(dataset, target)
+    qid = _id_bytes(dataset.qid, "query id")
+    if dataset.docid is None:
+        docid = np.zeros((dataset.n_documents, 0), np.uint8)
+    else:
+        docid = _id_bytes(dataset.docid, "docid")
+    line = WIDEST_FEATURE * (dataset.n_features + 1) + qid.shape[1] + docid.shape[1] + 32
+    step = max(1, _ROOM // line)
+    out = np.empty(step * line, np.uint8)
+    base = 0 if zero_based else 1
+    with (
+        replacing(target) as beside,
+        _packed(beside, target.suffix) as file,
+        progress(f"writing {target.name}", dataset.n_documents) as advance,
+    ):
+        for start in range(0, dataset.n_documents, step):
+            rows = slice(start, start + step)
+            X = np.ascontiguousarray(dataset.X[rows])
+            y = np.ascontiguousarray(dataset.y[rows])
+            query = np.ascontiguousarray(dataset.row_query[rows])
+            used = spell_rows(X, y, query, qid, docid[rows], _QID, _DOCID, base, sparse, out)
+            file.write(out.data[:used])
+            advance(len(y))
+    if weights is not None:
+        text = "".join(f"{value}\n" for value in weights.tolist())
+        with replacing(_weight_path(target)) as beside:
+            beside.write_text(text, encoding="ascii")
+
+
+def _weights(dataset: RankingDataset, target: Path) -> NDArray[np.float32] | None:
+    """The weights to write beside; what the format cannot say is an error."""
+    for name in ("position", "pairs"):
+        if getattr(dataset, name) is not None:
+            raise ValueError(
+                f"SVMLight files cannot hold {name}; use save(), or drop it with replace({name}=None)"
+            )
+    if dataset.query_weight is not None and dataset.item_weight is not None:
+        raise ValueError("SVMLight files hold one kind of weight; use save(), or drop one with replace()")
+    weights = dataset.query_weight if dataset.item_weight is None else dataset.item_weight
+    stale = _weight_path(target)
+    if weights is None and stale.exists():
+        raise ValueError(f"{stale} would be read with the new file, which has no weights; remove it first")
+    return weights
+
+
+def _weight_path(target: Path) -> Path:
+    return target.with_name(target.name + ".weight")
+
+
+def _id_bytes(ids: NDArray[Any], what: str) -> NDArray[np.uint8]:
+    """Ids as rows of bytes, zeros behind; an id that would not read back is an error."""
+    texts = np.asarray(ids).astype(np.str_)
+    encoded = np.char.encode(texts, "utf-8")
+    width = max(1, encoded.dtype.itemsize)
+    letters = np.frombuffer(encoded.astype(f"S{width}").tobytes(), np.uint8).reshape(len(texts), width)
+    wrong = np.isin(letters, np.frombuffer(b" \t\r\n", np.uint8)).any(axis=1)
+    wrong |= ((letters[:, :-1] == 0) & (letters[:, 1:] != 0)).any(axis=1)
+    if what == "docid":
+        wrong |= (letters[:, 0] == ord("=")) | (letters[:, 0] == ord(":"))
+    else:
+        wrong |= (letters == ord("#")).any(axis=1) | (letters[:, 0] == 0)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"{what} {str(texts[at])!r} cannot stand in an SVMLight file, where blanks and # end it; "
+            "rename it, or use save()"
+        )
+    return letters
+
+
+@contextmanager
+def _packed(path: Path, suffix: str) -> Iterator[BinaryIO]:
+    """The file to write to, compressing where the name says so."""
+    with open(path, "wb") as raw:
+        if suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        elif suffix == ".zst":
+            zstandard = require("zstandard", "bench")
+            with zstandard.ZstdCompressor(level=3).stream_writer(raw) as packed:
+                yield packed
+        else:
+            yield raw
