@@ -1,24 +1,66 @@
 """How good a ranking is: one value per list.
 
-A metric is a function `ndcg(scores, labels, offsets, *, k=None, ...)` that gives one float per list.
+A metric is a function `ndcg(scores, labels, offsets, *, k=None, ...)` that gives one float per list. Options
+mean the same everywhere:
+
+- `k`: the cut-off; `gain`: `"exp2"` (2^label - 1), `"linear"`, or a table with one gain per label;
+- `relevant_from`: the lowest label that counts as relevant (`rel=` in names), 1 unless told;
+- `ties`: `"average"` (the expected value over random orders of documents with equal scores), `"stable"`
+  (input order) or `"worst"` (the lowest label first);
+- `empty`: what a list with nothing relevant is worth: `"nan"` (means leave it out), `"zero"` or `"one"`;
+- `weight`: item weights, which multiply gains, also in the best order;
+- `pool_labels`, `pool_offsets`: all judged labels of each list, where a run retrieved fewer documents.
+
+`metric("ndcg@10")` finds a metric by name, `values` computes several and sorts once, `mean` averages.
 """
 
+from rankloop.metrics.ap_correlation import ap_correlation
+from rankloop.metrics.arp import arp
 from rankloop.metrics.average_precision import average_precision
+from rankloop.metrics.compare import compare
+from rankloop.metrics.comparison import Comparison
 from rankloop.metrics.conventions import mean
 from rankloop.metrics.dcg import dcg
 from rankloop.metrics.err import err
+from rankloop.metrics.evaluate import evaluate
+from rankloop.metrics.evaluation import Evaluation
+from rankloop.metrics.f1 import f1
+from rankloop.metrics.hit import hit
+from rankloop.metrics.inversions import inversions
+from rankloop.metrics.kendall_tau import kendall_tau
 from rankloop.metrics.metric import Metric, metric, values
 from rankloop.metrics.ndcg import ndcg
+from rankloop.metrics.pair_accuracy import pair_accuracy
+from rankloop.metrics.precision import precision
+from rankloop.metrics.r_precision import r_precision
+from rankloop.metrics.rbp import rbp, rbp_residual
+from rankloop.metrics.recall import recall
 from rankloop.metrics.reciprocal_rank import reciprocal_rank
 
 __all__ = [
+    "Comparison",
+    "Evaluation",
     "Metric",
+    "ap_correlation",
+    "arp",
     "average_precision",
+    "compare",
     "dcg",
     "err",
+    "evaluate",
+    "f1",
+    "hit",
+    "inversions",
+    "kendall_tau",
     "mean",
     "metric",
     "ndcg",
+    "pair_accuracy",
+    "precision",
+    "r_precision",
+    "rbp",
+    "rbp_residual",
+    "recall",
     "reciprocal_rank",
     "values",
 ]

@@ -13,7 +13,7 @@ __all__ = ["Gain", "GainOption", "gain_of", "gain_table"]
 
 GainOption = str | Sequence[float]
 
-EXP2, LINEAR, TABLE = 0, 1, 2
+EXP2, LINEAR, TABLE, BINARY = 0, 1, 2, 3
 POWERS = np.exp2(np.arange(64.0)) - 1
 
 
@@ -22,6 +22,11 @@ class Gain(NamedTuple):
 
     kind: int
     table: NDArray[np.float64]
+
+    @classmethod
+    def binary(cls, relevant_from: float) -> "Gain":
+        """1 for relevant documents, 0 for others."""
+        return cls(BINARY, np.array([np.float32(relevant_from)], np.float64))
 
 
 def gain_table(gain: GainOption, labels: NDArray[np.float32]) -> Gain:
@@ -51,8 +56,10 @@ def gain_table(gain: GainOption, labels: NDArray[np.float32]) -> Gain:
 @kernel
 def gain_of(label: np.float32, kind: int, table: NDArray[np.float64]) -> float:
     """The gain of one label."""
-    if kind == 1:
+    if kind == LINEAR:
         return float(label)
+    if kind == BINARY:
+        return 1.0 if label >= table[0] else 0.0
     whole = int(label)
     if whole == label and whole < len(table):
         return float(table[whole])

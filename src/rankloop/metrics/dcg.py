@@ -7,6 +7,7 @@ from rankloop._jit import kernel
 from rankloop.metrics._gain import Gain, GainOption, gain_of, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import rank_sums
 
 __all__ = ["dcg"]
 
@@ -41,9 +42,7 @@ def per_list(lists: Lists, *, k: int | None, gain: GainOption, ties: str, empty:
 
 def discounted_gain(lists: Lists, k: int | None, gain: GainOption, ties: str) -> Values:
     """The DCG of each list; 0 where nothing is relevant."""
-    kind, table = gain_table(gain, lists.labels)
-    ranked = lists.ranked(ties, k)
-    return lists.fill(_dcg, *ranked[:5], cutoff(k), kind, table, discount_sums(lists.offsets, k))
+    return rank_sums(lists, ties, k, gain_table(gain, lists.labels), discount_sums(lists.offsets, k))
 
 
 def best_gain(lists: Lists, k: int | None, gain: GainOption) -> Values:
@@ -69,38 +68,6 @@ def discount_sums(offsets: NDArray[np.int64], k: int | None) -> Values:
     """Entry r is the sum of the discounts of ranks 1 to r."""
     depth = min(cutoff(k), int(np.diff(offsets).max(initial=0)))
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2.0, depth + 2)))))
-
-
-@kernel
-def _dcg(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
-    count: NDArray[np.int64],
-    k: int,
-    kind: int,
-    table: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
-) -> None:
-    for q in range(first, last):
-        start = offsets[q]
-        end = start + count[q]
-        total = 0.0
-        i = start
-        while i < end and i - start < k:
-            block = 0.0
-            j = i
-            while j == i or (j < end and tied[j]):
-                worth = gain_of(labels[j], kind, table)
-                block += worth * weight[j] if len(weight) > 0 else worth
-                j += 1
-            total += block / (j - i) * (sums[min(j - start, k)] - sums[i - start])
-            i = j
-        values[q] = total
 
 
 @kernel

@@ -1,0 +1,109 @@
+"""Pairs of documents with different labels, counted in n log n."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.metrics._lists import Lists
+from rankloop.metrics._sort import sort_all
+
+__all__ = ["add_to", "count_pairs", "grades", "sum_below"]
+
+
+def count_pairs(lists: Lists, ties: str) -> NDArray[np.float64]:
+    """Per list: pairs in order, pairs out of order, pairs tied in score, and pairs not tied in score.
+
+    The first three count pairs with different labels, each with the weight of its better document; the
+    last counts all pairs.
+    """
+    return lists.shared(("pairs", ties), lambda: _counted(lists, ties))
+
+
+def _counted(lists: Lists, ties: str) -> NDArray[np.float64]:
+    ranked = lists.ranked(ties)
+    longest = int(np.diff(lists.offsets).max(initial=0))
+    made = np.zeros((len(lists), 4))
+    over_lists(lambda first, last: _count_pairs(*ranked[:4], longest, made, first, last), lists.offsets)
+    return made
+
+
+@kernel
+def _count_pairs(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    tied: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    longest: int,
+    out: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    grade = np.empty(longest, np.int64)
+    number = np.zeros(longest + 1)
+    mass = np.zeros(longest + 1)
+    for q in range(first, last):
+        start = offsets[q]
+        n = offsets[q + 1] - start
+        top = grades(labels[start : start + n], grade)
+        number[: top + 1] = 0
+        mass[: top + 1] = 0
+        total = 0.0
+        i = 0
+        while i < n:
+            right = 0.0
+            wrong = 0.0
+            j = i
+            while j == i or (j < n and tied[start + j]):
+                w = float(weight[start + j]) if len(weight) > 0 else 1.0
+                right += total - sum_below(mass, grade[j] + 1)
+                wrong += w * sum_below(number, grade[j])
+                j += 1
+            within = -right - wrong
+            for d in range(i, j):
+                w = float(weight[start + d]) if len(weight) > 0 else 1.0
+                within += total - sum_below(mass, grade[d] + 1) + w * sum_below(number, grade[d])
+                add_to(number, grade[d], top, 1.0)
+                add_to(mass, grade[d], top, w)
+                total += w
+            out[q, 0] += right
+            out[q, 1] += wrong
+            out[q, 2] += within if j - i > 1 else 0.0
+            out[q, 3] += float(i) * (j - i)
+            i = j
+
+
+@kernel
+def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
+    """Number the distinct labels from 0, the lowest; how many there are."""
+    n = len(labels)
+    if n == 0:
+        return 0
+    falling = np.empty(n, np.float64)
+    row = np.empty(n, np.int32)
+    values = labels.astype(np.float64)
+    sort_all(-values, falling, row, np.empty(n), np.empty(n, np.int32), np.empty(n + 1, np.int32))
+    top = 0
+    for i in range(n):
+        top += i > 0 and falling[i] != falling[i - 1]
+        grade[row[i]] = top
+    return top + 1
+
+
+@kernel
+def add_to(tree: NDArray[np.float64], grade: int, top: int, amount: float) -> None:
+    """Add to one grade of a Fenwick tree over grades 0 to top - 1."""
+    i = grade + 1
+    while i <= top:
+        tree[i] += amount
+        i += i & -i
+
+
+@kernel
+def sum_below(tree: NDArray[np.float64], grade: int) -> float:
+    """The sum over all grades below this one."""
+    total = 0.0
+    i = grade
+    while i > 0:
+        total += tree[i]
+        i -= i & -i
+    return total

@@ -1,0 +1,40 @@
+"""Average relevance position."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._gain import gain_table
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import rank_sums
+
+__all__ = ["arp"]
+
+
+def arp(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+) -> Values:
+    r"""The mean rank of relevance (Zhu, 2004; Wang et al., 2018): lower is better.
+
+    .. math:: \mathrm{ARP} = \frac{\sum_r l_r \, r}{\sum_r l_r}
+
+    >>> arp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
+    array([2.])
+    """
+    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+
+
+@measure(arp, "arp", higher_is_better=False, bounded=False)
+def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
+    ranks = np.arange(int(np.diff(lists.offsets).max(initial=0)) + 1.0)
+    worth = gain_table("linear", lists.labels)
+    total = rank_sums(lists, ties, None, worth, ranks)
+    with np.errstate(invalid="ignore"):
+        made = rank_sums(lists, ties, None, worth, ranks * (ranks + 1) / 2) / total
+    return lists.blank(made, total == 0, empty)

@@ -1,0 +1,43 @@
+"""F1: precision and recall in one number."""
+
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import found_within
+from rankloop.metrics.precision import looked_at
+
+__all__ = ["f1"]
+
+
+def f1(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""The harmonic mean of precision and recall at `k`.
+
+    .. math:: \mathrm{F1@k} = \frac{2 P R}{P + R} = \frac{2}{k + R_{\text{all}}} \sum_{r \le k} \mathrm{rel}_r
+
+    >>> f1([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1).round(4)
+    array([0.6667])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+
+
+@measure(f1, "f1", reads="top")
+def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+    depth = looked_at(lists, k)
+    found = found_within(lists, ties, relevant_from, depth)
+    total = lists.relevant(relevant_from)
+    nothing = total.number == 0
+    return lists.blank(2 * found / (depth + total.weight + nothing), nothing, empty)

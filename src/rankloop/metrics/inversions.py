@@ -1,0 +1,34 @@
+"""Inversions: how many document pairs are in the wrong order."""
+
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics._pairs import count_pairs
+
+__all__ = ["inversions"]
+
+
+def inversions(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+) -> Values:
+    r"""The number of pairs whose better document has the lower score: lower is better.
+
+    .. math:: |\{(i, j) : l_i > l_j, s_i < s_j\}| + \tfrac12 |\{(i, j) : l_i > l_j, s_i = s_j\}|
+
+    >>> inversions([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
+    array([1.])
+    """
+    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+
+
+@measure(inversions, "inversions", higher_is_better=False, bounded=False)
+def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
+    right, wrong, tied, _ = count_pairs(lists, ties).T
+    return lists.blank(wrong + tied / 2, right + wrong + tied == 0, empty)

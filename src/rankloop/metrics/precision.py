@@ -1,0 +1,51 @@
+"""Precision: the share of the first k documents that is relevant."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._lists import Lists, Values, cutoff
+from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import found_within
+
+__all__ = ["precision"]
+
+
+def precision(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""The share of the first `k` ranks that holds a relevant document.
+
+    .. math:: \mathrm{P@k} = \frac{1}{k} \sum_{r \le k} \mathrm{rel}_r
+
+    A list shorter than `k` leaves ranks empty, which counts against it; without `k` the list is its own
+    cut-off.
+
+    >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
+    array([0.5])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+
+
+@measure(precision, "p", "precision", reads="top")
+def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+    depth = looked_at(lists, k)
+    found = found_within(lists, ties, relevant_from, depth)
+    return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevant_from).number == 0, empty)
+
+
+def looked_at(lists: Lists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How many ranks of each list count: k, or all of its documents."""
+    if k is None:
+        return np.diff(lists.offsets)
+    return np.full(len(lists), cutoff(k), np.int64)

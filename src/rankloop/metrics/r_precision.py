@@ -1,0 +1,41 @@
+"""R-precision: precision at the number of relevant documents."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import found_within
+
+__all__ = ["r_precision"]
+
+
+def r_precision(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    relevant_from: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""Precision at rank R, the number of relevant documents: where precision and recall are the same.
+
+    .. math:: \mathrm{RPrec} = \frac{1}{R} \sum_{r \le R} \mathrm{rel}_r
+
+    >>> r_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
+    array([0.5])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, relevant_from=relevant_from, ties=ties, empty=empty)
+
+
+@measure(r_precision, "rprec")
+def per_list(lists: Lists, *, relevant_from: float, ties: str, empty: str) -> Values:
+    total = lists.relevant(relevant_from)
+    found = found_within(lists, ties, relevant_from, total.number.astype(np.int64))
+    with np.errstate(invalid="ignore"):
+        return lists.blank(found / total.weight, total.number == 0, empty)

@@ -1,0 +1,43 @@
+"""Recall: the share of the relevant documents that is among the first k."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.metrics._lists import Lists, Values
+from rankloop.metrics._measure import measure
+from rankloop.metrics._sums import found_within
+from rankloop.metrics.precision import looked_at
+
+__all__ = ["recall"]
+
+
+def recall(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    weight: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+) -> Values:
+    r"""The share of all relevant (judged) documents found in the first `k` ranks.
+
+    .. math:: \mathrm{recall@k} = \frac{1}{R} \sum_{r \le k} \mathrm{rel}_r
+
+    >>> recall([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
+    array([0.5])
+    """
+    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+
+
+@measure(recall, "recall", "r", reads="top")
+def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+    found = found_within(lists, ties, relevant_from, looked_at(lists, k))
+    total = lists.relevant(relevant_from)
+    with np.errstate(invalid="ignore"):
+        return lists.blank(found / total.weight, total.number == 0, empty)
