@@ -123,9 +123,9 @@ def test_what_was_missed_and_what_is_unknown_is_told():
     run, qrels = random_run(0)
     found = evaluate(run, qrels, "ndcg@10")
     assert found.n_queries == 20
-    assert "4 judged queries without a result in the run count as nothing found" in repr(found)
-    assert "1 queries of the run have no judgments and are left out" in repr(found)
-    assert "are unjudged and count as label 0" in repr(found)
+    assert "judged queries without a result in the run: 4 (they found nothing)" in repr(found)
+    assert "queries of the run without judgments: 1 (left out)" in repr(found)
+    assert "retrieved documents without judgment: " in repr(found)
     assert found.left_out["ndcg@10"] == 3
 
 

@@ -4,6 +4,9 @@ import sys
 
 import typer
 
+from rankloop.cli.compare import compare
+from rankloop.cli.evaluate import evaluate
+
 __all__ = ["app", "main"]
 
 app = typer.Typer(
@@ -13,6 +16,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+for command in (evaluate, compare):
+    app.command()(command)
 
 
 @app.callback()

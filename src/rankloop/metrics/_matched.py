@@ -140,11 +140,11 @@ def _notes(both: JudgedRun) -> tuple[str, ...]:
     notes = []
     missing = int(both.missing.sum())
     if missing:
-        notes.append(f"{missing:,} judged queries without a result in the run count as nothing found")
+        notes.append(f"judged queries without a result in the run: {missing:,} (they found nothing)")
     if both.unknown:
-        notes.append(f"{len(both.unknown):,} queries of the run have no judgments and are left out")
+        notes.append(f"queries of the run without judgments: {len(both.unknown):,} (left out)")
     unjudged = int(both.unjudged.sum())
     if unjudged:
-        share = unjudged / len(both.unjudged)
-        notes.append(f"{unjudged:,} retrieved documents ({share:.1%}) are unjudged and count as label 0")
+        share = 100 * unjudged / len(both.unjudged)
+        notes.append(f"retrieved documents without judgment: {unjudged:,}, {share:.1f} % (label 0)")
     return tuple(notes)

@@ -181,7 +181,7 @@ class Comparison:
         over = " to ".join(f"{count:,}" for count in (counts if len(counts) < 3 else (counts[0], counts[-1])))
         left = f" of {base.n_queries:,}" if counts != [base.n_queries] else ""
         settings = ", ".join(f"{what} {way}" for what, way in (base.settings or {}).items())
-        first = f"{over}{left} queries, baseline {self.baseline}, {how}"
+        first = f"queries: {over}{left}, baseline: {self.baseline}, {how}"
         return [first, settings] if settings else [first]
 
     def _changed_notes(self) -> list[str]:

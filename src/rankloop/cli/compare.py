@@ -1,0 +1,71 @@
+"""`rankloop compare`: is this ranking better than that one?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.evaluate import Conventions, Empty, Metrics, Ties
+
+__all__ = ["compare"]
+
+
+def compare(
+    rankings: Annotated[
+        list[Path],
+        typer.Argument(help="Two or more runs, files of scores or saved rankers; the first is the baseline."),
+    ],
+    judgments: Annotated[
+        Path,
+        typer.Option(
+            "--qrels", "--data", "-j", help="TREC qrels, or a data set: LETOR/SVMLight, Parquet or saved."
+        ),
+    ],
+    metric: Metrics = None,
+    test: Annotated[
+        str, typer.Option("--test", help="randomization (Fisher's), t or bootstrap.")
+    ] = "randomization",
+    seed: Annotated[int, typer.Option("--seed", help="For the tests that draw at random.")] = 0,
+    convention: Conventions = None,
+    ties: Ties = None,
+    empty: Empty = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", help="table, markdown or latex.")] = "table",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Is this ranking better than that one? Differences with intervals and p-values.
+
+    rankloop compare base.run new.run --qrels qrels.txt
+    """
+    from rankloop._names import one_of
+    from rankloop.cli._inputs import read_judgments, read_ranking
+    from rankloop.cli._outputs import show, write_frame
+    from rankloop.metrics.compare import compare as comparison_of
+
+    one_of("format", format, ("table", "markdown", "latex"))
+    labels = read_judgments(judgments)
+    systems = {name: read_ranking(path) for name, path in zip(_names(rankings), rankings, strict=True)}
+    found = comparison_of(
+        systems, labels, metric or None, test=test, seed=seed, convention=convention, ties=ties, empty=empty
+    )
+    if per_query is not None:
+        write_frame(found.per_query, per_query)
+    if format == "table" or json:
+        show(found, as_json=json, rankings=[str(path) for path in rankings], judgments=str(judgments))
+    else:
+        typer.echo(found.to_markdown() if format == "markdown" else found.to_latex())
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """The shortest names that tell the files apart: stems, or names, or whole paths."""
+    for names in (
+        [path.stem for path in paths],
+        [path.name for path in paths],
+        [str(path) for path in paths],
+    ):
+        if len(set(names)) == len(names):
+            return names
+    raise ValueError(f"a file is named twice: {', '.join(map(str, paths))}; compare different rankings")

@@ -1,0 +1,86 @@
+"""`rankloop evaluate`: how good is this ranking?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5; repeat it."),
+]
+Conventions = Annotated[
+    str | None,
+    typer.Option("--convention", help="Count as lightgbm, xgboost, catboost, sklearn or trec does."),
+]
+Ties = Annotated[
+    str | None, typer.Option("--ties", help="Equal scores: average (expected value), stable or worst.")
+]
+Empty = Annotated[
+    str | None, typer.Option("--empty", help="Lists with nothing relevant: nan (left out), zero or one.")
+]
+
+
+def evaluate(
+    ranking: Annotated[
+        Path, typer.Argument(help="A TREC run, a file of scores (text or .npy), or a saved ranker.")
+    ],
+    judgments: Annotated[
+        Path | None, typer.Argument(help="TREC qrels, or a data set: LETOR/SVMLight, Parquet or saved.")
+    ] = None,
+    metric: Metrics = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Rank by one feature of the data set: its number or name.")
+    ] = None,
+    convention: Conventions = None,
+    ties: Ties = None,
+    empty: Empty = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """How good is this ranking? Means with 95 % intervals over the queries.
+
+    rankloop evaluate bm25.run qrels.txt
+
+    rankloop evaluate scores.txt test.txt -m ndcg@10 -m map
+
+    rankloop evaluate test.txt --by 25
+    """
+    from rankloop.cli._inputs import read_judgments, read_ranking
+    from rankloop.cli._outputs import show, write_frame
+    from rankloop.metrics.evaluate import evaluate as evaluation_of
+
+    judged_by = ranking if by is not None and judgments is None else judgments
+    if judged_by is None:
+        raise ValueError(
+            f"what shall {ranking} be judged by? rankloop evaluate {ranking} JUDGMENTS, "
+            "where JUDGMENTS is a TREC qrels file or a data set; or rank a data set by a feature with --by"
+        )
+    if by is not None and judgments is not None:
+        raise ValueError("--by ranks the one data set named; leave out the second file")
+    labels = read_judgments(judged_by)
+    ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
+    found = evaluation_of(ranked, labels, metric or None, convention=convention, ties=ties, empty=empty)
+    if per_query is not None:
+        write_frame(found.per_query, per_query)
+    show(
+        found, as_json=json, ranking=str(ranking) if by is None else f"feature {by}", judgments=str(judged_by)
+    )
+
+
+def _feature(data: Any, by: str, path: Path) -> Any:
+    """A column of the data set; numbers count from 1, as in the files."""
+    from rankloop.data import RankingDataset
+
+    if not isinstance(data, RankingDataset):
+        raise ValueError(f"--by needs a data set with features, but {path} holds judgments only")
+    if data.feature_names is not None and by in data.feature_names:
+        return data.X[:, data.feature_names.index(by)]
+    if by.isdigit() and 1 <= int(by) <= data.n_features:
+        return data.X[:, int(by) - 1]
+    raise ValueError(f"{path} has no feature {by!r}; name one, or a number from 1 to {data.n_features}")
