@@ -8,12 +8,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankloop.rankers.adarank import AdaRank as AdaRank
     from rankloop.rankers.base import Ranker as Ranker
+    from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
+    from rankloop.rankers.ensemble import Ensemble as Ensemble
+    from rankloop.rankers.fusion import Fusion as Fusion
+    from rankloop.rankers.fusion import comb_mnz as comb_mnz
+    from rankloop.rankers.fusion import comb_sum as comb_sum
+    from rankloop.rankers.fusion import rrf as rrf
+    from rankloop.rankers.pointwise import PointwiseRanker as PointwiseRanker
+    from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.saving import load as load
+    from rankloop.rankers.scorer import ranking_scorer as ranking_scorer
+    from rankloop.rankers.svm import RankSVM as RankSVM
 
 _HOME = {
+    "AdaRank": "adarank",
+    "CoordinateAscent": "coordinate_ascent",
+    "Ensemble": "ensemble",
+    "Fusion": "fusion",
+    "PointwiseRanker": "pointwise",
+    "RankBoost": "rankboost",
+    "RankSVM": "svm",
     "Ranker": "base",
+    "comb_mnz": "fusion",
+    "comb_sum": "fusion",
     "load": "saving",
+    "ranking_scorer": "scorer",
+    "rrf": "fusion",
 }
 
 __all__ = [*_HOME]

@@ -1,7 +1,6 @@
 """What may be given to `fit` and `predict`, and the sentence for what may not."""
 
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from rankloop.data._check import features, ids
 from rankloop.data._group import Grouping, group_rows
 
 __all__ = [
-    "fingerprint",
     "grouping",
     "one_qid",
     "refuse_ignored",
@@ -116,11 +114,3 @@ def refuse_other_features(
         f"{what} has the trained features in another order: feature {at} is {names[at]!r}, "
         f"was {trained[at]!r}; reorder the columns by feature_names_in_"
     )
-
-
-def fingerprint(data: RankingDataset) -> str:
-    """The same for the same features, labels and queries, whatever file they came from."""
-    digest = sha256()
-    for column in (data.X, data.y, data.offsets):
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()

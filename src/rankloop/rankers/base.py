@@ -91,10 +91,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.n_features_in_ = train.n_features
         if train.feature_names is not None:
             self.feature_names_in_ = np.array(train.feature_names, dtype=object)
-        self.fingerprint_ = _input.fingerprint(train)
+        self.fingerprint_ = train.fingerprint()
         self.metrics_ = {}
         self.propensity_ = None
         self._fit(train, valid)
+        if valid is not None:
+            self._record(valid)
         return self
 
     def predict(
@@ -162,6 +164,18 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+    def _record(self, valid: RankingDataset) -> None:
+        """Keep how good it was at training, by its own metric where it has one."""
+        from rankloop.metrics import metric
+
+        chosen = metric(self.get_params(deep=False).get("metric") or "ndcg@10")
+        values = chosen(
+            self._scores(valid.X, valid.offsets), valid.y, valid.offsets, weight=valid.item_weight
+        )
+        mean = chosen.mean(values, valid.query_weight)
+        if np.isfinite(mean):
+            self.metrics_.setdefault("valid", {}).setdefault(str(chosen), mean)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

@@ -1,0 +1,77 @@
+"""scikit-learn objects taken apart and put together again, without pickle.
+
+Only classes of scikit-learn are ever made, and only from data: a file cannot name another function or module.
+"""
+
+import copyreg
+import re
+from importlib import import_module
+from typing import Any
+
+__all__ = ["Parts", "is_from_sklearn", "put_together", "take_apart"]
+
+Parts = dict[str, Any]
+
+_HOME = re.compile(r"sklearn(\.(?!externals|datasets)\w+)+")
+_BLANK = copyreg.__dict__["__newobj__"]  # how Python makes an object before it fills it
+
+
+def is_from_sklearn(value: object) -> bool:
+    return _HOME.fullmatch(type(value).__module__) is not None
+
+
+def take_apart(value: object) -> Parts:
+    """Its class, what makes a blank one, and what fills it; the parts may hold such objects again.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> parts = take_apart(Ridge(alpha=2.0))
+    >>> parts["class"], parts["state"]["alpha"]
+    ('sklearn.linear_model._ridge.Ridge', 2.0)
+    """
+    kind = type(value)
+    reduced: Any = value.__reduce_ex__(2)
+    make, arguments, *rest = reduced
+    blank = make is not kind
+    if blank:
+        made, *arguments = arguments
+        if make.__name__.startswith("__pyx_unpickle") and arguments[1:] in ([None], [()]):
+            arguments = []  # compiled, with nothing but a checksum of its layout
+        elif make is not _BLANK and make.__name__ != "newObj":
+            made = None
+        if made is not kind:
+            raise ValueError(f"a {kind.__name__} cannot be saved without pickle; choose another estimator")
+    return {
+        "class": f"{kind.__module__}.{kind.__qualname__}",
+        "blank": blank,
+        "arguments": list(arguments),
+        "state": rest[0] if rest else None,
+    }
+
+
+def put_together(parts: Parts) -> Any:
+    """The object that `take_apart` was given."""
+    kind = _class(parts["class"])
+    arguments = parts["arguments"]
+    made = kind.__new__(kind, *arguments) if parts["blank"] else kind(*arguments)
+    state = parts["state"]
+    if state is None:
+        return made
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    else:
+        made.__dict__.update(state)
+    return made
+
+
+def _class(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    if not _HOME.fullmatch(module):
+        raise ValueError(
+            f"a model file names the class {path!r}, which is not scikit-learn's; it is not loaded"
+        )
+    found = getattr(import_module(module), name, None)
+    if not isinstance(found, type) or found.__module__ != module:
+        raise ValueError(
+            f"the installed scikit-learn has no {path}; install the version that the model's manifest names"
+        )
+    return found

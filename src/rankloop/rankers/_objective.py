@@ -1,0 +1,37 @@
+"""A metric over a data set as one number to raise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.metrics import Metric, metric
+
+__all__ = ["Objective"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The mean of a metric over the queries of a data set, signed so that higher is better.
+
+    >>> data = RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"])
+    >>> Objective.of("mrr", data)(np.array([1.0, 2.0]))
+    1.0
+    """
+
+    metric: Metric
+    data: RankingDataset
+
+    @classmethod
+    def of(cls, name: str | Metric, data: RankingDataset) -> "Objective":
+        return cls(metric(name), data)
+
+    def values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The metric of each query, with its own sign; nan where it has no value."""
+        data = self.data
+        return self.metric(scores, data.y, data.offsets, weight=data.item_weight)
+
+    def __call__(self, scores: NDArray[np.float64]) -> float:
+        mean = self.metric.mean(self.values(scores), self.data.query_weight)
+        return mean if self.metric.higher_is_better else -mean

@@ -1,0 +1,70 @@
+"""Scores of several rankers made comparable within each list; nan says that a ranker did not retrieve it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+
+__all__ = ["NORMS", "normalised", "only_best", "ranks"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NORMS = ("minmax", "none", "sum", "zscore")
+
+
+def normalised(scores: Floats, offsets: Ints, how: str) -> Floats:
+    """`minmax` to [0, 1], `sum` to a least of 0 and a total of 1, `zscore` to mean 0 and spread 1.
+
+    A list of equal scores becomes 0 (`sum`: equal shares). nan stays nan.
+
+    >>> normalised(np.array([1.0, 3.0, 5.0, 7.0]), np.array([0, 3, 4]), "minmax")
+    array([0. , 0.5, 1. , 0. ])
+    """
+    one_of("norm", how, NORMS)
+    if how == "none":
+        return scores
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    low = np.fmin.reduceat(scores, starts)
+    count = np.maximum(np.add.reduceat(~np.isnan(scores), starts, dtype=np.float64), 1)
+    if how == "minmax":
+        shift, spread = low, np.fmax.reduceat(scores, starts) - low
+    elif how == "sum":
+        shift = low
+        spread = np.add.reduceat(np.nan_to_num(scores - np.repeat(shift, lengths)), starts)
+    else:
+        shift = np.add.reduceat(np.nan_to_num(scores), starts) / count
+        spread = np.sqrt(
+            np.add.reduceat(np.nan_to_num(scores - np.repeat(shift, lengths)) ** 2, starts) / count
+        )
+    flat = ~(spread > 1e-12 * np.maximum(1.0, np.abs(shift)))
+    moved = (scores - np.repeat(shift, lengths)) / np.repeat(np.where(flat, 1.0, spread), lengths)
+    level = np.where(flat, 1.0 / count if how == "sum" else 0.0, np.nan)
+    known_flat = np.repeat(flat, lengths) & ~np.isnan(scores)
+    return np.where(known_flat, np.repeat(level, lengths), moved)
+
+
+def ranks(scores: Floats, offsets: Ints) -> Floats:
+    """The rank of each document by falling score, from 1; ties share their mean rank, nan stays nan.
+
+    >>> ranks(np.array([0.5, 0.9, 0.5, np.nan, 2.0]), np.array([0, 4, 5]))
+    array([2.5, 1. , 2.5, nan, 1. ])
+    """
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((-scores, query))  # nan comes last
+    sorted_scores, sorted_query = scores[order], query[order]
+    new = np.ones(len(scores), bool)
+    new[1:] = (sorted_scores[1:] != sorted_scores[:-1]) | (sorted_query[1:] != sorted_query[:-1])
+    heads = np.flatnonzero(new)
+    ends = np.append(heads[1:], len(scores))
+    block = np.cumsum(new) - 1
+    middle = 0.5 * (heads + ends - 1)[block] - offsets[sorted_query] + 1
+    found = np.empty(len(scores))
+    found[order] = middle
+    found[np.isnan(scores)] = np.nan
+    return found
+
+
+def only_best(scores: Floats, offsets: Ints, depth: int | None) -> Floats:
+    """What lies past `depth` in its list was not retrieved."""
+    return scores if depth is None else np.where(ranks(scores, offsets) <= depth, scores, np.nan)

@@ -1,0 +1,61 @@
+"""The weighted sum of several rankers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.data import RankingDataset
+from rankloop.rankers._parts import RankerOfRankers
+from rankloop.rankers._per_list import NORMS, normalised
+from rankloop.rankers.base import Ranker
+
+__all__ = ["Ensemble"]
+
+
+class Ensemble(RankerOfRankers):
+    r"""The scores of several rankers, on one scale within each list, added up.
+
+    .. math:: s(x) = \sum_m w_m \, \mathrm{norm}_q(s_m(x))
+
+    Fitted rankers can be joined without another `fit`; `Fusion(method="learned")` also learns the weights.
+
+    >>> from rankloop.rankers import RankSVM
+    >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
+    >>> parts = [RankSVM(C=C).fit(X, y, qid=qid) for C in (1.0, 10.0)]
+    >>> Ensemble(parts).rank(X)
+    array([0, 2, 1])
+    """
+
+    def __init__(
+        self,
+        rankers: Sequence[Ranker] = (),
+        *,
+        weights: Sequence[float] | None = None,
+        norm: str = "zscore",
+        prefit: bool = False,
+    ) -> None:
+        self.rankers = rankers
+        self.weights = weights
+        self.norm = norm
+        self.prefit = prefit
+
+    def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
+        one_of("norm", self.norm, NORMS)
+        self._weights()
+        self.rankers_ = self._fitted_parts(train, valid)
+
+    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        total = np.zeros(len(X))
+        for weight, scores in zip(self._weights(), self._part_scores(X, offsets), strict=True):
+            total += weight * normalised(scores, offsets, self.norm)
+        return total
+
+    def _weights(self) -> NDArray[np.float64]:
+        weights = np.ones(len(self.rankers)) if self.weights is None else np.asarray(self.weights, np.float64)
+        if weights.shape != (len(self.rankers),) or not np.all(np.isfinite(weights)):
+            raise ValueError(
+                f"weights needs one finite number per ranker ({len(self.rankers)}), got {self.weights}"
+            )
+        return weights
