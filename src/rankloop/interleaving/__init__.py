@@ -1,0 +1,37 @@
+"""Two or more rankers on one page: which one do people prefer.
+
+A method has `combine(rankings, k) -> Page` and `credit(page, clicks) -> one number per ranker`. `verdict`
+turns credits into a statement with its error, `always_valid` into one that may be looked at every day.
+"""
+
+from rankloop.interleaving.balanced import Balanced
+from rankloop.interleaving.optimized import Optimized
+from rankloop.interleaving.page import Page, Ranking
+from rankloop.interleaving.pairwise_preference import PairwisePreference
+from rankloop.interleaving.planning import pages_needed, power
+from rankloop.interleaving.probabilistic import Probabilistic
+from rankloop.interleaving.replay import Replay, replay
+from rankloop.interleaving.sequential import Sequential, always_valid
+from rankloop.interleaving.team_draft import TeamDraft
+from rankloop.interleaving.verdict import Verdict, sign_test, verdict
+from rankloop.interleaving.weighting import learn_weights
+
+__all__ = [
+    "Balanced",
+    "Optimized",
+    "Page",
+    "PairwisePreference",
+    "Probabilistic",
+    "Ranking",
+    "Replay",
+    "Sequential",
+    "TeamDraft",
+    "Verdict",
+    "always_valid",
+    "learn_weights",
+    "pages_needed",
+    "power",
+    "replay",
+    "sign_test",
+    "verdict",
+]

@@ -1,0 +1,82 @@
+"""What all interleaving methods share: clean rankings in, a page out, clicks back to credit."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.interleaving._chance import Chance, RandomChance, every_outcome
+from rankloop.interleaving.page import Page, Ranking
+
+__all__ = ["Method"]
+
+
+class Method(ABC):
+    """One way to put several rankings on one page, and to tell from the clicks which was preferred."""
+
+    name: ClassVar[str]
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+        self._chance = RandomChance(seed)
+
+    def combine(self, rankings: Sequence[Ranking], k: int, *, key: str | None = None) -> Page:
+        """A page of at most `k` documents; the same `key` gives the same page again."""
+        chance = self._chance if key is None else RandomChance(self.seed, key)
+        return self._combine_with(chance, rankings, k)
+
+    def distribution(self, rankings: Sequence[Ranking], k: int) -> list[tuple[Page, float]]:
+        """Every page that can come out, with its exact probability; for short lists.
+
+        >>> from rankloop.interleaving import TeamDraft
+        >>> pages = TeamDraft().distribution([["a", "b"], ["b", "a"]], k=1)
+        >>> [(page.documents, probability) for page, probability in pages]
+        [(('a',), 0.5), (('b',), 0.5)]
+        """
+        chances: dict[str, tuple[Page, float]] = {}
+        for page, probability in every_outcome(lambda chance: self._combine_with(chance, rankings, k)):
+            known = chances.get(repr(page))
+            chances[repr(page)] = (page, probability + (known[1] if known else 0.0))
+        return list(chances.values())
+
+    def credit(self, page: Page, clicks: Iterable[Any]) -> NDArray[np.float64]:
+        """One number per ranker for the clicked documents of a page; who has more was preferred."""
+        if page.method != self.name:
+            raise ValueError(
+                f"this page was made by {page.method!r}; credit it with that method, not {self.name!r}"
+            )
+        return self._credit(page, page.clicked(clicks))
+
+    def _combine_with(self, chance: Chance, rankings: Sequence[Ranking], k: int) -> Page:
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        if len(rankings) < 2:
+            raise ValueError(f"interleaving needs two or more rankings, got {len(rankings)}")
+        return self._combine(chance, [_clean(ranking, chance) for ranking in rankings], k)
+
+    @abstractmethod
+    def _combine(self, chance: Chance, rankings: list[list[Any]], k: int) -> Page: ...
+
+    @abstractmethod
+    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]: ...
+
+
+def _clean(ranking: Ranking, chance: Chance) -> list[Any]:
+    """Documents in order without repeats; scored documents by falling score, ties at random."""
+    if not isinstance(ranking, Mapping):
+        return list(dict.fromkeys(ranking))
+    bad = [document for document, score in ranking.items() if score != score]
+    if bad:
+        raise ValueError(f"document {bad[0]!r} has score nan; every document needs a score")
+    tied: dict[float, list[Any]] = {}
+    for document, score in ranking.items():
+        tied.setdefault(float(score), []).append(document)
+    ordered = []
+    for score in sorted(tied, reverse=True):
+        left = tied[score]
+        while len(left) > 1:
+            ordered.append(left.pop(chance.pick([1.0] * len(left))))
+        ordered.extend(left)
+    return ordered

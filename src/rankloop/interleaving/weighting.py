@@ -1,0 +1,42 @@
+"""Clicks weighed by what they tell, to lower the variance of a verdict."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["learn_weights"]
+
+
+def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> NDArray[np.float64]:
+    r"""Weights of click features that tell rankers apart with the fewest pages (Yue et al., 2010).
+
+    `contrasts` has one row per page: feature totals of the first ranker's clicks less those of the second's
+    (clicks, clicks at the top, last clicks, dwell-satisfied clicks, ...), from experiments whose winner is
+    known to be the first. The inverse Hotelling weights :math:`w \propto \Sigma^{-1} \mu` maximise mean
+    over standard deviation. Judge a new experiment by `contrasts @ weights`: weights that have seen its own
+    pages would flatter the winner.
+
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(0.5, 1.0, 4000)
+    >>> noise = random.normal(0.0, 5.0, 4000)
+    >>> learn_weights(np.column_stack([signal, noise])).round(2)
+    array([0.99, 0.01])
+    """
+    table = _table(contrasts)
+    mean = table.mean(axis=0)
+    spread = np.atleast_2d(np.cov(table, rowvar=False, bias=True))
+    spread = spread + ridge * np.trace(spread) / len(mean) * np.eye(len(mean))
+    weights = np.linalg.solve(spread, mean)
+    size = np.abs(weights).sum()
+    if size == 0:
+        raise ValueError("the contrasts have mean zero: there is no preference to learn from")
+    normal: NDArray[np.float64] = weights / size
+    return normal
+
+
+def _table(contrasts: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(contrasts, dtype=np.float64)
+    if table.ndim != 2 or len(table) < 2:
+        raise ValueError(f"contrasts need pages × features and at least two pages, got shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("contrasts must be finite")
+    return table

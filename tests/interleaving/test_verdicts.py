@@ -1,0 +1,161 @@
+"""Verdicts hold their error rates, see what is there, and plan what they need."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankloop.interleaving import (
+    Probabilistic,
+    TeamDraft,
+    always_valid,
+    learn_weights,
+    pages_needed,
+    power,
+    replay,
+    sign_test,
+    verdict,
+)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 5), (8, 2), (0, 7), (60, 95), (1000, 1100)])
+def test_sign_test_is_the_exact_binomial_test(wins, losses):
+    wanted = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    assert sign_test(wins, losses) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_table_of_the_lecture():
+    """Propensity SVM-Rank beats production 87:48:83 and naive SVM-Rank 95:60:102, both significantly."""
+    for wins, losses, ties in [(87, 48, 83), (95, 60, 102)]:
+        said = verdict([[1, 0]] * wins + [[0, 1]] * losses + [[0, 0]] * ties, names=("propensity", "other"))
+        assert (said.wins, said.losses, said.ties) == (wins, losses, ties)
+        assert said.winner == "propensity"
+        assert said.p_value < 0.01
+
+
+def test_users_widen_the_interval():
+    """Ten alike pages of each user say no more than one."""
+    random = np.random.default_rng(0)
+    once = random.choice([1.0, 0.0], size=200, p=[0.55, 0.45])
+    pages = np.repeat(np.column_stack([once, 1 - once]), 10, axis=0)
+    users = np.repeat(np.arange(200), 10)
+    alone, clustered = verdict(pages), verdict(pages, users=users)
+    single = verdict(np.column_stack([once, 1 - once]))
+    assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.1)
+    assert alone.high - alone.low < 0.4 * (clustered.high - clustered.low)
+    assert clustered.p_value == single.p_value
+
+
+def test_the_interval_covers():
+    """95 % intervals of 400 experiments of 300 pages cover in 92 to 98 % (binomial error 1.1 %)."""
+    random = np.random.default_rng(1)
+    covered = 0
+    for seed in range(400):
+        outcome = random.choice([1.0, -1.0, 0.0], size=300, p=[0.4, 0.3, 0.3])
+        said = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
+        covered += said.low <= 0.05 <= said.high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_the_sequential_test_holds_its_error_under_every_look():
+    """2,000 experiments without a difference, a look after each of 1,000 pages: at most 5 % ever reject."""
+    random = np.random.default_rng(2)
+    rejected = sum(
+        always_valid(random.choice([1.0, -1.0, 0.0], size=1000, p=[0.35, 0.35, 0.3])).stop is not None
+        for _ in range(2000)
+    )
+    assert rejected / 2000 <= 0.05
+
+
+def test_daily_looks_at_a_fixed_test_would_not():
+    """The reason for it: the usual test, looked at each 50 pages, rejects far too often."""
+    random = np.random.default_rng(3)
+    rejected = 0
+    for _ in range(300):
+        outcome = np.cumsum(random.choice([1, -1], size=1000))
+        looks = [(n, outcome[n - 1]) for n in range(50, 1001, 50)]
+        rejected += any(sign_test((n + s) // 2, (n - s) // 2) < 0.05 for n, s in looks)
+    assert rejected / 300 > 0.15
+
+
+def test_the_sequential_interval_covers_at_all_times():
+    random = np.random.default_rng(4)
+    missed = 0
+    for _ in range(300):
+        result = always_valid(np.where(random.random(800) < 0.6, 1.0, -1.0))
+        missed += bool(np.any((result.low > 0.6) | (result.high < 0.6)))
+        assert np.all(result.low <= result.high + 1e-9)
+    assert missed / 300 <= 0.05 + 3 * 0.0126  # three standard errors of 300 runs
+
+
+def test_the_sequential_test_sees_a_difference():
+    random = np.random.default_rng(5)
+    stops = [always_valid(np.where(random.random(4000) < 0.55, 1.0, -1.0)).stop for _ in range(50)]
+    assert all(stop is not None for stop in stops)
+    assert np.median(stops) < 1500
+
+
+def test_planned_pages_have_the_planned_power():
+    """Simulated power of the planned number of pages within 4 points of 80 %."""
+    n = pages_needed(0.1, ties=0.3)
+    random = np.random.default_rng(6)
+    outcome = random.choice([1, -1, 0], size=(1000, n), p=[0.4, 0.3, 0.3])
+    z = outcome.mean(axis=1) / outcome.std(axis=1) * np.sqrt(n)
+    assert np.mean(np.abs(z) > 1.96) == pytest.approx(0.8, abs=0.04)
+    assert power(0.1, n, ties=0.3) == pytest.approx(0.8, abs=0.005)
+    assert pages_needed(0.1, ties=0.3, pages_per_user=5, within_user=0.25) == pytest.approx(2 * n, abs=2)
+
+
+def test_learned_weights_need_fewer_pages():
+    """Weights from a past experiment, judged on a new one with the same kinds of clicks."""
+    random = np.random.default_rng(7)
+    past, new = random.normal([0.1, 0.3, 0.0], [2.0, 1.0, 3.0], (2, 3000, 3))
+    weights = learn_weights(past)
+    weighed, plain = new @ weights, new[:, 0]
+    assert weighed.mean() / weighed.std() > 2 * plain.mean() / plain.std()
+    assert weights[1] > 0.7
+
+
+def test_replay_matches_a_fresh_experiment():
+    """Old pages of two rankers, re-weighed, give the mean credits that two new rankers get on fresh pages."""
+    old = [list("abcd"), list("badc")]
+    new = [list("acbd"), list("bacd")]
+    attraction = {"a": 0.1, "b": 0.2, "c": 0.7, "d": 0.3}
+    random = np.random.default_rng(9)
+
+    def clicks(page):
+        return [d for d in page.documents if random.random() < attraction[d]]
+
+    method = Probabilistic(tau=1.0, seed=10)
+    pages = [method.combine(old, 4) for _ in range(6000)]
+    replayed = replay(pages, [clicks(p) for p in pages], [old] * 6000, [new] * 6000, tau=1.0)
+    fresh = [method.combine(new, 4) for _ in range(6000)]
+    wanted = np.mean([method.credit(p, clicks(p)) for p in fresh], axis=0)
+    assert replayed.mean == pytest.approx(wanted, abs=0.03)
+    assert 1000 < replayed.effective_pages < 6000
+    assert replayed.weight.mean() == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: verdict([[1, 0, 0]]), "two columns, got shape"),
+        (lambda: verdict(np.zeros((0, 2))), "no pages"),
+        (lambda: verdict([[1, np.nan]]), "finite"),
+        (lambda: verdict([[1, 0]], users=[1, 2]), "one entry per page"),
+        (lambda: pages_needed(0.0), "between 0 and 1"),
+        (lambda: pages_needed(0.6, ties=0.5), "between 0 and 1 - ties = 0.5"),
+        (lambda: power(0.1, 0), "at least 1"),
+        (lambda: always_valid([1], error=2), "error lies in"),
+        (lambda: learn_weights([[1.0]]), "at least two pages"),
+        (lambda: replay([], [], [], []), "no pages"),
+        (
+            lambda: replay(
+                [TeamDraft().combine([["a"], ["b"]], 1)], [[]], [[["a"], ["b"]]], [[["a"], ["b"]]]
+            ),
+            "only probabilistic",
+        ),
+    ],
+)
+def test_mistakes_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
