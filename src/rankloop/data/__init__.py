@@ -4,8 +4,10 @@ Everything that reads gives a `RankingDataset` (rows with features), a `Qrels` (
 (scores); everything that writes takes one.
 """
 
+from rankloop.data import catalog
 from rankloop.data.concat import concat
 from rankloop.data.convert import convert
+from rankloop.data.corpus import Corpus
 from rankloop.data.dataset import RankingDataset
 from rankloop.data.describe import Description, describe
 from rankloop.data.disk import load_dataset, save
@@ -22,12 +24,14 @@ from rankloop.data.svmlight_writer import write_svmlight
 from rankloop.data.synthetic import synthetic, synthetic_utility
 
 __all__ = [
+    "Corpus",
     "Description",
     "JudgedRun",
     "Pairs",
     "Qrels",
     "RankingDataset",
     "Run",
+    "catalog",
     "concat",
     "convert",
     "describe",

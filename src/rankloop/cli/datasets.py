@@ -1,0 +1,76 @@
+"""`rankloop datasets`: the public sets by name."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["datasets", "get_dataset", "list_datasets", "show_dataset"]
+
+datasets = typer.Typer(help="Public data sets: list them, show one, get one.", no_args_is_help=True)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Name = Annotated[str, typer.Argument(help="A name from `rankloop datasets list`.")]
+
+
+@datasets.command("list")
+def list_datasets(as_json: _Json = False) -> None:
+    """The sets of the catalogue, and which are on this machine."""
+    from rankloop.data import catalog
+
+    rows = [_row(name) for name in catalog.names()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "kind", "here", "what", "licence")
+    for row in rows:
+        here = "yes" if row["folder"] else "get" if row["downloads"] else "by form"
+        table.add_row(row["name"], row["kind"], here, f"{row['title']}: {row['shape']}", row["licence"])
+    Console().print(table)
+
+
+@datasets.command("show")
+def show_dataset(name: _Name, as_json: _Json = False) -> None:
+    """Licence, origin, checksums of one set, and how to get and read it."""
+    row = _row(name)
+    if as_json:
+        typer.echo(json.dumps(row, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False)
+    checksums = [f"{digest}  {file}" for file, digest in row["checksums"].items()]
+    for field, value in (
+        ("name", row["name"]),
+        ("what", row["title"]),
+        ("shape", row["shape"]),
+        ("licence", row["licence"]),
+        ("origin", row["origin"]),
+        ("how to get it", row["how"]),
+        ("how to read it", f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")'),
+        ("parts", ", ".join(row["parts"])),
+        ("sha256", "\n".join(checksums) or "none: no one here has held the files"),
+        ("on this machine", row["folder"] or "no"),
+    ):
+        table.add_row(field, value)
+    Console(soft_wrap=False).print(table)
+
+
+@datasets.command("get")
+def get_dataset(name: _Name, as_json: _Json = False) -> None:
+    """Download one set, check it, and say where it is."""
+    from rankloop.data import catalog
+
+    folder = str(catalog.get(name))
+    typer.echo(json.dumps({"name": name, "folder": folder}) if as_json else folder)
+
+
+def _row(name: str) -> dict[str, Any]:
+    from rankloop.data import catalog
+
+    folder = catalog.find(name)
+    return catalog.entry(name).to_dict() | {"folder": None if folder is None else str(folder)}
