@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.rankers.adarank import AdaRank as AdaRank
     from rankloop.rankers.base import Ranker as Ranker
+    from rankloop.rankers.calibration import Calibrated as Calibrated
+    from rankloop.rankers.calibration import calibrate as calibrate
     from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
+    from rankloop.rankers.distillation import distill as distill
     from rankloop.rankers.ensemble import Ensemble as Ensemble
     from rankloop.rankers.fusion import Fusion as Fusion
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
     from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.saving import load as load
     from rankloop.rankers.scorer import ranking_scorer as ranking_scorer
+    from rankloop.rankers.study import Study as Study
     from rankloop.rankers.svm import RankSVM as RankSVM
+    from rankloop.rankers.tuning import tune as tune
 
 _HOME = {
     "AdaRank": "adarank",
+    "Calibrated": "calibration",
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
     "Fusion": "fusion",
@@ -31,11 +37,15 @@ _HOME = {
     "RankBoost": "rankboost",
     "RankSVM": "svm",
     "Ranker": "base",
+    "Study": "study",
+    "calibrate": "calibration",
     "comb_mnz": "fusion",
     "comb_sum": "fusion",
+    "distill": "distillation",
     "load": "saving",
     "ranking_scorer": "scorer",
     "rrf": "fusion",
+    "tune": "tuning",
 }
 
 __all__ = [*_HOME]
