@@ -11,6 +11,7 @@ from rankloop.metrics._measure import measure
 __all__ = ["err"]
 
 NEGLIGIBLE = 1e-20
+ANY = float(np.finfo(np.float32).smallest_subnormal)  # a label above 0
 
 
 def err(
@@ -20,6 +21,7 @@ def err(
     *,
     k: int | None = None,
     max_label: float | None = None,
+    gain: str = "exp2",
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -34,35 +36,43 @@ def err(
     `max_label` is the best grade of the data set, not of a list: when it is not given it is the largest
     label of all lists given (and of their pools), so give it when you score parts of a data set.
 
+    With `gain="linear"` a reader stops with probability label / max_label.
+
     >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
     array([0.5833])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, max_label=max_label, ties=ties, empty=empty)
+    return per_list(lists, k=k, max_label=max_label, gain=gain, ties=ties, empty=empty)
 
 
 @measure(err, "err", reads="top")
-def per_list(lists: Lists, *, k: int | None, max_label: float | None, ties: str, empty: str) -> Values:
+def per_list(
+    lists: Lists, *, k: int | None, max_label: float | None, gain: str, ties: str, empty: str
+) -> Values:
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
         max_label = largest
     elif max_label < largest:
         raise ValueError(f"max_label is {max_label:g} but there is a label {largest:g}; give the best grade")
-    powers = gain_table("exp2", np.array([max_label], np.float32))
-    best = float(np.exp2(max_label))
-    if len(lists.weight):
-        stop = float(np.max((np.exp2(lists.labels.astype(np.float64)) - 1) * lists.weight, initial=0)) / best
-        if stop > 1:
-            raise ValueError(
-                f"weight × (2^label - 1) / 2^max_label is a probability, got {stop:g}; raise max_label"
-            )
+    if not isinstance(gain, str):
+        raise ValueError("the gain of err is 'exp2' or 'linear': a table has no probabilities")
+    kind, table = gain_table(gain, np.array([max_label], np.float32))
+    best = float(np.exp2(max_label)) if gain == "exp2" else max(max_label, 1e-300)
+    if len(lists.weight) and _largest_gain(lists, gain) > best:
+        raise ValueError(
+            f"weight × gain / 2^max_label is a probability, got {_largest_gain(lists, gain) / best:g}; "
+            "give a larger max_label or smaller weights"
+        )
     longest = int(np.diff(lists.offsets).max(initial=0))
     ranked = lists.ranked(ties, k)
-    made = lists.fill(_err, *ranked[:5], cutoff(k), powers.table, best, longest)
-    return lists.blank(made, lists.relevant(TINY).number == 0, empty)
+    made = lists.fill(_err, *ranked[:5], cutoff(k), kind, table, best, longest)
+    return lists.blank(made, lists.relevant(ANY).number == 0, empty)
 
 
-TINY = float(np.finfo(np.float32).tiny)
+def _largest_gain(lists: Lists, gain: str) -> float:
+    labels = lists.labels.astype(np.float64)
+    gains = np.exp2(labels) - 1 if gain == "exp2" else labels
+    return float(np.max(gains * lists.weight, initial=0))
 
 
 @kernel
@@ -73,7 +83,8 @@ def _err(
     offsets: NDArray[np.int64],
     count: NDArray[np.int64],
     k: int,
-    powers: NDArray[np.float64],
+    kind: int,
+    table: NDArray[np.float64],
     best: float,
     longest: int,
     values: NDArray[np.float64],
@@ -89,7 +100,7 @@ def _err(
         going_on = 1.0
         i = start
         while i < end and i - start < k:
-            stop = gain_of(labels[i], 0, powers) / best
+            stop = gain_of(labels[i], kind, table) / best
             if len(weight) > 0:
                 stop *= weight[i]
             j = i + 1
@@ -100,10 +111,10 @@ def _err(
                 while j < end and tied[j]:
                     j += 1
                 total += going_on * _tie(
-                    labels[i:j], weight[i:j], powers, best, i - start, k - (i - start), survival, chance
+                    labels[i:j], weight[i:j], kind, table, best, i - start, k - (i - start), survival, chance
                 )
                 for d in range(i, j):
-                    stop = gain_of(labels[d], 0, powers) / best
+                    stop = gain_of(labels[d], kind, table) / best
                     going_on *= 1 - (stop * weight[d] if len(weight) > 0 else stop)
             i = j
         values[q] = total
@@ -113,7 +124,8 @@ def _err(
 def _tie(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
-    powers: NDArray[np.float64],
+    kind: int,
+    table: NDArray[np.float64],
     best: float,
     above: int,
     room: int,
@@ -131,7 +143,7 @@ def _tie(
     top = 0  # beyond it survival is negligible
     survival[0] = 1.0
     for d in range(size):
-        stop = gain_of(labels[d], 0, powers) / best
+        stop = gain_of(labels[d], kind, table) / best
         if len(weight) > 0:
             stop *= weight[d]
         if stop > 0:

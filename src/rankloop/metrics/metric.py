@@ -63,7 +63,10 @@ class Metric:
 
     def mean(self, values: ArrayLike, query_weight: ArrayLike | None = None) -> float:
         """The mean over lists, as `rankloop.metrics.mean` takes it under this metric's convention."""
-        return mean(values, query_weight, convention=self.convention, metric=self.measure.function.__name__)
+        if self.convention is None:
+            return mean(values, query_weight)
+        rule = self.convention.rule(self.measure.function.__name__)
+        return mean(values, query_weight if rule.weighs else None, blank_adds=rule.blank_adds)
 
     def __str__(self) -> str:
         return self.name
@@ -96,7 +99,7 @@ def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
         if convention not in CONVENTIONS:
             raise unknown("convention", convention, CONVENTIONS)
         rules = CONVENTIONS[convention]
-        options |= rules.options_of(measure.function.__name__)
+        options |= rules.rule(measure.function.__name__).options
     options |= _options(inside, measure, name) | _cut(cut, measure, name)
     return Metric(name.strip(), measure, options, rules)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop._names import one_of
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
 from rankloop.metrics._sums import found_within
@@ -17,6 +18,7 @@ def precision(
     *,
     k: int | None = None,
     relevant_from: float = 1,
+    divide_by: str = "k",
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -27,20 +29,24 @@ def precision(
 
     .. math:: \mathrm{P@k} = \frac{1}{k} \sum_{r \le k} \mathrm{rel}_r
 
-    A list shorter than `k` leaves ranks empty, which counts against it; without `k` the list is its own
-    cut-off.
+    A list shorter than `k` leaves ranks empty, which counts against it, unless `divide_by="shown"` divides by
+    the number of documents shown; without `k` the list is its own cut-off.
 
     >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, k=k, relevant_from=relevant_from, divide_by=divide_by, ties=ties, empty=empty)
 
 
 @measure(precision, "p", "precision", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+def per_list(
+    lists: Lists, *, k: int | None, relevant_from: float, divide_by: str, ties: str, empty: str
+) -> Values:
     depth = looked_at(lists, k)
     found = found_within(lists, ties, relevant_from, depth)
+    if one_of("divide_by", divide_by, ("k", "shown")) == "shown":
+        depth = np.minimum(depth, np.diff(lists.offsets))
     return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevant_from).number == 0, empty)
 
 
