@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rankloop._jit import _workers
 from rankloop.data import _svmlight_kernel as fast
 from rankloop.data._text import TextSource
+from rankloop.data._text_ids import is_text
 
 __all__ = ["Block", "Layout", "parsed_blocks", "shown"]
 
@@ -225,8 +226,18 @@ class _Parser:
             raise ValueError(f"{self.path}, row {row}: a docid of {longest} bytes; use at most {_LONGEST_ID}")
         letters = np.arange(longest)
         chosen = self.text[start[:, None] + np.minimum(letters, np.maximum(sizes[:, None] - 1, 0))]
-        chosen[letters >= sizes[:, None]] = 0
+        behind = letters >= sizes[:, None]
+        plain = chosen.max() < 128 and bool(np.all((chosen != 0) | behind))
+        chosen[behind] = 0
         ids: NDArray[np.bytes_] = chosen.view(f"S{longest}")[:, 0]
+        if not plain:
+            for row in range(rows):
+                raw = bytes(self.buffer[start[row] : stop[row]])
+                if not is_text(raw):
+                    raise ValueError(
+                        f"{self.path}, row {before.rows + row}: docid {shown(raw)} is not UTF-8 text; "
+                        "convert the file to UTF-8"
+                    )
         return ids
 
 

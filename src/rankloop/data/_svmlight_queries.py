@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop.data._group import Grouping, group_rows
 from rankloop.data._svmlight_blocks import Block, shown
-from rankloop.data._text_ids import text_ids
+from rankloop.data._text_ids import is_text, text_ids
 from rankloop.data.side_files import side_sizes, side_weights
 
 __all__ = ["FileQueries"]
@@ -44,9 +44,10 @@ class FileQueries:
             self.named = qid is not None
             if qid is None:
                 continue
-            if b"\0" in qid:
+            if not is_text(qid):
                 raise ValueError(
-                    f"{self.path}, line {line}: query id {shown(qid)} holds a zero byte; drop it"
+                    f"{self.path}, line {line} (row {self.rows + row - self.first_row}): "
+                    f"query id {shown(qid)} is not UTF-8 text; convert the file to UTF-8"
                 )
             if len(self.ids) > self.first_run and self.ids[-1] == qid:
                 continue
@@ -119,7 +120,7 @@ class FileQueries:
 
     def grouping(self) -> Grouping:
         """The queries in the order of their first rows."""
-        qid = text_ids(np.array(self.ids, np.bytes_), "query id")
+        qid = text_ids(np.array(self.ids, np.bytes_))
         offsets = np.array([*self.starts, self.rows], np.int64)
         if len(np.unique(qid)) == len(qid):
             return Grouping(qid, offsets, None)

@@ -52,6 +52,8 @@ def shortest(value: float, single: np.float32) -> tuple[int, int]:
         near = digits / _POWERS[-power] if power < 0 else digits * _POWERS[power]
         if np.float32(near * (1 - 2.0**-50)) == single and np.float32(near * (1 + 2.0**-50)) == single:
             break
+    while digits % 10 == 0:
+        digits, power = digits // 10, power + 1
     return digits, power
 
 

@@ -5,31 +5,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["decoded", "text_ids"]
+__all__ = ["decoded", "is_text", "text_ids"]
 
 
-def text_ids(raw: NDArray[np.bytes_], what: str) -> NDArray[Any]:
+def text_ids(raw: NDArray[np.bytes_]) -> NDArray[Any]:
     """Int64 if every id is written as a plain integer, text otherwise ('007' stays as it is).
 
-    >>> text_ids(np.array([b"7", b"12"]), "qid"), text_ids(np.array([b"7", b"007"]), "qid")
+    >>> text_ids(np.array([b"7", b"12"])), text_ids(np.array([b"7", b"007"]))
     (array([ 7, 12]), array(['7', '007'], dtype='<U3'))
     """
     try:
         numbers = raw.astype(np.int64)
     except (ValueError, OverflowError):
-        return decoded(raw, what)
+        return decoded(raw)
     if np.array_equal(numbers.astype(raw.dtype), raw):
         return numbers
-    return decoded(raw, what)
+    return decoded(raw)
 
 
-def decoded(raw: NDArray[np.bytes_], what: str) -> NDArray[np.str_]:
+def decoded(raw: NDArray[np.bytes_]) -> NDArray[np.str_]:
     """Ids as text, whatever they look like."""
     try:
-        return raw.astype(np.str_)
+        return raw.astype(np.str_)  # plain ASCII, and fast
     except UnicodeDecodeError:
-        pass
-    try:
         return np.char.decode(raw, "utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{what} {error.object!r} is not UTF-8 text; convert the file to UTF-8") from None
+
+
+def is_text(raw: bytes) -> bool:
+    """Whether an id is UTF-8 without zero bytes, which an array of text cannot end in."""
+    try:
+        return "\0" not in raw.decode()
+    except UnicodeDecodeError:
+        return False

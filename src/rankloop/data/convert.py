@@ -115,11 +115,11 @@ class _SpilledIds:
             return
         numbers, width = True, 1
         for raw in self._read():
-            numbers = numbers and text_ids(raw, "docid").dtype.kind == "i"
-            width = max(width, decoded(raw, "docid").dtype.itemsize // 4)
+            numbers = numbers and text_ids(raw).dtype.kind == "i"
+            width = max(width, decoded(raw).dtype.itemsize // 4)
         with NpyStream(target, np.int64 if numbers else f"<U{width}") as stream:
             for raw in self._read():
-                stream.append(text_ids(raw, "docid") if numbers else decoded(raw, "docid"))
+                stream.append(text_ids(raw) if numbers else decoded(raw))
 
     def _read(self) -> Iterator[NDArray[np.bytes_]]:
         self.file.seek(0)

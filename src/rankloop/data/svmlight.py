@@ -67,7 +67,7 @@ def read_svmlight(
         y=grouping.apply(y),
         offsets=grouping.offsets,
         qid=grouping.qid,
-        docid=None if docid is None else grouping.apply(text_ids(docid, "docid")),
+        docid=None if docid is None else grouping.apply(text_ids(docid)),
         **queries.weight_columns(grouping),
     )
 
