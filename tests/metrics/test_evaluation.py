@@ -119,6 +119,44 @@ def test_a_run_is_measured_against_all_judgments_as_trec_eval_does(seed):
             assert row[ours] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_trec_convention_breaks_ties_as_trec_eval_does(seed):
+    run, qrels = random_run(seed)
+    tied = {q: {d: float(s // 4) for d, s in documents.items()} for q, documents in run.items()}
+    names = {"map": "map", "mrr": "recip_rank", "ndcg@5": "ndcg_cut_5"}
+    found = evaluate(tied, qrels, list(names), convention="trec")
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "ndcg_cut.5"}).evaluate(tied)
+    for ours, name in names.items():
+        expected = [theirs[q][name] if q in theirs else 0.0 for q in found.qid.tolist()]
+        assert found.values[ours] == pytest.approx(expected, abs=1e-9)
+    rows = [(q, d, label, tied.get(q, {}).get(d, -1.0)) for q in qrels for d, label in qrels[q].items()]
+    data = RankingDataset(
+        np.zeros((len(rows), 1)), [max(0, row[2]) for row in rows], [row[0] for row in rows],
+        docid=[row[1] for row in rows],
+    )  # fmt: skip
+    everything = {q: {d: score for other, d, _, score in rows if other == q} for q in qrels}
+    by_row = evaluate([row[3] for row in rows], data, "map", convention="trec")
+    assert by_row.mean == pytest.approx(evaluate(everything, qrels, "map", convention="trec").mean)
+
+
+@pytest.mark.parametrize("convention", ["lightgbm", "xgboost", "catboost", "sklearn", "trec"])
+def test_every_convention_has_usual_metrics(convention):
+    found = evaluate(SCORES, SMALL, convention=convention)
+    assert "ndcg@10" in found.names
+    assert f"convention {convention}" in repr(found)
+
+
+def test_lightgbm_counts_blank_lists_as_perfect():
+    ours = evaluate(SCORES, SMALL, "ndcg@10")
+    theirs = evaluate(SCORES, SMALL, "ndcg@10", convention="lightgbm")
+    assert theirs.left_out == {"ndcg@10": 0}
+    assert theirs.mean["ndcg@10"] == pytest.approx((2 * ours.mean["ndcg@10"] + 1) / 3)
+    assert theirs.per_query["ndcg@10"][1] == 1.0
+    light = dataset(SMALL.y, SMALL.offsets, query_weight=[0.1, 0.1, 0.1])
+    assert evaluate(SCORES, light, "ndcg@10").mean == pytest.approx(ours.mean)
+    assert evaluate(SCORES, light, "ndcg@10", convention="lightgbm").mean["ndcg@10"] > 3  # as it prints
+
+
 def test_what_was_missed_and_what_is_unknown_is_told():
     run, qrels = random_run(0)
     found = evaluate(run, qrels, "ndcg@10")

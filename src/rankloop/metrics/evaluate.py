@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.metrics._lists import EMPTY, TIES
 from rankloop.metrics._matched import Judgments, matched
+from rankloop.metrics.conventions import CONVENTIONS
 from rankloop.metrics.evaluation import Evaluation
 from rankloop.metrics.metric import Metric, metric, values
 
@@ -61,11 +62,9 @@ def evaluate(
         pool_offsets=lists.pool_offsets,
         tie_break=lists.tie_break,
     )
-    means = None
-    if convention is not None:
-        means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}
+    means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}
     return Evaluation(
-        found,
+        {one.name: _as_counted(one, found[one.name]) for one in wanted},
         lists.qid,
         query_weight=lists.query_weight,
         settings=_settings(wanted, convention),
@@ -84,7 +83,7 @@ def _wanted(
     options: dict[str, str | None],
 ) -> list[Metric]:
     if metrics is None:
-        metrics = _USUAL + (_GRADED if labels.max(initial=0) > 1 and convention is None else ())
+        metrics = _usual(bool(labels.max(initial=0) > 1), convention)
     named = [metrics] if isinstance(metrics, (str, Metric)) else list(metrics)
     if not named:
         raise ValueError("evaluate needs at least one metric, such as 'ndcg@10'")
@@ -95,6 +94,14 @@ def _wanted(
     return wanted
 
 
+def _usual(graded: bool, convention: str | None) -> list[str]:
+    """What most people ask for, as far as the library whose convention is asked for has it."""
+    if convention not in CONVENTIONS:
+        return [*_USUAL, *(_GRADED if graded else ())]
+    known = CONVENTIONS[convention].rules
+    return [name for name in _USUAL if metric(name).measure.function.__name__ in known]
+
+
 def _with(one: Metric, options: dict[str, str | None]) -> Metric:
     """The metric with these options, where it has them and its name does not set them."""
     told = {
@@ -103,6 +110,14 @@ def _with(one: Metric, options: dict[str, str | None]) -> Metric:
         if value is not None and name in one.options and f"{name}=" not in one.name
     }
     return replace(one, options={**one.options, **told})
+
+
+def _as_counted(one: Metric, found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values with blank lists as the convention counts them in its mean."""
+    if one.convention is None:
+        return found
+    adds = one.convention.rule(one.measure.function.__name__).blank_adds
+    return found if adds is None else np.where(np.isnan(found), adds, found)
 
 
 def _settings(wanted: list[Metric], convention: str | None) -> dict[str, str]:

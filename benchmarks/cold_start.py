@@ -1,0 +1,109 @@
+"""How long the first answer takes on a new machine, and the next one.
+
+Each figure is the wall time of a fresh process; "first" has an empty numba cache. Run on a quiet machine:
+
+    python benchmarks/cold_start.py
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+QUERIES, DOCUMENTS, FEATURES = 100, 100, 46
+REPEATS = 5  # the best of so many, for everything but a first time
+BARS = {"import": 0.5, "first": 5.0, "next": 1.0}
+
+RANKLOOP = "import sys; from rankloop.cli import main; sys.argv[0] = 'rankloop'; main()"
+RANX = """
+import sys
+from ranx import Qrels, Run, evaluate
+run, qrels = Run.from_file(sys.argv[1], kind="trec"), Qrels.from_file(sys.argv[2], kind="trec")
+print(evaluate(qrels, run, ["ndcg@10", "map", "mrr"], make_comparable=True))
+"""
+PYTREC = """
+import sys, pytrec_eval
+with open(sys.argv[2]) as q, open(sys.argv[1]) as r:
+    qrels, run = pytrec_eval.parse_qrel(q), pytrec_eval.parse_run(r)
+found = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10", "map", "recip_rank"}).evaluate(run)
+print(sum(query["map"] for query in found.values()) / len(found))
+"""
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_files(Path(folder))
+        trec, letor = [files["run"], files["qrels"]], [files["scores"], files["letor"]]
+        rows = [
+            ("import rankloop", best("import rankloop"), BARS["import"]),
+            ("rankloop --help", best(RANKLOOP, "--help"), BARS["import"]),
+        ]
+        for what, arguments in (("TREC run", trec), ("LETOR file", letor)):
+            first, later = first_and_next(Path(folder) / what, RANKLOOP, "evaluate", *arguments)
+            rows += [(f"rankloop evaluate, {what}, first", first, BARS["first"])]
+            rows += [(f"rankloop evaluate, {what}, next", later, BARS["next"])]
+        for peer, module, code in (("ranx", "ranx", RANX), ("pytrec_eval", "pytrec_eval", PYTREC)):
+            if find_spec(module) is None:
+                print(f"{peer} is not installed: left out (pip install 'rankloop[bench]')")
+                continue
+            first, later = first_and_next(Path(folder) / peer, code, *trec)
+            rows += [(f"{peer}, TREC run, first", first, None), (f"{peer}, TREC run, next", later, None)]
+    show(rows)
+
+
+def write_files(folder):
+    """A run with judgments, and a LETOR file with scores, both of the usual size."""
+    rng = np.random.default_rng(0)
+    files = {name: str(folder / f"{name}.txt") for name in ("run", "qrels", "letor", "scores")}
+    labels = rng.choice(5, (QUERIES, DOCUMENTS), p=[0.52, 0.32, 0.13, 0.02, 0.01])
+    scores = labels + rng.normal(0, 2, labels.shape)
+    features = rng.random((QUERIES, DOCUMENTS, FEATURES)).round(6)
+    with open(files["run"], "w") as run, open(files["qrels"], "w") as qrels:
+        for q in range(QUERIES):
+            for d in np.argsort(-scores[q]):
+                run.write(f"{q} Q0 doc{d} 0 {scores[q, d]:.6f} base\n")
+            for d in range(DOCUMENTS):
+                qrels.write(f"{q} 0 doc{d} {labels[q, d]}\n")
+    with open(files["letor"], "w") as letor:
+        for q in range(QUERIES):
+            for d in range(DOCUMENTS):
+                row = " ".join(f"{i + 1}:{value}" for i, value in enumerate(features[q, d]))
+                letor.write(f"{labels[q, d]} qid:{q} {row}\n")
+    np.savetxt(files["scores"], scores.ravel(), fmt="%.6f")
+    return files
+
+
+def first_and_next(cache, code, *arguments):
+    cache.mkdir()
+    return took(code, *arguments, cache=cache), best(code, *arguments, cache=cache)
+
+
+def best(code, *arguments, cache=None):
+    return min(took(code, *arguments, cache=cache) for _ in range(REPEATS))
+
+
+def took(code, *arguments, cache=None):
+    environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(cache)} if cache else {})}
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    return time.perf_counter() - start
+
+
+def show(rows):
+    print(f"{'':36} {'seconds':>8} {'bar':>6}")
+    for what, seconds, bar in rows:
+        verdict = "" if bar is None else f"{bar:6.1f} {'held' if seconds <= bar else 'MISSED'}"
+        print(f"{what:36} {seconds:8.2f} {verdict}")
+
+
+if __name__ == "__main__":
+    main()
