@@ -1,0 +1,70 @@
+"""Named arrays in one file, written once and memory-mapped for reading."""
+
+import json
+import mmap
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._atomic import replacing
+
+__all__ = ["pack", "read_arrays", "unpack", "write_arrays"]
+
+_MAGIC = b"rankloop arrays 1\n"
+_ALIGN = 64
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write the arrays so that the file is whole or absent."""
+    header: dict[str, dict[str, Any]] = {}
+    at = 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": at}
+        at += -(-array.nbytes // _ALIGN) * _ALIGN
+    text = json.dumps(header).encode()
+    start = -(-(len(_MAGIC) + 8 + len(text)) // _ALIGN) * _ALIGN
+    with replacing(path) as beside, open(beside, "wb") as file:
+        file.write(_MAGIC + len(text).to_bytes(8, "little") + text)
+        for name, array in arrays.items():
+            file.seek(start + header[name]["at"])
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        file.truncate(start + at)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file, read-only and mapped: nothing is loaded until it is touched."""
+    with open(path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError(f"{path} is not a file of rankloop arrays, or of another version; index again")
+    size = int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 8], "little")
+    header = json.loads(data[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
+    start = -(-(len(_MAGIC) + 8 + size) // _ALIGN) * _ALIGN
+    return {name: _view(data, start, **place) for name, place in header.items()}
+
+
+def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) -> NDArray[Any]:
+    count = int(np.prod(shape))
+    if count == 0:
+        array = np.zeros(shape, dtype)
+        array.flags.writeable = False
+        return array
+    return np.frombuffer(data, dtype, count, start + at).reshape(shape)
+
+
+def pack(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Byte strings end to end, and where each begins."""
+    parts = list(texts)
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    return np.frombuffer(b"".join(parts), np.uint8), offsets
+
+
+def unpack(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[bytes]:
+    """The byte strings that were packed."""
+    whole, cuts = data.tobytes(), offsets.tolist()
+    return [whole[a:b] for a, b in pairwise(cuts)]

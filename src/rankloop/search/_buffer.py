@@ -1,0 +1,169 @@
+"""Documents that wait to become a segment."""
+
+import json
+from array import array
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search._arrays import pack
+from rankloop.search._postings import forward_index, invert, joined
+from rankloop.search._segment import Arrays, id_columns, keyword_columns, name_of_field
+from rankloop.search.analyser import Analyser
+from rankloop.search.fields import Field
+
+__all__ = ["Buffer"]
+
+GAP = 100  # positions between two texts of one field: no phrase reaches across
+
+
+class Buffer:
+    """Collects documents, analysed and checked; `arrays` makes a segment of them."""
+
+    def __init__(self, fields: Mapping[str, Field], analyser: Analyser) -> None:
+        self.fields = fields
+        self.text = {
+            name: _Tokens(field.analyser or analyser)
+            for name, field in fields.items()
+            if field.kind == "text"
+        }
+        self.columns: dict[str, list[Any]] = {name: [] for name in fields if name not in self.text}
+        self.vocabulary: dict[str, int] = {}
+        self.ids: list[str] = []
+        self.stored: list[bytes] = []
+        self.at: dict[str, int] = {}
+        self.dead: list[int] = []
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(tokens.ids) for tokens in self.text.values())
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(self, id: str, document: Mapping[str, Any]) -> None:
+        """Take a document, or say which field of it is wrong and leave everything as it was."""
+        values = {}
+        for name, field in self.fields.items():
+            given = document.get(field.source or name)
+            try:
+                values[name] = None if given is None else field.convert(given)
+            except ValueError as error:
+                raise ValueError(f"document {id!r}, field {name!r}: wanted {error}") from None
+        kept = {
+            name: value
+            for name, value in document.items()
+            if value is not None and (name not in self.fields or self.fields[name].kind != "vector")
+        }
+        try:
+            stored = json.dumps(kept, default=_plain, separators=(",", ":")).encode()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"document {id!r} cannot be stored as JSON: {error}") from None
+        for name, tokens in self.text.items():
+            tokens.add(values[name] or (), self.vocabulary)
+        for name, column in self.columns.items():
+            column.append(values[name])
+        self.at[id] = len(self.ids)
+        self.ids.append(id)
+        self.stored.append(stored)
+
+    def drop(self, id: str) -> bool:
+        """Forget a waiting document."""
+        document = self.at.pop(id, None)
+        if document is None:
+            return False
+        self.dead.append(document)
+        return True
+
+    def document(self, id: str) -> dict[str, Any] | None:
+        """What was given of a waiting document."""
+        at = self.at.get(id)
+        if at is None:
+            return None
+        vectors = {
+            name: column[at] for name, column in self.columns.items() if self.fields[name].kind == "vector"
+        }
+        return {**json.loads(self.stored[at]), **{name: v for name, v in vectors.items() if v is not None}}
+
+    def arrays(self) -> Arrays:
+        """All of it as the arrays of a segment."""
+        documents, words = len(self.ids), sorted(self.vocabulary)
+        number = np.empty(len(words), np.int64)
+        number[[self.vocabulary[word] for word in words]] = np.arange(len(words))
+        forward = joined([tokens.forward(number, documents) for tokens in self.text.values()], documents)
+        made: Arrays = {"live": np.ones(documents, np.uint8)}
+        made["vocabulary.bytes"], made["vocabulary.offsets"] = pack(
+            word.encode("utf-8", "surrogatepass") for word in words
+        )
+        made.update({f"forward.{name}": values for name, values in forward.items()})
+        made.update({f"postings.{name}": values for name, values in invert(forward, len(words)).items()})
+        made["stored.bytes"], made["stored.offsets"] = pack(self.stored)
+        made.update(id_columns(self.ids))
+        for name, values in self.columns.items():
+            made.update(_column(name, self.fields[name], values))
+        return made
+
+
+class _Tokens:
+    """The tokens of one field, end to end."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        self.analyser = analyser
+        self.known: dict[str, int | tuple[int, ...]] = {}
+        self.ids = array("i")
+        self.positions = array("i")
+        self.counts: list[int] = []
+
+    def add(self, texts: list[str] | tuple[()], vocabulary: dict[str, int]) -> None:
+        before, start = len(self.ids), 0
+        for text in texts:
+            words = self.analyser.words(text)
+            for word in set(words).difference(self.known):
+                self.known[word] = self._number(word, vocabulary)
+            numbers = [self.known[word] for word in words]
+            try:
+                self.ids.extend(numbers)  # type: ignore[arg-type]
+                self.positions.extend(range(start, start + len(numbers)))
+            except TypeError:  # some word has several terms
+                del self.ids[len(self.positions) :]
+                groups = [number if isinstance(number, tuple) else (number,) for number in numbers]
+                self.ids.extend(chain.from_iterable(groups))
+                self.positions.extend(start + i for i, group in enumerate(groups) for _ in group)
+            start += len(words) + GAP
+        self.counts.append(len(self.ids) - before)
+
+    def _number(self, word: str, vocabulary: dict[str, int]) -> int | tuple[int, ...]:
+        numbers = tuple(vocabulary.setdefault(term, len(vocabulary)) for term in self.analyser.terms_of(word))
+        return numbers if len(numbers) > 1 else numbers[0] if numbers else -1
+
+    def forward(self, number: NDArray[np.int64], documents: int) -> Arrays:
+        ids = np.frombuffer(self.ids, np.int32) if self.ids else np.empty(0, np.int32)
+        kept = ids >= 0
+        document = np.repeat(np.arange(documents), self.counts)[kept]
+        positions = np.frombuffer(self.positions, np.int32) if self.ids else ids
+        return forward_index(document, number[ids[kept]], positions[kept], documents, len(number))
+
+
+def _column(name: str, field: Field, values: list[Any]) -> Arrays:
+    if field.kind == "keyword":
+        return keyword_columns(name, (words or [] for words in values))
+    if field.kind == "vector":
+        rows = np.full((len(values), field.dimension), np.nan, np.float32)
+        for row, vector in zip(rows, values, strict=True):
+            if vector is not None:
+                row[:] = vector
+        return {name_of_field("vector", name): rows}
+    return {name_of_field("number", name): np.array([np.nan if v is None else v for v in values], np.float64)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    raise TypeError(f"no JSON for a {type(value).__name__}")

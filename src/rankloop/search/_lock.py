@@ -1,0 +1,57 @@
+"""One writer at a time: a lock that the system takes back when its process dies."""
+
+import os
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["WriterLock"]
+
+
+class WriterLock:
+    """Held from the first change to the commit; a killed writer leaves no stale lock behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: BinaryIO | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._file is not None
+
+    def acquire(self) -> None:
+        """Take the lock, or say who has it."""
+        if self._file is not None:
+            return
+        file = open(self.path, "a+b")  # noqa: SIM115 - the lock lives as long as the file is open
+        try:
+            _lock(file)
+        except OSError:
+            file.seek(0)
+            owner = file.read(20).decode("ascii", "replace").strip() or "another process"
+            file.close()
+            raise ValueError(
+                f"{self.path.parent} is being written by process {owner}; wait for its commit, or close it"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _lock(file: BinaryIO) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        file.seek(1 << 30)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

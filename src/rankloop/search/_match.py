@@ -1,0 +1,238 @@
+"""What a query asks of an index: the terms that score, and the documents that may be shown."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+from rankloop._names import one_of
+from rankloop.search._expand import near_terms, prefix_terms
+from rankloop.search._segment import Segment, name_of_field
+from rankloop.search._snapshot import Snapshot
+from rankloop.search.bm25 import Leaf
+from rankloop.search.fields import seconds
+from rankloop.search.query import Clause, Query
+
+__all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
+
+Filters = Mapping[str, Any]
+
+
+def leaves_of(query: Query, snapshot: Snapshot, fields: Iterable[int], typos: str) -> list[Leaf]:
+    """The terms that score, in the fields searched and those a clause names.
+
+    Words take the terms of the field's analyser. A prefix or a misspelt word stands for several terms,
+    which share one document frequency, so that a rare one among them does not count for more.
+    """
+    leaves: list[Leaf] = []
+    for field in range(len(snapshot.text_fields)):
+        name = snapshot.text_fields[field]
+        searched = field in set(fields)
+        mine = [
+            c for c in query.clauses if not c.excluded and (c.field == name or (c.field is None and searched))
+        ]
+        words = [c for c in mine if c.kind in ("word", "phrase")]
+        analyser = snapshot.analyser(name)
+        for term, times in Counter(analyser.terms(" ".join(c.text for c in words))).items():
+            leaves += _word(snapshot, field, term, float(times), typos)
+        for clause in mine:
+            if clause.kind == "prefix":
+                begun = prefix_terms(snapshot, field, analyser.prefix(clause.text))
+                together = min(sum(begun.values()), snapshot.n_documents)
+                leaves += [Leaf(field, term, 1.0, together) for term in begun]
+    return leaves
+
+
+def _word(snapshot: Snapshot, field: int, term: str, times: float, typos: str) -> list[Leaf]:
+    if typos == "never" or (typos == "missing" and snapshot.df(field, term)):
+        return [Leaf(field, term, times)]
+    near = near_terms(snapshot, field, term)
+    together = min(sum(df for _, df in near.values()), snapshot.n_documents)
+    spelt = [
+        Leaf(field, other, times * 0.5**edits, together)
+        for other, (edits, _) in near.items()
+        if other != term
+    ]
+    return [Leaf(field, term, times), *spelt]
+
+
+def allowed_documents(
+    query: Query, snapshot: Snapshot, fields: Iterable[int], filters: Filters, match: str, typos: str
+) -> list[NDArray[np.uint8]]:
+    """Per segment which documents may be shown: alive, not excluded, with all that is required."""
+    searched = tuple(fields)
+    needed = [c for c in query.clauses if c.excluded or c.required or match == "all" or c.kind == "phrase"]
+    extra = [(name, wanted) for name, wanted in filters.items()]
+    allowed = []
+    for segment in snapshot.segments:
+        if not needed and not extra:
+            allowed.append(segment.live)
+            continue
+        may = segment.live.copy()
+        for clause in needed:
+            has = _has(clause, segment, snapshot, searched, typos)
+            if has is not None:
+                may &= ~has if clause.excluded else has
+        for name, wanted in extra:
+            may &= _filtered(segment, snapshot, name, wanted)
+        may = (may & 1).astype(np.uint8)
+        may.flags.writeable = False
+        allowed.append(may)
+    return allowed
+
+
+def matching_documents(
+    leaves: Sequence[Leaf], snapshot: Snapshot, allowed: list[NDArray[np.uint8]]
+) -> list[NDArray[np.uint8]]:
+    """Per segment the allowed documents that have any of the terms."""
+    matched = []
+    for segment, may in zip(snapshot.segments, allowed, strict=True):
+        has = np.zeros(segment.documents, np.uint8)
+        for leaf in leaves:
+            term = segment.term(leaf.term)
+            if term >= 0:
+                has[segment.postings(leaf.field, term)] = 1
+        matched.append(has & may)
+    return matched
+
+
+def _has(
+    clause: Clause, segment: Segment, snapshot: Snapshot, searched: tuple[int, ...], typos: str
+) -> NDArray[np.uint8] | None:
+    """Which documents of a segment fulfil a clause; None if it says nothing (only stop words)."""
+    if clause.kind == "value":
+        return _with_values(segment, str(clause.field), [clause.text])
+    if clause.kind == "range":
+        return _between(segment, str(clause.field), clause.low, clause.high)
+    names = snapshot.text_fields
+    fields = searched if clause.field is None else (names.index(clause.field),)
+    has, says = np.zeros(segment.documents, np.uint8), False
+    for field in fields:
+        analyser = snapshot.analyser(names[field])
+        if clause.kind == "phrase":
+            wanted, gaps = [], []
+            for at, word in enumerate(analyser.words(clause.text)):
+                terms = analyser.terms_of(word)
+                wanted += [segment.term(term) for term in terms]
+                gaps += [at] * len(terms)
+            says |= bool(wanted)
+            if wanted and min(wanted) >= 0:
+                has |= _with_phrase(segment, field, np.array(wanted), np.array(gaps))
+            continue
+        if clause.kind == "prefix":
+            terms_here = list(segment.terms_with_prefix(analyser.prefix(clause.text)))
+            says = True
+            for number in terms_here:
+                has[segment.postings(field, number)] = 1
+            continue
+        terms = tuple(analyser.terms(clause.text))
+        says |= bool(terms)
+        every = np.ones(segment.documents, np.uint8) if terms else has
+        for term in terms:
+            spelt = {leaf.term for leaf in _word(snapshot, field, term, 1.0, typos)}
+            one = np.zeros(segment.documents, np.uint8)
+            for other in spelt:
+                number = segment.term(other)
+                if number >= 0:
+                    one[segment.postings(field, number)] = 1
+            every &= one
+        has |= every
+    return has if says else None
+
+
+def _with_phrase(
+    segment: Segment, field: int, terms: NDArray[np.int64], gaps: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    rare_first = sorted(set(terms.tolist()), key=lambda term: len(segment.postings(field, term)))
+    docs = segment.postings(field, rare_first[0])
+    for term in rare_first[1:]:
+        docs = docs[np.isin(docs, segment.postings(field, term), assume_unique=True)]
+    has = np.zeros(segment.documents, np.uint8)
+    arrays = segment.arrays
+    has[docs] = in_order(
+        arrays["forward.offsets"],
+        arrays["forward.terms"],
+        arrays["forward.tf"],
+        arrays["forward.starts"],
+        arrays["forward.positions"],
+        docs.astype(np.int64) + field * segment.documents,
+        terms.astype(np.int64),
+        gaps.astype(np.int64),
+    )
+    return has
+
+
+@kernel
+def in_order(
+    offsets: NDArray[np.int64],
+    row_terms: NDArray[np.int32],
+    tf: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    terms: NDArray[np.int64],
+    gaps: NDArray[np.int64],
+) -> NDArray[np.uint8]:
+    """Whether each row has all terms at positions p + gap for some p; every row has each term somewhere."""
+    found = np.zeros(len(rows), np.uint8)
+    first, last = np.empty(len(terms), np.int64), np.empty(len(terms), np.int64)
+    for r in range(len(rows)):
+        row = rows[r]
+        spot = starts[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            for t in range(len(terms)):
+                if row_terms[i] == terms[t]:
+                    first[t], last[t] = spot, spot + tf[i]
+            spot += tf[i]
+        for p in range(first[0], last[0]):
+            here = positions[p] - gaps[0]
+            whole = True
+            for t in range(1, len(terms)):
+                low, high = first[t], last[t]
+                while low < high:
+                    middle = (low + high) // 2
+                    if positions[middle] < here + gaps[t]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low == last[t] or positions[low] != here + gaps[t]:
+                    whole = False
+                    break
+            if whole:
+                found[r] = 1
+                break
+    return found
+
+
+def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> NDArray[np.uint8]:
+    """A filter given from code: a value or several, a number, or a pair (low, high) with None for open."""
+    field = snapshot.fields[one_of("field", name, snapshot.fields)]
+    if field.kind == "keyword":
+        values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+        return _with_values(segment, name, field.convert(list(values)))
+    if field.kind not in ("number", "date"):
+        raise ValueError(f"filters are on keyword, number and date fields; {name!r} is a {field.kind} field")
+    low, high = wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, wanted)
+    number = seconds if field.kind == "date" else float
+    return _between(
+        segment, name, -np.inf if low is None else number(low), np.inf if high is None else number(high)
+    )
+
+
+def _with_values(segment: Segment, field: str, values: list[str]) -> NDArray[np.uint8]:
+    has = np.zeros(segment.documents, np.uint8)
+    numbers = segment.keyword_numbers(field)
+    name = name_of_field("keyword", field)
+    starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
+    for value in values:
+        for at in numbers.get(value.casefold(), ()):
+            has[docs[starts[at] : starts[at + 1]]] = 1
+    return has
+
+
+def _between(segment: Segment, field: str, low: float, high: float) -> NDArray[np.uint8]:
+    values = segment.arrays[name_of_field("number", field)]
+    return ((values >= low) & (values <= high)).astype(np.uint8)

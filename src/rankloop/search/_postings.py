@@ -1,0 +1,98 @@
+"""From tokens to the forward index, and from there to the postings."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+
+__all__ = ["forward_index", "invert", "joined"]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def forward_index(
+    document: NDArray[np.int64],
+    term: NDArray[np.int64],
+    position: NDArray[np.int32],
+    documents: int,
+    terms: int,
+) -> Arrays:
+    """Per document its terms in order, how often and where: one field, as CSR arrays.
+
+    The tokens come in the order of their documents. `starts` says where a document's positions begin.
+    """
+    key = document * max(terms, 1) + term
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    lengths = np.bincount(document, minlength=documents)
+    return {
+        "offsets": _cumulated(np.bincount(key[first] // max(terms, 1), minlength=documents)),
+        "terms": (key[first] % max(terms, 1)).astype(np.int32),
+        "tf": np.diff(first, append=len(key)).astype(np.int32),
+        "starts": _cumulated(lengths),
+        "positions": position[order],
+        "lengths": lengths.astype(np.int32),
+    }
+
+
+def joined(fields: list[Arrays], documents: int) -> Arrays:
+    """The fields one after the other: row `field * documents + document`."""
+    if not fields:
+        fields = [forward_index(*(np.empty(0, np.int64),) * 2, np.empty(0, np.int32), 0, 0)]
+    joint = {
+        name: np.concatenate([field[name] for field in fields])
+        for name in ("terms", "tf", "positions", "lengths")
+    }
+    for name in ("offsets", "starts"):
+        ends = np.cumsum([0] + [field[name][-1] for field in fields])
+        parts = [field[name][:-1] + end for field, end in zip(fields, ends[:-1], strict=True)]
+        joint[name] = np.concatenate([*parts, ends[-1:]])
+    joint["lengths"] = joint["lengths"].reshape(-1, documents)
+    return joint
+
+
+def invert(forward: Arrays, terms: int) -> Arrays:
+    """Per field and term (row `field * terms + term`) the documents that hold it, in order, and how often."""
+    fields, documents = forward["lengths"].shape
+    offsets = np.zeros(fields * terms + 1, np.int64)
+    docs = np.empty(len(forward["terms"]), np.int32)
+    tf = np.empty(len(forward["terms"]), np.int32)
+    total = np.zeros(fields * terms, np.int64)
+    _invert(forward["offsets"], forward["terms"], forward["tf"], documents, terms, offsets, docs, tf, total)
+    return {"offsets": offsets, "docs": docs, "tf": tf, "total": total}
+
+
+@kernel
+def _invert(
+    rows: NDArray[np.int64],
+    row_terms: NDArray[np.int32],
+    row_tf: NDArray[np.int32],
+    documents: int,
+    terms: int,
+    offsets: NDArray[np.int64],
+    docs: NDArray[np.int32],
+    tf: NDArray[np.int32],
+    total: NDArray[np.int64],
+) -> None:
+    for row in range(len(rows) - 1):
+        field = row // documents
+        for i in range(rows[row], rows[row + 1]):
+            offsets[field * terms + row_terms[i] + 1] += 1
+    for i in range(1, len(offsets)):
+        offsets[i] += offsets[i - 1]
+    free = offsets[:-1].copy()
+    for row in range(len(rows) - 1):
+        field = row // documents
+        for i in range(rows[row], rows[row + 1]):
+            at = field * terms + row_terms[i]
+            docs[free[at]] = row - field * documents
+            tf[free[at]] = row_tf[i]
+            total[at] += row_tf[i]
+            free[at] += 1
+
+
+def _cumulated(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

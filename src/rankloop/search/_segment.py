@@ -1,0 +1,192 @@
+"""One immutable part of an index: documents, their terms both ways, columns, and what was stored."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search._arrays import pack, read_arrays, unpack
+
+__all__ = ["Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Segment:
+    """The mapped arrays of one part, less the documents deleted since it was written.
+
+    Forward rows are `field * documents + document`, posting rows `field * terms + term`, with fields
+    numbered in the order in which the index declares its text fields.
+    """
+
+    def __init__(self, path: Path, deleted: NDArray[np.int32], base: int) -> None:
+        self.name = path.name
+        self.path = path
+        self.base = base
+        self.arrays = read_arrays(path)
+        self.deleted = deleted
+        self.lengths: NDArray[np.int32] = self.arrays["forward.lengths"]
+        self.documents = int(self.arrays["live"].shape[0])
+        self.terms = len(self.arrays["vocabulary.offsets"]) - 1
+        self.live: NDArray[np.uint8] = self.arrays["live"].copy()
+        self.live[deleted] = 0
+        self.live.flags.writeable = False
+        self._folded: dict[str, dict[str, list[int]]] = {}
+
+    @property
+    def n_live(self) -> int:
+        return self.documents - len(self.deleted)
+
+    @cached_property
+    def total_lengths(self) -> NDArray[np.int64]:
+        """Per text field the number of tokens in documents that live."""
+        return np.asarray(
+            self.lengths.sum(1, dtype=np.int64) - self.lengths[:, self.deleted].sum(1, dtype=np.int64)
+        )
+
+    @cached_property
+    def _gone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Per posting row how many documents and tokens were deleted."""
+        if not len(self.deleted):
+            return None
+        rows = len(self.arrays["postings.total"])
+        df, total = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+        offsets = self.arrays["forward.offsets"]
+        for field in range(len(self.lengths)):
+            for document in self.deleted.tolist():
+                row = field * self.documents + document
+                span = slice(offsets[row], offsets[row + 1])
+                at = field * self.terms + self.arrays["forward.terms"][span].astype(np.int64)
+                df[at] += 1
+                total[at] += self.arrays["forward.tf"][span]
+        return df, total
+
+    def df(self, field: int, term: int) -> int:
+        """In how many living documents the term is in this field."""
+        row = field * self.terms + term
+        offsets = self.arrays["postings.offsets"]
+        return int(offsets[row + 1] - offsets[row]) - (int(self._gone[0][row]) if self._gone else 0)
+
+    def total(self, field: int, term: int) -> int:
+        """How often the term is in this field of living documents."""
+        row = field * self.terms + term
+        return int(self.arrays["postings.total"][row]) - (int(self._gone[1][row]) if self._gone else 0)
+
+    def postings(self, field: int, term: int) -> NDArray[np.int32]:
+        """The documents, dead ones too, that have the term in this field."""
+        row = field * self.terms + term
+        offsets = self.arrays["postings.offsets"]
+        found: NDArray[np.int32] = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
+        return found
+
+    def term(self, term: str) -> int:
+        """The number of a term here, or -1."""
+        wanted = term.encode("utf-8", "surrogatepass")
+        at = self._first_not_below(wanted)
+        return at if at < self.terms and self._term_bytes(at) == wanted else -1
+
+    def terms_with_prefix(self, prefix: str) -> range:
+        """The numbers of all terms that begin like this."""
+        start = prefix.encode("utf-8", "surrogatepass")
+        return range(self._first_not_below(start), self._first_not_below(start + b"\xff"))
+
+    def term_text(self, number: int) -> str:
+        """The term with this number."""
+        return self._term_bytes(number).decode("utf-8", "surrogatepass")
+
+    def _term_bytes(self, number: int) -> bytes:
+        offsets = self.arrays["vocabulary.offsets"]
+        return self.arrays["vocabulary.bytes"][offsets[number] : offsets[number + 1]].tobytes()
+
+    def _first_not_below(self, wanted: bytes) -> int:
+        low, high = 0, self.terms
+        while low < high:
+            middle = (low + high) // 2
+            if self._term_bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def id(self, document: int) -> str:
+        """The id of a document, as text."""
+        offsets = self.arrays["ids.offsets"]
+        span = slice(offsets[document], offsets[document + 1])
+        return self.arrays["ids.bytes"][span].tobytes().decode("utf-8", "surrogatepass")
+
+    def find(self, id: str) -> int:
+        """The living document with this id, or -1."""
+        hashed = id_hash(id)
+        at = int(np.searchsorted(self.arrays["ids.hash"], hashed))
+        while at < self.documents and self.arrays["ids.hash"][at] == hashed:
+            document = int(self.arrays["ids.order"][at])
+            if self.live[document] and self.id(document) == id:
+                return document
+            at += 1
+        return -1
+
+    def stored(self, document: int) -> dict[str, Any]:
+        """What was given of a document, vectors aside."""
+        offsets = self.arrays["stored.offsets"]
+        found: dict[str, Any] = json.loads(
+            self.arrays["stored.bytes"][offsets[document] : offsets[document + 1]].tobytes()
+        )
+        return found
+
+    def keyword_numbers(self, field: str) -> dict[str, list[int]]:
+        """The numbers of the values of a keyword field, by the value in lower case."""
+        if field not in self._folded:
+            numbers: dict[str, list[int]] = {}
+            for at, value in enumerate(self.keyword_values(field)):
+                numbers.setdefault(value.casefold(), []).append(at)
+            self._folded[field] = numbers
+        return self._folded[field]
+
+    def keyword_values(self, field: str) -> list[str]:
+        """The values of a keyword field here, in the order of their numbers."""
+        name = name_of_field("keyword", field)
+        values = unpack(self.arrays[f"{name}.bytes"], self.arrays[f"{name}.offsets"])
+        return [value.decode("utf-8", "surrogatepass") for value in values]
+
+
+def name_of_field(kind: str, field: str) -> str:
+    """Under which name the columns of a field are kept."""
+    return f"{'number' if kind == 'date' else kind}.{field}"
+
+
+def id_hash(id: str) -> np.uint64:
+    """A hash of an id that is the same on every machine."""
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def id_columns(ids: list[str]) -> Arrays:
+    """The arrays that find a document by its id."""
+    packed, offsets = pack(id.encode("utf-8", "surrogatepass") for id in ids)
+    hashes = np.array([id_hash(id) for id in ids], np.uint64)
+    order = np.argsort(hashes, kind="stable").astype(np.int32)
+    return {"ids.bytes": packed, "ids.offsets": offsets, "ids.hash": hashes[order], "ids.order": order}
+
+
+def keyword_columns(field: str, values: Iterable[list[str]]) -> Arrays:
+    """The arrays of a keyword field: its values in order, and the documents of each."""
+    documents: dict[str, list[int]] = {}
+    for document, words in enumerate(values):
+        for word in words:
+            documents.setdefault(word, []).append(document)
+    known = sorted(documents)
+    name = name_of_field("keyword", field)
+    packed, offsets = pack(word.encode("utf-8", "surrogatepass") for word in known)
+    starts = np.concatenate(([0], np.cumsum([len(documents[word]) for word in known]))).astype(np.int64)
+    docs = np.array([d for word in known for d in documents[word]], np.int32)
+    return {
+        f"{name}.bytes": packed,
+        f"{name}.offsets": offsets,
+        f"{name}.starts": starts,
+        f"{name}.docs": docs,
+    }

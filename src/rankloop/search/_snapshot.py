@@ -1,0 +1,192 @@
+"""One generation of an index, as it was committed: what every search reads."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._atomic import replacing
+from rankloop.search._arrays import read_arrays
+from rankloop.search._segment import Segment
+from rankloop.search.analyser import Analyser
+from rankloop.search.fields import Field
+
+__all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A segment of a generation: its file, the file of its deleted documents, graphs by vector field."""
+
+    name: str
+    deleted: str | None = None
+    graphs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def files(self) -> list[str]:
+        return [self.name, *([self.deleted] if self.deleted else []), *(file for _, file in self.graphs)]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What belongs to a generation; the file that is swapped to commit it. All else is ignored."""
+
+    fields: dict[str, Field]
+    analyser: Analyser
+    id_field: str = "id"
+    id_kind: str | None = None
+    generation: int = 0
+    next_number: int = 1
+    parts: tuple[Part, ...] = ()
+
+    def write(self, folder: Path) -> None:
+        saved = {
+            "format": FORMAT,
+            "generation": self.generation,
+            "id": self.id_field,
+            "ids": self.id_kind,
+            "next": self.next_number,
+            "analyser": self.analyser.to_dict(),
+            "fields": {name: field.to_dict() for name, field in self.fields.items()},
+            "segments": [
+                {"name": part.name, "deleted": part.deleted, "graphs": dict(part.graphs)}
+                for part in self.parts
+            ],
+        }
+        with replacing(folder / MANIFEST) as beside:
+            beside.write_text(json.dumps(saved, indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        try:
+            saved = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileNotFoundError(
+                f"no index at {folder}; make one with Index.create or rankloop index"
+            ) from None
+        if saved.get("format") != FORMAT:
+            raise ValueError(
+                f"{folder} has format {saved.get('format')}, this version reads {FORMAT}; index again"
+            )
+        return cls(
+            fields={name: Field.from_dict(field) for name, field in saved["fields"].items()},
+            analyser=Analyser.from_dict(saved["analyser"]),
+            id_field=saved["id"],
+            id_kind=saved["ids"],
+            generation=saved["generation"],
+            next_number=saved["next"],
+            parts=tuple(
+                Part(part["name"], part["deleted"], tuple(part["graphs"].items()))
+                for part in saved["segments"]
+            ),
+        )
+
+
+class Snapshot:
+    """The segments of one manifest. Rows number documents through all of them, dead ones included."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.fields = manifest.fields
+        self.text_fields = tuple(name for name, field in manifest.fields.items() if field.kind == "text")
+        self.segments: list[Segment] = []
+        self.cache: dict[Any, Any] = {}
+        base = 0
+        for part in manifest.parts:
+            deleted = read_arrays(folder / part.deleted)["deleted"] if part.deleted else np.empty(0, np.int32)
+            self.segments.append(Segment(folder / part.name, deleted, base))
+            base += self.segments[-1].documents
+        self.rows = base
+
+    @classmethod
+    def newest(cls, folder: Path) -> "Snapshot":
+        """The last commit; a segment that a writer merged away meanwhile means there is a newer one."""
+        while True:
+            manifest = Manifest.read(folder)
+            try:
+                return cls(folder, manifest)
+            except FileNotFoundError:
+                if Manifest.read(folder).generation == manifest.generation:
+                    raise
+
+    @cached_property
+    def n_documents(self) -> int:
+        return sum(segment.n_live for segment in self.segments)
+
+    @cached_property
+    def average_lengths(self) -> NDArray[np.float64]:
+        """Per text field the mean number of tokens of a document."""
+        totals = [segment.total_lengths for segment in self.segments]
+        return np.asarray(sum(totals, np.zeros(len(self.text_fields))) / max(self.n_documents, 1))
+
+    def analyser(self, field: str) -> Analyser:
+        return self.fields[field].analyser or self.manifest.analyser
+
+    def df(self, field: int, term: str) -> int:
+        """In how many documents a term is in the text field with this number."""
+        return sum(s.df(field, at) for s in self.segments if (at := s.term(term)) >= 0)
+
+    def total(self, field: int, term: str) -> int:
+        """How often a term is in the text field with this number, over all documents."""
+        return sum(s.total(field, at) for s in self.segments if (at := s.term(term)) >= 0)
+
+    def locate(self, row: int) -> tuple[Segment, int]:
+        """The segment of a row, and the document's number there."""
+        for segment in reversed(self.segments):
+            if row >= segment.base:
+                return segment, row - segment.base
+        raise IndexError(row)
+
+    def by_segment(self, rows: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.int64]]]:
+        """Each segment that holds some of the rows, and which of them (indices into `rows`)."""
+        for segment in self.segments:
+            inside = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.documents))
+            if len(inside):
+                yield segment, inside
+
+    def ids(self, rows: ArrayLike) -> NDArray[Any]:
+        """The ids of rows: whole numbers if the index was given such, else text."""
+        texts = [segment.id(document) for segment, document in map(self.locate, np.asarray(rows).tolist())]
+        if self.manifest.id_kind == "int":
+            return np.array([int(text) for text in texts], np.int64)
+        return np.array(texts, dtype=np.str_) if texts else np.empty(0, "U1")
+
+    def row(self, id: str) -> int:
+        """The row of a living document, or -1."""
+        for segment in self.segments:
+            document = segment.find(id)
+            if document >= 0:
+                return segment.base + document
+        return -1
+
+    def document(self, row: int, *, vectors: bool = False) -> dict[str, Any]:
+        """What was given of a document."""
+        segment, at = self.locate(row)
+        found = segment.stored(at)
+        if vectors:
+            for name, field in self.fields.items():
+                if (
+                    field.kind == "vector"
+                    and not np.isnan(vector := segment.arrays[f"vector.{name}"][at]).any()
+                ):
+                    found[name] = vector
+        return found
+
+    def with_parts(self, parts: tuple[Part, ...], next_number: int, id_kind: str | None) -> Manifest:
+        """The manifest of the next generation."""
+        return replace(
+            self.manifest,
+            parts=parts,
+            next_number=next_number,
+            id_kind=id_kind,
+            generation=self.manifest.generation + 1,
+        )

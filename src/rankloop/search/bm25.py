@@ -1,0 +1,199 @@
+"""BM25 over fields: the sum of the weighted scores of each."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.search._segment import Segment
+from rankloop.search._snapshot import Snapshot
+from rankloop.search._top import term_frequencies, top_sum
+
+__all__ = ["BM25", "Contribution", "Found", "Leaf", "frequencies", "idf", "merged_best"]
+
+
+class Leaf(NamedTuple):
+    """A term wanted in a text field (by number); `df` stands for its own where it is one of several."""
+
+    field: int
+    term: str
+    weight: float = 1.0
+    df: int | None = None
+
+
+class Found(NamedTuple):
+    """The best rows and their scores, and how many documents matched at all."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    matches: int
+
+
+class Contribution(NamedTuple):
+    """What one term in one field adds to a score, with the numbers behind it."""
+
+    term: str
+    field: str
+    tf: int
+    df: int
+    length: int
+    average_length: float
+    idf: float
+    weight: float
+    score: float
+
+
+def idf(documents: int, df: int) -> float:
+    """Lucene's inverse document frequency: log(1 + (N - df + 0.5) / (df + 0.5)), never negative.
+
+    >>> round(idf(10, 2), 4)
+    1.4816
+    """
+    return math.log(1 + (documents - df + 0.5) / (df + 0.5))
+
+
+@dataclass(frozen=True)
+class BM25:
+    r"""BM25 of each field with exact lengths, times the field's weight, summed.
+
+    .. math:: \sum_{f, t} w_f \, \mathrm{idf}_f(t) \,
+        \frac{tf}{tf + k_1 (1 - b + b \, |d_f| / \overline{|d_f|})}
+
+    Robertson & Zaragoza (2009), as Lucene has it. `fields` names the text fields and their weights;
+    without it every text field that is not a copy of another (`source`) has weight 1.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    fields: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        check(self.k1, self.b, self.fields)
+
+    def weights(self, snapshot: Snapshot) -> dict[int, float]:
+        """The searched fields by number, with their weights."""
+        return weights(self.fields, snapshot)
+
+    def top(
+        self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[NDArray[np.uint8]], k: int
+    ) -> Found:
+        """The k best documents among those allowed."""
+        weight, flat, slope = self._coefficients(snapshot, leaves)
+        field = np.array([leaf.field for leaf in leaves], np.int64)
+        parts = []
+        for segment, may in zip(snapshot.segments, allowed, strict=True):
+            term = np.array([segment.term(leaf.term) for leaf in leaves], np.int64)
+            known = np.flatnonzero(term >= 0)
+            if len(known):
+                at = field[known] * segment.terms + term[known]
+                offsets = segment.arrays["postings.offsets"]
+                scores, docs, matches = top_sum(
+                    segment.arrays["postings.docs"],
+                    segment.arrays["postings.tf"],
+                    segment.lengths,
+                    offsets[at],
+                    offsets[at + 1],
+                    field[known],
+                    weight[known],
+                    flat[known],
+                    slope[known],
+                    may,
+                    min(k, segment.documents),
+                )
+                parts.append(Found(docs + segment.base, scores, matches))
+        return merged_best(parts, k)
+
+    def score(
+        self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The scores of given documents."""
+        weight, flat, slope = self._coefficients(snapshot, leaves)
+        scores = np.zeros(len(rows))
+        field = np.array([leaf.field for leaf in leaves], np.int64)
+        for segment, inside in snapshot.by_segment(rows):
+            documents = rows[inside] - segment.base
+            tf = frequencies(segment, leaves, documents)
+            length = segment.lengths[field[:, None], documents[None, :]].T
+            scores[inside] = (weight * tf / (tf + flat + slope * length)).sum(1)
+        return scores
+
+    def explain(self, snapshot: Snapshot, leaves: Sequence[Leaf], row: int) -> list[Contribution]:
+        """Term by term and field by field, what makes up a document's score."""
+        weights, flat, slope = self._coefficients(snapshot, leaves)
+        segment, document = snapshot.locate(row)
+        tf = frequencies(segment, leaves, np.array([document]))[0]
+        told = []
+        for i, leaf in enumerate(leaves):
+            if not tf[i]:
+                continue
+            df = snapshot.df(leaf.field, leaf.term) if leaf.df is None else leaf.df
+            length = int(segment.lengths[leaf.field, document])
+            rarity = idf(snapshot.n_documents, df)
+            told.append(
+                Contribution(
+                    term=leaf.term,
+                    field=snapshot.text_fields[leaf.field],
+                    tf=int(tf[i]),
+                    df=df,
+                    length=length,
+                    average_length=float(snapshot.average_lengths[leaf.field]),
+                    idf=rarity,
+                    weight=float(weights[i] / rarity) if rarity else 0.0,
+                    score=float(weights[i] * tf[i] / (tf[i] + flat[i] + slope[i] * length)),
+                )
+            )
+        return told
+
+    def _coefficients(
+        self, snapshot: Snapshot, leaves: Sequence[Leaf]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        of_field = self.weights(snapshot)
+        weight = np.zeros(len(leaves))
+        slope = np.zeros(len(leaves))
+        for i, leaf in enumerate(leaves):
+            df = snapshot.df(leaf.field, leaf.term) if leaf.df is None else leaf.df
+            weight[i] = of_field.get(leaf.field, 1.0) * leaf.weight * idf(snapshot.n_documents, df)
+            slope[i] = self.k1 * self.b / max(snapshot.average_lengths[leaf.field], 1e-9)
+        return weight, np.full(len(leaves), self.k1 * (1 - self.b)), slope
+
+
+def check(k1: float, b: float, fields: Mapping[str, float] | None) -> None:
+    """The parameters that every BM25 has."""
+    if not (k1 > 0 and 0 <= b <= 1):
+        raise ValueError(f"BM25 wants k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
+    if fields is not None and not (fields and all(weight > 0 for weight in fields.values())):
+        raise ValueError(f"field weights are above 0 (leave a field out to ignore it), got {dict(fields)}")
+
+
+def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int, float]:
+    """Field weights by the number of the field."""
+    if fields is None:
+        return {i: 1.0 for i, f in enumerate(snapshot.text_fields) if snapshot.fields[f].source is None}
+    names = snapshot.text_fields
+    return {names.index(one_of("text field", name, names)): float(weight) for name, weight in fields.items()}
+
+
+def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.int64]) -> NDArray[np.int32]:
+    """How often each leaf is in each document of a segment: documents x leaves."""
+    found: NDArray[np.int32] = term_frequencies(
+        segment.arrays["forward.offsets"],
+        segment.arrays["forward.terms"],
+        segment.arrays["forward.tf"],
+        segment.documents,
+        documents,
+        np.array([leaf.field for leaf in leaves], np.int64),
+        np.array([segment.term(leaf.term) for leaf in leaves], np.int64),
+    )
+    return found
+
+
+def merged_best(parts: Sequence[Found], k: int) -> Found:
+    """The k best of all segments: by score, then by row."""
+    rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
+    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+    best = np.lexsort((rows, -scores))[:k]
+    return Found(rows[best], scores[best], sum(part.matches for part in parts))

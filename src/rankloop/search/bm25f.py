@@ -1,0 +1,192 @@
+"""BM25F: one saturation for a term over all fields."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.search._segment import Segment
+from rankloop.search._snapshot import Snapshot
+from rankloop.search._top import top_combined
+from rankloop.search.bm25 import Contribution, Found, Leaf, check, frequencies, idf, merged_best, weights
+
+__all__ = ["BM25F"]
+
+
+class _Groups(NamedTuple):
+    """The leaves sorted by term, and what each term and each field brings."""
+
+    leaves: list[Leaf]
+    group: NDArray[np.int64]
+    idf: NDArray[np.float64]
+    df: list[int]
+    gain: NDArray[np.float64]
+    flat: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    k1: float
+    whole_slope: float
+
+
+@dataclass(frozen=True)
+class BM25F:
+    r"""BM25F (Robertson, Zaragoza & Taylor, 2004): weighted frequencies are added before they saturate.
+
+    .. math:: \sum_t \mathrm{idf}(t) \frac{x_t}{x_t + k_1}, \quad
+        x_t = \sum_f \frac{w_f \, tf_f}{1 - b + b \, |d_f| / \overline{|d_f|}}
+
+    The document frequency counts documents that have the term in any of the fields. `length="whole"`
+    normalises by the length of the whole document instead: with equal weights over all text fields that is
+    BM25 of the fields merged into one.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    fields: Mapping[str, float] | None = None
+    length: str = "field"
+
+    def __post_init__(self) -> None:
+        check(self.k1, self.b, self.fields)
+        one_of("length", self.length, ("field", "whole"))
+
+    def weights(self, snapshot: Snapshot) -> dict[int, float]:
+        """The searched fields by number, with their weights."""
+        return weights(self.fields, snapshot)
+
+    def top(
+        self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[NDArray[np.uint8]], k: int
+    ) -> Found:
+        """The k best documents among those allowed."""
+        groups = self._groups(snapshot, leaves)
+        field = np.array([leaf.field for leaf in groups.leaves], np.int64)
+        parts = []
+        for segment, may in zip(snapshot.segments, allowed, strict=True):
+            term = np.array([segment.term(leaf.term) for leaf in groups.leaves], np.int64)
+            known = np.flatnonzero(term >= 0)
+            if len(known):
+                at = field[known] * segment.terms + term[known]
+                offsets = segment.arrays["postings.offsets"]
+                scores, docs, matches = top_combined(
+                    segment.arrays["postings.docs"],
+                    segment.arrays["postings.tf"],
+                    segment.lengths,
+                    self._whole(snapshot, segment),
+                    offsets[at],
+                    offsets[at + 1],
+                    field[known],
+                    groups.gain[known],
+                    groups.flat[known],
+                    groups.slope[known],
+                    groups.group[known],
+                    groups.idf,
+                    groups.k1,
+                    groups.whole_slope,
+                    may,
+                    min(k, segment.documents),
+                )
+                parts.append(Found(docs + segment.base, scores, matches))
+        return merged_best(parts, k)
+
+    def score(
+        self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The scores of given documents."""
+        groups = self._groups(snapshot, leaves)
+        scores = np.zeros(len(rows))
+        for segment, inside in snapshot.by_segment(rows):
+            documents = rows[inside] - segment.base
+            x = self._saturating(groups, segment, documents)
+            below = groups.k1 + groups.whole_slope * self._whole(snapshot, segment)[documents]
+            for at, rarity in enumerate(groups.idf):
+                one = x[:, groups.group == at].sum(1)
+                scores[inside] += rarity * one / (one + below)
+        return scores
+
+    def explain(self, snapshot: Snapshot, leaves: Sequence[Leaf], row: int) -> list[Contribution]:
+        """Term by term and field by field; a term's score is shared by its fields as they added to x."""
+        groups = self._groups(snapshot, leaves)
+        segment, document = snapshot.locate(row)
+        x = self._saturating(groups, segment, np.array([document]))[0]
+        tf = frequencies(segment, groups.leaves, np.array([document]))[0]
+        below = groups.k1 + groups.whole_slope * self._whole(snapshot, segment)[document]
+        told = []
+        for i, leaf in enumerate(groups.leaves):
+            if tf[i]:
+                at = int(groups.group[i])
+                told.append(
+                    Contribution(
+                        term=leaf.term,
+                        field=snapshot.text_fields[leaf.field],
+                        tf=int(tf[i]),
+                        df=groups.df[at],
+                        length=int(segment.lengths[leaf.field, document]),
+                        average_length=float(snapshot.average_lengths[leaf.field]),
+                        idf=float(groups.idf[at]),
+                        weight=float(groups.gain[i]),
+                        score=float(groups.idf[at] * x[i] / (x[groups.group == at].sum() + below)),
+                    )
+                )
+        return told
+
+    def _saturating(
+        self, groups: _Groups, segment: Segment, documents: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        field = np.array([leaf.field for leaf in groups.leaves], np.int64)
+        length = segment.lengths[field[:, None], documents[None, :]].T
+        tf = frequencies(segment, groups.leaves, documents)
+        return np.asarray(groups.gain * tf / (groups.flat + groups.slope * length))
+
+    def _groups(self, snapshot: Snapshot, leaves: Sequence[Leaf]) -> _Groups:
+        of_field = self.weights(snapshot)
+        ordered = sorted(leaves, key=lambda leaf: leaf.term)
+        terms = sorted({leaf.term for leaf in leaves})
+        number = {term: at for at, term in enumerate(terms)}
+        df, times = [0] * len(terms), [0.0] * len(terms)
+        for leaf in ordered:
+            at = number[leaf.term]
+            df[at] = df[at] or leaf.df or _any_df(snapshot, leaf.term, tuple(of_field))
+            times[at] = max(times[at], leaf.weight)
+        average = snapshot.average_lengths
+        inside = self.length == "field"
+        n = len(ordered)
+        whole = max(sum(average[field] for field in of_field), 1e-9)
+        return _Groups(
+            leaves=ordered,
+            group=np.array([number[leaf.term] for leaf in ordered], np.int64),
+            idf=np.array([t * idf(snapshot.n_documents, d) for t, d in zip(times, df, strict=True)]),
+            df=df,
+            gain=np.array([of_field.get(leaf.field, 1.0) for leaf in ordered]),
+            flat=np.full(n, 1 - self.b) if inside else np.ones(n),
+            slope=np.array([self.b / max(average[leaf.field], 1e-9) for leaf in ordered])
+            if inside
+            else np.zeros(n),
+            k1=self.k1 if inside else self.k1 * (1 - self.b),
+            whole_slope=0.0 if inside else self.k1 * self.b / whole,
+        )
+
+    def _whole(self, snapshot: Snapshot, segment: Segment) -> NDArray[np.int32]:
+        """Per document the tokens of the searched fields."""
+        fields = tuple(sorted(self.weights(snapshot)))
+        key = ("whole", segment.name, fields)
+        if key not in snapshot.cache:
+            snapshot.cache[key] = segment.lengths[list(fields)].sum(0, dtype=np.int32)
+        found: NDArray[np.int32] = snapshot.cache[key]
+        return found
+
+
+def _any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
+    """In how many living documents a term is in any of the fields."""
+    key = ("df", term, fields)
+    if key not in snapshot.cache:
+        count = 0
+        for segment in snapshot.segments:
+            at = segment.term(term)
+            if at >= 0:
+                has = np.zeros(segment.documents, bool)
+                for field in fields:
+                    has[segment.postings(field, at)] = True
+                count += int((has & (segment.live == 1)).sum())
+        snapshot.cache[key] = count
+    return int(snapshot.cache[key])

@@ -1,0 +1,105 @@
+"""Documents on their way through a pipeline, best first."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.search._snapshot import Snapshot
+from rankloop.search.query import Query
+from rankloop.search.snippets import snippet
+
+if TYPE_CHECKING:
+    from rankloop.search.bm25 import Leaf
+
+__all__ = ["Candidates", "Hit"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result as people see it: its document, and the passage that matched, marked up safely."""
+
+    id: Any
+    rank: int
+    score: float
+    document: Mapping[str, Any]
+    snippet: str
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The documents found for a query, best first.
+
+    `rows` number documents in `snapshot` (one generation of the index), `scores` say how good they are
+    now, and `sources` how they were found: per source ("words", or a vector field) a score for each, nan
+    where it has none; `ranks` their ranks there, 0 where it did not list them. `columns` holds what stages
+    add, one row per document (a feature matrix, a group).
+    """
+
+    query: Query
+    snapshot: Snapshot
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    sources: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    ranks: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    leaves: "tuple[Leaf, ...]" = ()
+    matches: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """The ids of the documents."""
+        return self.snapshot.ids(self.rows)
+
+    def take(self, which: ArrayLike) -> "Candidates":
+        """Some of the documents, by index, in the order given."""
+        at = np.asarray(which, np.int64)
+        return replace(
+            self,
+            rows=self.rows[at],
+            scores=self.scores[at],
+            sources={name: values[at] for name, values in self.sources.items()},
+            ranks={name: values[at] for name, values in self.ranks.items()},
+            columns={name: values[at] for name, values in self.columns.items()},
+        )
+
+    def scored(self, scores: ArrayLike) -> "Candidates":
+        """The same documents with other scores, best first; equals keep their order."""
+        values = np.asarray(scores, np.float64)
+        if values.shape != (len(self),):
+            raise ValueError(f"one score per candidate ({len(self)}) is wanted, got shape {values.shape}")
+        order = np.argsort(-values, kind="stable")
+        return replace(self, scores=values).take(order)
+
+    def with_column(self, name: str, values: NDArray[Any]) -> "Candidates":
+        """The same documents with one more column."""
+        if len(values) != len(self):
+            raise ValueError(f"column {name!r} needs one row per candidate ({len(self)}), got {len(values)}")
+        return replace(self, columns={**self.columns, name: values})
+
+    def __iter__(self) -> Iterator[Hit]:
+        """The results with their documents; reading them is slower than ranking them."""
+        wanted: dict[str, set[str]] = {}
+        for leaf in self.leaves:
+            wanted.setdefault(self.snapshot.text_fields[leaf.field], set()).add(leaf.term)
+        for at, id in enumerate(self.ids.tolist()):
+            document = self.snapshot.document(int(self.rows[at]))
+            yield Hit(id, at + 1, float(self.scores[at]), document, self._passage(document, wanted))
+
+    def _passage(self, document: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> str:
+        """The longest text among the fields is where a passage is looked for."""
+        texts = {
+            name: " ".join(value) if isinstance(value := document.get(name, ""), list) else value
+            for name in self.snapshot.text_fields
+            if self.snapshot.fields[name].source is None
+        }
+        if not texts:
+            return ""
+        name = max(texts, key=lambda field: len(texts[field]))
+        return snippet(texts[name], wanted.get(name, set()), self.snapshot.analyser(name))

@@ -1,0 +1,258 @@
+"""The index: documents in, candidates out."""
+
+from collections.abc import Callable, Iterable, Mapping, Sized
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop._progress import progress
+from rankloop.search._match import Filters, allowed_documents, leaves_of, matching_documents
+from rankloop.search._segment import name_of_field
+from rankloop.search._snapshot import MANIFEST, Manifest, Snapshot
+from rankloop.search._writer import Writer
+from rankloop.search.analyser import Analyser
+from rankloop.search.bm25 import BM25
+from rankloop.search.fields import Field, read_fields
+from rankloop.search.query import Query, as_query
+from rankloop.search.retriever import Retriever
+
+__all__ = ["Added", "Index", "Skipped"]
+
+Document = Mapping[str, Any]
+
+
+class Skipped(NamedTuple):
+    """A document that was left out: which in the order given, and why."""
+
+    number: int
+    reason: str
+
+
+class Added(NamedTuple):
+    """What came of adding documents."""
+
+    documents: int
+    skipped: list[Skipped]
+
+
+class Index:
+    """Searchable documents in a folder; many can read it, one can write it.
+
+    Changes wait until `commit`, which makes all of them visible at once: a manifest that names the
+    segments of the new generation takes the place of the old one. A process that dies before loses its
+    own changes and nothing else. Readers keep the generation they opened until `refresh`.
+
+    >>> import tempfile
+    >>> index = Index.create(tempfile.mkdtemp() + "/shop.index", fields={"title": "text", "price": "number"})
+    >>> shoes, hat = {"id": 1, "title": "Red running shoes", "price": 80}, {"id": 2, "title": "Red hat"}
+    >>> index.add([shoes, hat]).documents
+    2
+    >>> index.commit()
+    >>> index.retriever(k=10)("shoes to run in").ids
+    array([1])
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.snapshot = Snapshot.newest(self.path)
+        self._writer: Writer | None = None
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        fields: Mapping[str, str | Field],
+        *,
+        analyser: Analyser | None = None,
+        id: str = "id",
+    ) -> "Index":
+        """A new, empty index. `id` names what identifies a document."""
+        folder = Path(path)
+        known = read_fields(fields)
+        if id in known:
+            raise ValueError(
+                f"{id!r} identifies documents, so it cannot be a field; store it under another name"
+            )
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            what = (
+                "is an index already; open it" if (folder / MANIFEST).exists() else "is not an empty folder"
+            )
+            raise ValueError(f"{folder} {what}, or choose another path")
+        folder.mkdir(parents=True, exist_ok=True)
+        Manifest(known, analyser or Analyser(), id_field=id).write(folder)
+        return cls(folder)
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Index":
+        """The index in a folder, as of its last commit."""
+        return cls(path)
+
+    def __len__(self) -> int:
+        return self.snapshot.n_documents
+
+    def __repr__(self) -> str:
+        return f"Index({self.path.name!r}, {len(self):,} documents)"
+
+    def __contains__(self, id: object) -> bool:
+        return self.snapshot.row(str(id)) >= 0
+
+    def __getitem__(self, id: str | int) -> dict[str, Any]:
+        """What was given of a committed document."""
+        row = self.snapshot.row(str(id))
+        if row < 0:
+            raise KeyError(id)
+        return self.snapshot.document(row, vectors=True)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return self.snapshot.fields
+
+    @property
+    def generation(self) -> int:
+        """How many commits this view of the index has seen."""
+        return self.snapshot.manifest.generation
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The ids of all documents."""
+        live = [np.flatnonzero(segment.live) + segment.base for segment in self.snapshot.segments]
+        return self.snapshot.ids(np.concatenate([np.empty(0, np.int64), *live]))
+
+    def add(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
+        """Add new documents; an id that is there already is an error (`update` replaces).
+
+        `on_error="skip"` leaves wrong documents out and reports them.
+        """
+        return self._take(documents, on_error, self._add_one)
+
+    def update(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
+        """Change the fields that are given (None removes one), keep the others; add what is not there."""
+        return self._take(documents, on_error, self._update_one)
+
+    def delete(self, ids: Iterable[Any] | str | int) -> int:
+        """Delete documents by id; says how many were there."""
+        writer = self._writing()
+        given = [ids] if isinstance(ids, str | int) else ids
+        return sum(writer.drop(str(id)) for id in given)
+
+    def commit(self) -> None:
+        """Make all changes visible, at once and for good."""
+        self._finish(Writer.commit)
+
+    def compact(self) -> None:
+        """Commit, and merge everything into one segment: smallest and fastest to search."""
+        self._writing()
+        self._finish(Writer.compact)
+
+    def rollback(self) -> None:
+        """Forget the changes since the last commit."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    close = rollback
+
+    def refresh(self) -> bool:
+        """See the last commit of any writer; says whether there was a newer one."""
+        if Manifest.read(self.path).generation == self.generation:
+            return False
+        self.snapshot = Snapshot.newest(self.path)
+        return True
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def retriever(self, k: int = 1000, **options: Any) -> Retriever:
+        """A stage from a query to its k best documents; the options are those of `Retriever`."""
+        return Retriever(self, k, **options)
+
+    def facets(
+        self, query: str | Query, field: str, *, n: int = 10, filters: Filters | None = None
+    ) -> dict[str, int]:
+        """How many matching documents have each value of a keyword field: the n most frequent.
+
+        An empty query counts all documents.
+        """
+        snapshot = self.snapshot
+        one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
+        asked = as_query(query, self.fields)
+        searched = tuple(BM25().weights(snapshot))
+        leaves = leaves_of(asked, snapshot, searched, "never")
+        matched = allowed_documents(asked, snapshot, searched, filters or {}, "any", "never")
+        if leaves:
+            matched = matching_documents(leaves, snapshot, matched)
+        counts: dict[str, int] = {}
+        name = name_of_field("keyword", field)
+        for segment, has in zip(snapshot.segments, matched, strict=True):
+            starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
+            sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
+            for value, count in zip(
+                segment.keyword_values(field), np.diff(sums[starts]).tolist(), strict=True
+            ):
+                counts[value] = counts.get(value, 0) + count
+        best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
+        return {value: counts[value] for value in best[:n]}
+
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            self._writer = Writer(self.path)
+        return self._writer
+
+    def _finish(self, how: Callable[[Writer], None]) -> None:
+        if self._writer is None:
+            return
+        try:
+            how(self._writer)
+        finally:
+            self._writer.close()
+            self._writer = None
+        self.snapshot = Snapshot.newest(self.path)
+
+    def _take(
+        self, documents: Iterable[Document], on_error: str, take: Callable[[Writer, Document], None]
+    ) -> Added:
+        one_of("on_error", on_error, ("raise", "skip"))
+        if isinstance(documents, Mapping | str):
+            raise ValueError("documents come as an iterable of mappings; wrap a single one in a list")
+        writer = self._writing()
+        count, skipped = 0, []
+        total = len(documents) if isinstance(documents, Sized) else None
+        with progress("indexing", total) as advance:
+            for number, document in enumerate(documents):
+                try:
+                    take(writer, document)
+                    count += 1
+                except ValueError as error:
+                    if on_error == "raise":
+                        raise ValueError(f"{error} (number {number} in the order given)") from None
+                    skipped.append(Skipped(number, str(error)))
+                if number % 500 == 499:
+                    advance(500, f"{count:,} documents")
+        return Added(count, skipped)
+
+    def _id(self, writer: Writer, document: Document) -> str:
+        name = self.snapshot.manifest.id_field
+        if not isinstance(document, Mapping):
+            raise ValueError(f"a document maps field names to values, got {type(document).__name__}")
+        if document.get(name) is None:
+            raise ValueError(
+                f"a document needs its id under {name!r}, got the fields {sorted(map(str, document))}"
+            )
+        return writer.id_of(document[name])
+
+    def _add_one(self, writer: Writer, document: Document) -> None:
+        id = self._id(writer, document)
+        if writer.has(id):
+            raise ValueError(f"document {id!r} is in the index already; update() replaces it")
+        writer.add(id, document)
+
+    def _update_one(self, writer: Writer, document: Document) -> None:
+        id = self._id(writer, document)
+        whole = {**(writer.document(id) or {}), **document}
+        writer.put(id, whole)

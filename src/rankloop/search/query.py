@@ -1,0 +1,147 @@
+"""The query language for people: words, "phrases", field:value, -not, prefix*; it never fails."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search.fields import Field, seconds
+
+__all__ = ["Clause", "Query", "as_query", "parse", "span_of"]
+
+_PIECE = re.compile(r'([-+]?)(?:([^\W\d][\w-]*):)?(?:"([^"]*)"?|(\S+))')
+_COMPARE = re.compile(r"(>=|<=|>|<)(.+)")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One piece of a query: a `word`, `phrase` or `prefix`, a keyword `value`, or a `range` of numbers."""
+
+    kind: str
+    text: str
+    field: str | None = None
+    excluded: bool = False
+    required: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
+class Query:
+    """What was asked: the text as typed, its clauses, and vectors by field where they are known."""
+
+    text: str
+    clauses: tuple[Clause, ...] = ()
+    vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, compare=False, hash=False)
+
+    @property
+    def plain(self) -> str:
+        """The words to search by, without the marks."""
+        return " ".join(
+            c.text for c in self.clauses if c.kind in ("word", "phrase", "prefix") and not c.excluded
+        )
+
+
+def parse(text: str, fields: Mapping[str, Field] | None = None) -> Query:
+    """Read a query as people type them; what is not understood is a word.
+
+    `+word` and `"a phrase"` must match, `-word` must not, `prefix*` matches beginnings. A known field takes
+    a value (`genre:drama`, `title:"red shoes"`), a number or range (`price:10..20`, `price:>=10`), a date or
+    part of one (`released:2024`, `released:2024-05..2024-08`).
+
+    >>> from rankloop.search.fields import read_fields
+    >>> known = read_fields({"title": "text", "price": "number"})
+    >>> [(c.kind, c.text, c.excluded) for c in parse('red "running shoes" -old -"', known).clauses]
+    [('word', 'red', False), ('phrase', 'running shoes', False), ('word', 'old', True)]
+    >>> parse("price:10..20", known).clauses[0].high
+    20.0
+    """
+    known = fields or {}
+    clauses = []
+    for sign, name, quoted, bare in _PIECE.findall(text):
+        if not (quoted or bare):
+            continue
+        excluded, required = sign == "-", sign == "+"
+        if name and name not in known:
+            bare, quoted, name = f"{name}:{bare or quoted}", "", ""
+        kind = known[name].kind if name else "text"
+        value = quoted or bare
+        found = None
+        if kind in ("number", "date"):
+            low_high = span_of(kind, value)
+            if low_high is None:
+                value = f"{name} {value}"
+            else:
+                found = Clause("range", value, name, excluded, True, *low_high)
+        elif kind == "keyword":
+            found = Clause("value", value, name, excluded, True)
+        elif kind == "text":
+            inside = name or None
+            must = required or bool(name)
+            if quoted:
+                found = Clause("phrase", quoted, inside, excluded, True)
+            elif len(bare) > 1 and bare.endswith("*"):
+                found = Clause("prefix", bare.rstrip("*"), inside, excluded, must)
+            else:
+                found = Clause("word", bare, inside, excluded, must)
+        clauses.append(found or Clause("word", value, None, excluded, required))
+    return Query(text, tuple(clause for clause in clauses if clause.text))
+
+
+def span_of(kind: str, value: str) -> tuple[float, float] | None:
+    """The smallest and largest number (or second) a value stands for; None if it is not one.
+
+    >>> span_of("number", ">=3"), span_of("number", "..7"), span_of("number", "cheap")
+    ((3.0, inf), (-inf, 7.0), None)
+    """
+    compared = _COMPARE.fullmatch(value)
+    try:
+        if compared:
+            low, high = _ends(kind, compared[2])
+            return {
+                ">=": (low, math.inf),
+                ">": (math.nextafter(high, math.inf), math.inf),
+                "<=": (-math.inf, high),
+                "<": (-math.inf, math.nextafter(low, -math.inf)),
+            }[compared[1]]
+        first, dots, last = value.partition("..")
+        if not dots:
+            return _ends(kind, first)
+        low = _ends(kind, first)[0] if first else -math.inf
+        return low, _ends(kind, last)[1] if last else math.inf
+    except (ValueError, OverflowError):
+        return None
+
+
+def _ends(kind: str, value: str) -> tuple[float, float]:
+    if kind == "number":
+        number = float(value)
+        if math.isnan(number):
+            raise ValueError(value)
+        return number, number
+    parts = [int(part) for part in value.split("-")] if re.fullmatch(r"\d{4}(-\d\d?){0,2}", value) else None
+    if parts is None:
+        moment = seconds(value)
+        return moment, moment
+    year, month, day = (*parts, 1, 1)[:3]
+    start = datetime(year, month, day, tzinfo=UTC)
+    if len(parts) == 1:
+        end = datetime(parts[0] + 1, 1, 1, tzinfo=UTC).timestamp()
+    elif len(parts) == 2:
+        end = datetime(parts[0] + parts[1] // 12, parts[1] % 12 + 1, 1, tzinfo=UTC).timestamp()
+    else:
+        end = start.timestamp() + 86_400
+    return start.timestamp(), math.nextafter(end, -math.inf)
+
+
+def as_query(query: "str | Query", fields: Mapping[str, Field]) -> Query:
+    """A query from what a person typed; one that is parsed already stays as it is."""
+    if isinstance(query, Query):
+        return query
+    if not isinstance(query, str):
+        raise ValueError(f"a query is text or a Query, got {type(query).__name__}; did you mean str(query)?")
+    return parse(query, fields)

@@ -1,0 +1,195 @@
+"""From a query to candidates: by words, by meaning, or both."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._names import one_of
+from rankloop.search._match import Filters, allowed_documents, leaves_of
+from rankloop.search.bm25 import BM25, Contribution, Found
+from rankloop.search.bm25f import BM25F
+from rankloop.search.candidates import Candidates
+from rankloop.search.fusion import reciprocal_rank, tune_weights, warn_about_quality, weighted
+from rankloop.search.pipeline import Stage
+from rankloop.search.query import Query, as_query
+from rankloop.search.vectors import nearest, similarities
+
+if TYPE_CHECKING:
+    from rankloop.search.index import Index
+
+__all__ = ["WORDS", "Encoder", "Retriever"]
+
+WORDS = "words"
+Encoder = Callable[[str], ArrayLike]
+_PLAIN = BM25()
+
+
+@dataclass(frozen=True, eq=False)
+class Retriever(Stage):
+    """A stage from a query to its k best candidates; made by `index.retriever(...)`.
+
+    Words are scored by `model`. `vectors` maps vector fields to encoders of the query text (None where the
+    `Query` brings its vectors). With both, each lists its k best; the pool of all of them is scored by all
+    sources, fused by `fusion` ("weighted" scores or "rrf"), and cut to k. `match` is "any" or "all" words;
+    `typos` is "never", "missing" (forgive words the index does not know) or "always".
+    """
+
+    index: "Index"
+    k: int = 1000
+    model: BM25 | BM25F = _PLAIN
+    match: str = "any"
+    typos: str = "never"
+    filters: Filters | None = None
+    vectors: Mapping[str, Encoder | None] | None = None
+    fusion: str = "weighted"
+    weights: Mapping[str, float] | None = None
+    words: bool = True
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError(f"a retriever gives at least k=1 candidates, got {self.k}")
+        one_of("match", self.match, ("any", "all"))
+        one_of("typos", self.typos, ("never", "missing", "always"))
+        one_of("fusion", self.fusion, ("weighted", "rrf"))
+        snapshot = self.index.snapshot
+        self.model.weights(snapshot)
+        sources = [*([WORDS] if self.words else []), *(self.vectors or {})]
+        for name in self.vectors or {}:
+            one_of("vector field", name, [n for n, f in snapshot.fields.items() if f.kind == "vector"])
+        if not sources:
+            raise ValueError(
+                "a retriever searches by words, by vectors, or both; give vectors={field: encoder}"
+            )
+        for name in self.weights or {}:
+            one_of("source", name, sources)
+
+    def __repr__(self) -> str:
+        return f"{self.index!r}.retriever(k={self.k})"
+
+    def __call__(self, given: str | Query) -> Candidates:
+        """The candidates for a query, best first."""
+        snapshot = self.index.snapshot
+        query = as_query(given, snapshot.fields)
+        fields = tuple(self.model.weights(snapshot))
+        leaves = leaves_of(query, snapshot, fields, self.typos)
+        empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
+        if not query.clauses and not query.vectors:
+            return empty
+        allowed = allowed_documents(query, snapshot, fields, self.filters or {}, self.match, self.typos)
+        lists: dict[str, Found] = {}
+        if self.words and leaves:
+            lists[WORDS] = self.model.top(snapshot, leaves, allowed, self.k)
+        asked = self._query_vectors(query)
+        for name, vector in asked.items():
+            rows, scores = nearest(snapshot, name, vector, self.k, allowed)
+            lists[name] = Found(rows, scores, len(rows))
+        if not lists:
+            return self._unscored(empty, allowed)
+        if len(lists) == 1:
+            name, found = next(iter(lists.items()))
+            ranks = {name: np.arange(1, len(found.rows) + 1, dtype=np.int32)}
+            return replace(
+                empty,
+                rows=found.rows,
+                scores=found.scores,
+                sources={name: found.scores},
+                ranks=ranks,
+                matches=found.matches,
+            )
+        return self._fused(empty, lists, asked)
+
+    def score(self, given: str | Query, ids: Sequence[Any]) -> NDArray[np.float64]:
+        """The word scores of given documents; nan for those that are not in the index."""
+        snapshot = self.index.snapshot
+        rows = np.array([snapshot.row(str(id)) for id in ids], np.int64)
+        query = as_query(given, snapshot.fields)
+        leaves = leaves_of(query, snapshot, tuple(self.model.weights(snapshot)), self.typos)
+        scores = np.full(len(rows), np.nan)
+        scores[rows >= 0] = self.model.score(snapshot, leaves, rows[rows >= 0])
+        return scores
+
+    def explain(self, given: str | Query, id: Any) -> list[Contribution]:
+        """What each term in each field adds to the word score of a document; it sums to the score."""
+        snapshot = self.index.snapshot
+        row = snapshot.row(str(id))
+        if row < 0:
+            raise ValueError(f"no document {id!r} in {self.index!r}")
+        leaves = leaves_of(
+            as_query(given, snapshot.fields), snapshot, tuple(self.model.weights(snapshot)), self.typos
+        )
+        return self.model.explain(snapshot, leaves, row)
+
+    def tune(
+        self,
+        queries: Mapping[Any, str | Query],
+        judgments: Mapping[Any, Mapping[Any, float]],
+        *,
+        at: int = 10,
+    ) -> "Retriever":
+        """The same retriever with fusion weights that rank judged queries best (NDCG@`at`).
+
+        Warns when `fusion="rrf"` mixes lists of unequal quality; `judgments` is query -> document -> grade.
+        """
+        pools, labels = [], []
+        for name, query in queries.items():
+            found = self(query)
+            if name in judgments and len(found.sources) > 1:
+                grades = {str(id): grade for id, grade in judgments[name].items()}
+                pools.append(dict(found.sources))
+                labels.append([grades.get(str(id), 0.0) for id in found.ids.tolist()])
+        if not pools:
+            raise ValueError("tune needs judged queries that more than one source answers; got none")
+        weights, quality = tune_weights(pools, labels, k=at)
+        if self.fusion == "rrf":
+            warn_about_quality(quality)
+        return replace(self, weights=weights)
+
+    def _query_vectors(self, query: Query) -> dict[str, NDArray[np.float32]]:
+        found = {}
+        for name, encode in (self.vectors or {}).items():
+            field = self.index.snapshot.fields[name]
+            if name in query.vectors:
+                found[name] = field.convert(query.vectors[name])
+            elif encode is not None:
+                if query.plain:
+                    found[name] = field.convert(encode(query.plain))
+            else:
+                raise ValueError(
+                    f"no vector for field {name!r}: give an encoder, or Query(vectors={{{name!r}: ...}})"
+                )
+        return found
+
+    def _fused(
+        self, empty: Candidates, lists: Mapping[str, Found], asked: Mapping[str, NDArray[np.float32]]
+    ) -> Candidates:
+        snapshot = empty.snapshot
+        pool = np.unique(np.concatenate([found.rows for found in lists.values()]))
+        sources, ranks = {}, {}
+        for name, found in lists.items():
+            rank = np.zeros(len(pool), np.int32)
+            rank[np.searchsorted(pool, found.rows)] = np.arange(1, len(found.rows) + 1)
+            ranks[name] = rank
+            if name == WORDS:
+                sources[name] = self.model.score(snapshot, empty.leaves, pool)
+            else:
+                sources[name] = similarities(snapshot, name, asked[name], pool)
+        if self.fusion == "rrf":
+            fused = reciprocal_rank(ranks, weights=self.weights)
+        else:
+            fused = weighted(sources, self.weights)
+        matches = max(found.matches for found in lists.values())
+        whole = replace(empty, rows=pool, scores=fused, sources=sources, ranks=ranks, matches=matches)
+        return whole.scored(fused).take(range(min(self.k, len(pool))))
+
+    def _unscored(self, empty: Candidates, allowed: list[NDArray[np.uint8]]) -> Candidates:
+        """Filters and exclusions alone: the first documents that pass."""
+        if not any(clause.kind in ("value", "range") or clause.excluded for clause in empty.query.clauses):
+            return empty
+        rows = np.concatenate(
+            [np.empty(0, np.int64)]
+            + [np.flatnonzero(may) + s.base for s, may in zip(empty.snapshot.segments, allowed, strict=True)]
+        )
+        return replace(empty, rows=rows[: self.k], scores=np.zeros(min(self.k, len(rows))), matches=len(rows))

@@ -1,0 +1,103 @@
+"""Nearest vectors: exact by default, through a graph in segments too big to scan."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._atomic import replacing
+from rankloop._extras import require
+from rankloop.search._segment import Segment
+from rankloop.search._snapshot import Snapshot
+from rankloop.search.fields import Field
+
+__all__ = ["build_graphs", "nearest", "similarities"]
+
+GRAPH_FROM = 100_000  # documents of a segment from which a graph answers sooner than a scan
+
+
+def nearest(
+    snapshot: Snapshot, field: str, vector: NDArray[np.float32], k: int, allowed: list[NDArray[np.uint8]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The k rows whose vectors are most like this one, and how like (cosine or dot product).
+
+    Documents without a vector are never found. `allowed` says per segment which documents may be.
+    """
+    rows, scores = [np.empty(0, np.int64)], [np.empty(0)]
+    graphs = {part.name: dict(part.graphs) for part in snapshot.manifest.parts}
+    for segment, may in zip(snapshot.segments, allowed, strict=True):
+        file = graphs[segment.name].get(field)
+        found = _from_graph(snapshot, snapshot.folder / file, vector, k, may) if file else None
+        if found is None:
+            found = _scanned(segment.arrays[f"vector.{field}"], vector, k, may)
+        exact = _products(segment.arrays[f"vector.{field}"][found], vector)
+        rows.append(found + segment.base)
+        scores.append(exact)
+    row, score = np.concatenate(rows), np.concatenate(scores)
+    best = np.lexsort((row, -score))[:k]
+    return row[best], score[best]
+
+
+def similarities(
+    snapshot: Snapshot, field: str, vector: NDArray[np.float32], rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How like this vector the vectors of rows are; nan for documents without one."""
+    values = np.full(len(rows), np.nan)
+    for segment, inside in snapshot.by_segment(rows):
+        values[inside] = _products(segment.arrays[f"vector.{field}"][rows[inside] - segment.base], vector)
+    return values
+
+
+def build_graphs(segment: Segment, fields: Mapping[str, Field], folder: Path) -> tuple[tuple[str, str], ...]:
+    """Graphs over the vectors of a big segment, written beside it: field and file name of each."""
+    made = []
+    for name, field in fields.items():
+        if field.kind != "vector" or segment.documents < GRAPH_FROM:
+            continue
+        vectors = segment.arrays[f"vector.{name}"]
+        known = np.flatnonzero(~np.isnan(vectors[:, 0]))
+        if len(known) < GRAPH_FROM:
+            continue
+        file = f"{segment.path.stem}.{name}.usearch"
+        graph = require("usearch.index", "search").Index(
+            ndim=field.dimension, metric="ip", dtype="f32", connectivity=16, expansion_add=128
+        )
+        graph.add(known.astype(np.uint64), np.ascontiguousarray(vectors[known]))
+        with replacing(folder / file) as beside:
+            graph.save(str(beside))
+        made.append((name, file))
+    return tuple(made)
+
+
+def _scanned(
+    vectors: NDArray[np.float32], vector: NDArray[np.float32], k: int, may: NDArray[np.uint8]
+) -> NDArray[np.int64]:
+    products = vectors @ vector
+    products[(may == 0) | np.isnan(products)] = -np.inf
+    found = np.arange(len(products)) if k >= len(products) else np.argpartition(-products, k - 1)[:k]
+    return found[products[found] > -np.inf].astype(np.int64)
+
+
+def _from_graph(
+    snapshot: Snapshot, path: Path, vector: NDArray[np.float32], k: int, may: NDArray[np.uint8]
+) -> NDArray[np.int64] | None:
+    """Look for more while too many of what is found may not be shown; None: scan instead."""
+    key = ("graph", path.name)
+    if key not in snapshot.cache:
+        snapshot.cache[key] = require("usearch.index", "search").Index.restore(str(path), view=True)
+    graph: Any = snapshot.cache[key]
+    wanted = k
+    while wanted <= len(graph) // 4:
+        matches = graph.search(vector, wanted, exact=False)
+        keys = np.asarray(matches.keys, np.int64)
+        found: NDArray[np.int64] = keys[may[keys] == 1]
+        if len(found) >= k:
+            return found[:k]
+        wanted *= 4
+    return None
+
+
+def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.asarray(vectors.astype(np.float64) @ vector.astype(np.float64))
