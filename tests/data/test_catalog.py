@@ -169,13 +169,8 @@ def test_real_cranfield(collections):
     corpus = real("cranfield")
     assert repr(corpus) == "Corpus(1,400 documents, 225 queries, 1,837 judgments)"
     labels, counts = np.unique(corpus.qrels.labels, return_counts=True)
-    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {
-        -1: 225,
-        1: 363,
-        2: 734,
-        3: 387,
-        4: 128,
-    }
+    assert (labels.tolist(), counts.tolist()) == ([1, 2, 3, 4], [363 + 225, 734, 387, 128])
+    assert corpus.qrels["1"]["486"] == 1  # -1 in the file
     assert set(corpus.qrels) == set(corpus.queries) == {str(i) for i in range(1, 226)}
     assert corpus.qrels["1"]["184"] == 3
     assert corpus.queries["3"].startswith("what problems of heat conduction in composite slabs")

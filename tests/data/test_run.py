@@ -100,10 +100,10 @@ def test_ids_that_look_like_numbers_stay_text(tmp_path):
         ("\n \n", "holds no lines"),
         (b"q1 Q0 a 1 1 t\nq1 Q0 \xff 1 1 t\n", "line 2: byte 0xff is not text"),
         (b"q1 Q0 a\0 1 1 t\n", "line 1: byte 0x00 is not text"),
-        (gzip.compress(b"q1 Q0 a 1 1 t\n" * 99)[:-12], "cut short"),
-        (b"\x1f\x8b nonsense", "damaged"),
-        (zstandard.compress(b"q1 Q0 a 1 1 t\n" * 99)[:-3], "cut short"),
-        (b"\x28\xb5\x2f\xfd nonsense", "damaged|cut short"),
+        (gzip.compress(b"q1 Q0 a 1 1 t\n" * 99)[:-12], "ends in the middle"),
+        (b"\x1f\x8b nonsense", "broken compressed"),
+        (zstandard.compress(b"q1 Q0 a 1 1 t\n" * 99)[:-3], "ends in the middle"),
+        (b"\x28\xb5\x2f\xfd nonsense", "broken compressed|ends in the middle"),
     ],
 )
 def test_bad_files_end_in_one_sentence(tmp_path, content, message):
@@ -154,3 +154,13 @@ def test_nothing_half_written_is_left(tmp_path):
 def test_ids_that_a_file_cannot_hold(tmp_path, query, document):
     with pytest.raises(ValueError, match="empty or holds a blank"):
         write_run(Run([query], [document], [1.0]), tmp_path / "run")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path):
+    assert list(read_run(write(tmp_path / "run", b"\xef\xbb\xbfq1 Q0 a 1 1 t\n"))) == ["q1"]
+
+
+def test_a_file_of_one_endless_line_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankloop.data._text.LONGEST_LINE", 1 << 10)
+    with pytest.raises(ValueError, match="a line goes on for more than"):
+        read_run(write(tmp_path / "run", b"x" * (6 << 20)))

@@ -56,6 +56,9 @@ class ByQuery(Mapping[str, dict[str, float]]):
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return dict(zip(self.docid[rows].tolist(), self._values[rows].tolist(), strict=True))
 
+    def __contains__(self, query: object) -> bool:
+        return query in self._place
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.qid.tolist())
 

@@ -68,8 +68,10 @@ def _movies(folder: Path, part: str, fold: int) -> Corpus:
 def _cranfield(folder: Path, part: str, fold: int) -> Corpus:
     """Grades turned round, so that 4 is a complete answer and 1 of least interest.
 
-    Queries go by their order, 1 to 225, as in the judgments. Each query has one judgment of -1 beside
-    the four grades: it stays -1, and counts as 0.
+    Queries go by their order, 1 to 225, as in the judgments. One judgment of each query has the code -1,
+    which the scale does not explain. All pairs in the file are relevant ones (so says its readme) and
+    these are no exception: BM25 puts half of them first or second. They count as relevant, with the
+    least grade.
     """
     documents = {}
     for docid, fields in _cran_records(folder / "cran.all.1400"):
@@ -77,7 +79,7 @@ def _cranfield(folder: Path, part: str, fold: int) -> Corpus:
         documents[docid] = {name: fields.get(code, "") for name, code in named.items()}
     queries = {str(i): fields["W"] for i, (_, fields) in enumerate(_cran_records(folder / "cran.qry"), 1)}
     qrels = read_qrels(folder / "cranqrel", fields=("query", "document", "label"))
-    grades = np.where(qrels.labels > 0, 5 - qrels.labels, qrels.labels)
+    grades = np.where(qrels.labels > 0, 5 - qrels.labels, 1)
     by_row = np.repeat(qrels.qid, np.diff(qrels.offsets))
     return Corpus(documents, queries, Qrels(by_row, qrels.docid, grades))
 

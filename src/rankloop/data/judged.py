@@ -1,6 +1,7 @@
 """A run against judgments: what was retrieved, and all there was to retrieve."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,9 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
     there = lists >= 0
     lengths = np.where(there, np.diff(run.offsets)[lists], 0)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    rows = np.repeat(run.offsets[lists] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    rows: Any = slice(None)
+    if not np.array_equal(lists, np.arange(len(run))):
+        rows = np.repeat(run.offsets[lists] - offsets[:-1], lengths) + np.arange(offsets[-1])
     pool = np.maximum(qrels.labels, np.float32(0))
     at = found[rows]
     return JudgedRun(
