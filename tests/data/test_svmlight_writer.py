@@ -69,7 +69,8 @@ def test_the_edges_of_float32(tmp_path):
 
 def test_any_float32_in_its_fewest_digits(tmp_path):
     bits = np.random.default_rng(0).integers(0, 2**32, 40_000, dtype=np.uint32).view(np.float32)
-    values = bits[np.isfinite(bits) & (bits != np.round(bits))]  # whole numbers keep all theirs
+    finite = bits[np.isfinite(bits)]
+    values = finite[finite != np.round(finite)]  # whole numbers keep all theirs
 
     def digits(text):
         return len(text.split("e")[0].lstrip("-").replace(".", "").strip("0"))
