@@ -1,0 +1,93 @@
+"""The click log, models of the people who click, and simulations of them.
+
+A click model (`ClickModel`) is made from given parameters, or fitted: `fit(log)`, `sample(shown)`,
+`click_probability(shown)`, `conditional_click_probability(log)`, `log_likelihood(log)`, `perplexity(log)`,
+`relevance(shown)`, `save(path)`. What is given to the constructor is kept, the rest is learned.
+"""
+
+from rankloop._names import unknown
+from rankloop.clicks import labels, users
+from rankloop.clicks.aggregate import Aggregate, aggregate
+from rankloop.clicks.cascade import Cascade
+from rankloop.clicks.ccm import CCM
+from rankloop.clicks.check import LogReport, check
+from rankloop.clicks.contextual import ContextualPBM
+from rankloop.clicks.ctr import DocumentCTR, GlobalCTR, RankCTR, RankDocumentCTR
+from rankloop.clicks.dbn import DBN
+from rankloop.clicks.dcm import DCM
+from rankloop.clicks.files import read_clicks, write_clicks
+from rankloop.clicks.log import ClickLog
+from rankloop.clicks.model import ClickModel, Perplexity
+from rankloop.clicks.pbm import PBM
+from rankloop.clicks.sdbn import SDBN
+from rankloop.clicks.simulate import simulate, simulate_aggregate
+from rankloop.clicks.store import load
+from rankloop.clicks.trec import read_graphcm, read_graphcm_grades, read_trec_sessions
+from rankloop.clicks.trust import TrustPBM
+from rankloop.clicks.ubi import read_ubi
+from rankloop.clicks.ubm import UBM
+from rankloop.clicks.users import user
+from rankloop.clicks.yandex import read_yandex
+
+__all__ = [
+    "CCM",
+    "DBN",
+    "DCM",
+    "PBM",
+    "SDBN",
+    "UBM",
+    "Aggregate",
+    "Cascade",
+    "ClickLog",
+    "ClickModel",
+    "ContextualPBM",
+    "DocumentCTR",
+    "GlobalCTR",
+    "LogReport",
+    "Perplexity",
+    "RankCTR",
+    "RankDocumentCTR",
+    "TrustPBM",
+    "aggregate",
+    "check",
+    "labels",
+    "load",
+    "model",
+    "models",
+    "read_clicks",
+    "read_graphcm",
+    "read_graphcm_grades",
+    "read_trec_sessions",
+    "read_ubi",
+    "read_yandex",
+    "simulate",
+    "simulate_aggregate",
+    "user",
+    "users",
+    "write_clicks",
+]
+
+
+def models() -> dict[str, type[ClickModel]]:
+    """The click models by lower-case name.
+
+    >>> sorted(models())[:4]
+    ['cascade', 'ccm', 'contextualpbm', 'dbn']
+    """
+    found = (globals()[name] for name in __all__ if name != "ClickModel")
+    return {
+        one.__name__.lower(): one for one in found if isinstance(one, type) and issubclass(one, ClickModel)
+    }
+
+
+def model(name: str) -> type[ClickModel]:
+    """A click model by name, however it is written.
+
+    >>> model("PBM").__name__
+    'PBM'
+    """
+    known = models()
+    key = name.lower().replace("_", "").replace("-", "")
+    if key not in known:
+        raise unknown("click model", name, known)
+    return known[key]

@@ -1,0 +1,189 @@
+"""What all click models have in common: one reader, going down the page.
+
+At rank k, still reading and with the last click at rank l (0: none yet), the reader clicks document d with
+probability `examination[k, l] * attraction[d] + floor[k]`, then reads on with probability
+`after_click[k] * keep[d]` or `after_skip[k]`. Every model of this family is a choice of these numbers, so one
+sampler and one exact recursion serve all.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.clicks._pages import Pages
+from rankloop.clicks._random import stream, uniform
+
+__all__ = ["Behaviour", "conditional", "draw", "marginal"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Behaviour:
+    attraction: NDArray[np.float64]  # per impression (or per row of a data set)
+    keep: NDArray[np.float64]
+    examination: NDArray[np.float64]  # ranks × (1 or ranks + 1)
+    floor: NDArray[np.float64]  # per rank
+    after_click: NDArray[np.float64]
+    after_skip: NDArray[np.float64]
+
+    @staticmethod
+    def plain(
+        attraction: NDArray[np.float64],
+        depth: int,
+        *,
+        keep: NDArray[np.float64] | None = None,
+        examination: NDArray[np.float64] | None = None,
+        floor: NDArray[np.float64] | None = None,
+        after_click: float | NDArray[np.float64] = 1.0,
+        after_skip: float = 1.0,
+    ) -> "Behaviour":
+        """Reads everything and clicks what attracts, where nothing else is said."""
+        sight = np.ones((depth, 1)) if examination is None else examination.reshape(depth, -1)
+        return Behaviour(
+            np.ascontiguousarray(attraction, np.float64),
+            np.ones(len(attraction)) if keep is None else np.ascontiguousarray(keep, np.float64),
+            np.array(sight, np.float64, order="C"),
+            np.zeros(depth) if floor is None else np.array(floor, np.float64),
+            np.array(np.broadcast_to(after_click, depth), np.float64),
+            np.full(depth, float(after_skip)),
+        )
+
+    def _numbers(self) -> tuple[NDArray[np.float64], ...]:
+        return (
+            self.attraction,
+            self.keep,
+            self.examination,
+            self.floor,
+            self.after_click,
+            self.after_skip,
+        )
+
+
+def conditional(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
+    """P(click | the clicks above it) of each impression."""
+    out = np.empty(len(pages))
+    numbers = behaviour._numbers()
+    clicks = pages.clicks
+
+    def work(a: int, b: int) -> None:
+        _conditional(a, b, pages.offsets, pages.position, clicks, out, *numbers)
+
+    over_lists(work, pages.offsets)
+    return out
+
+
+def marginal(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
+    """P(click) of each impression, whatever was clicked above."""
+    out = np.empty(len(pages))
+    numbers = behaviour._numbers()
+    over_lists(lambda a, b: _marginal(a, b, pages.offsets, pages.position, out, *numbers), pages.offsets)
+    return out
+
+
+def draw(pages: Pages, behaviour: Behaviour, seed: int) -> NDArray[np.int8]:
+    """Clicks; page i has its own stream of random numbers, so threads do not matter."""
+    out = np.empty(len(pages), np.int8)
+    numbers = behaviour._numbers()
+    key = np.uint64(seed)
+    over_lists(lambda a, b: _draw(a, b, key, pages.offsets, pages.position, out, *numbers), pages.offsets)
+    return out
+
+
+@kernel
+def _conditional(
+    first: int,
+    last: int,
+    offsets: Any,
+    position: Any,
+    click: Any,
+    out: Any,
+    attraction: Any,
+    keep: Any,
+    sight: Any,
+    floor: Any,
+    after_click: Any,
+    after_skip: Any,
+) -> None:
+    history = sight.shape[1] > 1
+    for page in range(first, last):
+        reading = 1.0
+        clicked = 0
+        for i in range(offsets[page], offsets[page + 1]):
+            k = position[i] - 1
+            p = sight[k, clicked if history else 0] * attraction[i] + floor[k]
+            out[i] = reading * p
+            if click[i] == 1:
+                clicked = k + 1
+                reading = after_click[k] * keep[i]
+            else:
+                rest = 1.0 - reading * p
+                reading = after_skip[k] * reading * (1.0 - p) / rest if rest > 0.0 else 0.0
+
+
+@kernel
+def _marginal(
+    first: int,
+    last: int,
+    offsets: Any,
+    position: Any,
+    out: Any,
+    attraction: Any,
+    keep: Any,
+    sight: Any,
+    floor: Any,
+    after_click: Any,
+    after_skip: Any,
+) -> None:
+    history = sight.shape[1] > 1
+    state = np.zeros(sight.shape[0] + 1)
+    for page in range(first, last):
+        state[:] = 0.0
+        state[0] = 1.0
+        for i in range(offsets[page], offsets[page + 1]):
+            k = position[i] - 1
+            clicks = 0.0
+            for j in range(k + 1 if history else 1):
+                p = sight[k, j] * attraction[i] + floor[k]
+                clicks += state[j] * p
+                state[j] *= (1.0 - p) * after_skip[k]
+            out[i] = clicks
+            state[k + 1 if history else 0] += clicks * after_click[k] * keep[i]
+
+
+@kernel
+def _draw(
+    first: int,
+    last: int,
+    key: Any,
+    offsets: Any,
+    position: Any,
+    out: Any,
+    attraction: Any,
+    keep: Any,
+    sight: Any,
+    floor: Any,
+    after_click: Any,
+    after_skip: Any,
+) -> None:
+    history = sight.shape[1] > 1
+    for page in range(first, last):
+        state = stream(key, np.uint64(page))
+        reading = True
+        clicked = 0
+        for i in range(offsets[page], offsets[page + 1]):
+            out[i] = 0
+            if not reading:
+                continue
+            k = position[i] - 1
+            state, u = uniform(state)
+            if u < sight[k, clicked if history else 0] * attraction[i] + floor[k]:
+                out[i] = 1
+                clicked = k + 1
+                onward = after_click[k] * keep[i]
+            else:
+                onward = after_skip[k]
+            if onward < 1.0:
+                state, u = uniform(state)
+                reading = u < onward

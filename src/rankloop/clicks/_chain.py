@@ -1,0 +1,55 @@
+"""What models of readers who stop share: where the clicks are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._evidence import Evidence
+from rankloop.clicks._expect import Tail, chain
+from rankloop.clicks._pages import Pages
+
+__all__ = ["Chain"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """The clicks of a log that were followed by another one, and the last ones that had something below.
+
+    A click in the last row of a page says nothing about reading on, and is in neither.
+    """
+
+    pages: Pages
+    pair: NDArray[np.int32]
+    last: NDArray[np.int64]  # per page: the row of the last click, or the row before the first
+    earlier: NDArray[np.int64]  # rows of clicks with a later click
+    final: NDArray[np.int64]  # pages whose last click has documents below
+    clicks: NDArray[np.float64]  # per pair
+
+    @staticmethod
+    def of(seen: Evidence, model: str, *, stop_at_first: bool = False) -> "Chain":
+        pages = seen.pages_only(model)
+        rows = np.flatnonzero(pages.clicks)
+        page = np.searchsorted(pages.offsets, rows, "right") - 1
+        if stop_at_first:
+            first = np.ones(len(rows), bool)
+            first[1:] = page[1:] != page[:-1]
+            rows, page = rows[first], page[first]
+        last = pages.offsets[:-1] - 1
+        last[page] = rows
+        earlier = rows[rows != last[page]]
+        clicked = last >= pages.offsets[:-1]
+        final = np.flatnonzero(clicked & (last + 1 < pages.offsets[1:]))
+        clicks = np.bincount(seen.names.code[rows], minlength=seen.n_pairs).astype(np.float64)
+        return Chain(pages, seen.names.code, last, earlier, final, clicks)
+
+    @property
+    def final_rows(self) -> NDArray[np.int64]:
+        return self.last[self.final]
+
+    def run(self, attraction: NDArray[np.float64], go_on: NDArray[np.float64], after_skip: float) -> Tail:
+        """Forward-backward; `go_on` is the chance of reading on after each click of `final`."""
+        enter = np.ones(len(self.last))
+        enter[self.final] = go_on
+        pages = self.pages
+        return chain(pages.offsets, self.pair, pages.clicks, self.last, attraction, enter, after_skip)

@@ -1,0 +1,96 @@
+"""A log or an aggregate, prepared for fitting."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._expect import Cells
+from rankloop.clicks._pages import Names, Pages, pages_of
+from rankloop.clicks._parameters import ByPair, Parameter
+from rankloop.clicks.aggregate import Aggregate
+from rankloop.clicks.log import ClickLog
+from rankloop.data import RankingDataset
+
+__all__ = ["Evidence"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    pages: Pages
+    names: Names
+    counts: Aggregate | None
+
+    @staticmethod
+    def of(log: ClickLog | Aggregate, data: RankingDataset | None) -> "Evidence":
+        if len(log) == 0:
+            raise ValueError("the log is empty; there is nothing to fit")
+        if isinstance(log, ClickLog):
+            pages = pages_of(log, data)
+            if pages.names is None:
+                raise AssertionError("pages of a log have names")
+            return Evidence(pages, pages.names, None)
+        names = log.names
+        pages = Pages(np.arange(len(log) + 1), log.position, data=data, names=names)
+        return Evidence(pages, names, log)
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.names.query)
+
+    @property
+    def depth(self) -> int:
+        return self.pages.depth
+
+    @cached_property
+    def impressions(self) -> int:
+        return len(self.pages) if self.counts is None else int(self.counts.impressions.sum())
+
+    @cached_property
+    def first_rate(self) -> float:
+        """The click rate of the first rank: what an examined document gets, about."""
+        first = self.pages.position == self.pages.position.min()
+        if self.counts is None:
+            clicks, shown = float(self.pages.clicks[first].sum(dtype=np.int64)), float(first.sum())
+        else:
+            clicks, shown = (
+                float(self.counts.clicks[first].sum()),
+                float(self.counts.impressions[first].sum()),
+            )
+        return float(np.clip(clicks / shown, 0.01, 0.99))
+
+    def start(self) -> NDArray[np.float64]:
+        return np.full(self.n_pairs, self.first_rate)
+
+    def pages_only(self, model: str) -> Pages:
+        """The pages, for models that need to know what was clicked above."""
+        if self.counts is not None:
+            raise ValueError(f"{model} reads whole pages; fit it on a ClickLog, not on an Aggregate")
+        return self.pages
+
+    def cells(self, factor: NDArray[np.int32] | None = None, n_factors: int | None = None) -> Cells:
+        """Impressions and clicks by pair and rank (or another factor per impression)."""
+        if self.counts is not None:
+            counts = self.counts
+            shown, clicks = counts.impressions.astype(np.float64), counts.clicks.astype(np.float64)
+            return Cells(self.names.code, counts.position - np.int32(1), shown, clicks)
+        code = self.pages.position - np.int32(1) if factor is None else factor
+        return Cells.counted(self.names.code, code, self.pages.clicks, n_factors or self.depth)
+
+    def by_pair(self, parameter: Parameter) -> NDArray[np.float64]:
+        values = np.empty(self.n_pairs)
+        values[self.names.code] = parameter.at(self.pages)
+        return values
+
+    def pair_features(self) -> NDArray[np.float32]:
+        row = np.empty(self.n_pairs, np.int64)
+        row[self.names.code] = self.pages.row
+        data = self.pages.data
+        if data is None:
+            raise AssertionError("row has checked it")
+        return data.X[row]
+
+    def table(self, values: NDArray[np.float64], default: float) -> ByPair:
+        names = self.names
+        return ByPair(names.queries, names.query, names.documents, names.document, values, default)

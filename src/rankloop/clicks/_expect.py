@@ -1,0 +1,245 @@
+"""Expected counts: what each hidden coin of a model was tossed, and how often it came up, given the clicks.
+
+EM divides successes by tosses; the gradient of the log-likelihood in a coin's logit is
+`successes - tosses * probability` (Fisher's identity). Coins that cannot matter are not counted.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+
+__all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture"]
+
+Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Impressions and clicks of each (pair, factor): a factor is a rank, or whatever sets the bias."""
+
+    pair: NDArray[np.int32]
+    factor: NDArray[np.int32]
+    impressions: NDArray[np.float64]
+    clicks: NDArray[np.float64]
+
+    @staticmethod
+    def counted(
+        pair: NDArray[np.int32], factor: NDArray[np.int32], click: NDArray[np.int8], n_factors: int
+    ) -> "Cells":
+        n_pairs = int(pair.max()) + 1 if len(pair) else 0
+        key = pair.astype(np.int64) * n_factors + factor
+        if n_pairs * n_factors <= max(4 * len(pair), 1 << 20):
+            shown = np.bincount(key, minlength=n_pairs * n_factors)
+            clicked = np.bincount(key[click == 1], minlength=n_pairs * n_factors)
+            at = np.flatnonzero(shown)
+            shown, clicked = shown[at], clicked[at]
+        else:
+            at, place = np.unique(key, return_inverse=True)
+            shown = np.bincount(place, minlength=len(at))
+            clicked = np.bincount(place[click == 1], minlength=len(at))
+        one, other = np.divmod(at, max(n_factors, 1))
+        return Cells(
+            one.astype(np.int32), other.astype(np.int32), shown.astype(np.float64), clicked.astype(np.float64)
+        )
+
+
+def factors(
+    cells: Cells, attraction: NDArray[np.float64], examination: NDArray[np.float64]
+) -> tuple[float, Counts]:
+    """A click is seen and attractive: P = examination[factor] * attraction[pair]."""
+    seen_pair, seen = np.zeros(len(attraction)), np.zeros(len(examination))
+    value = _factors(
+        cells.pair, cells.factor, cells.impressions, cells.clicks, attraction, examination, seen_pair, seen
+    )
+    clicks = np.bincount(cells.pair, cells.clicks, len(attraction))
+    shown = np.bincount(cells.factor, cells.impressions, len(examination))
+    return value, {"attraction": (clicks, seen_pair), "examination": (seen, shown)}
+
+
+def mixture(
+    cells: Cells, attraction: NDArray[np.float64], relevant: NDArray[np.float64], other: NDArray[np.float64]
+) -> tuple[float, Counts]:
+    """A relevant document is clicked with `relevant[factor]`, another one with `other[factor]`."""
+    is_relevant = np.zeros(len(attraction))
+    sums = np.zeros((4, len(relevant)))
+    value = _mixture(
+        cells.pair,
+        cells.factor,
+        cells.impressions,
+        cells.clicks,
+        attraction,
+        relevant,
+        other,
+        is_relevant,
+        sums,
+    )
+    shown = np.bincount(cells.pair, cells.impressions, len(attraction))
+    counts = {
+        "attraction": (is_relevant, shown),
+        "relevant": (sums[0], sums[1]),
+        "other": (sums[2], sums[3]),
+    }
+    return value, counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tail:
+    """What the clicks say about reading on after the last one."""
+
+    value: float  # log-likelihood of attractions, skips and tails (not of going on after a click)
+    read: NDArray[np.float64]  # per pair: expected number of times it was read
+    onward: NDArray[np.float64]  # per page: P(read on after the last click | clicks)
+    skips: float  # expected decisions after a skip, and how many were to go on
+    skips_onward: float
+
+
+def chain(
+    offsets: NDArray[np.int64],
+    pair: NDArray[np.int32],
+    click: NDArray[np.int8],
+    last: NDArray[np.int64],
+    attraction: NDArray[np.float64],
+    enter: NDArray[np.float64],
+    after_skip: float,
+) -> Tail:
+    """Forward-backward for readers who go down and stop for good.
+
+    `last` is the row of the last click of each page (before its first row: none), `enter` the chance of
+    reading on after it.
+    """
+    with np.errstate(divide="ignore"):
+        log_click, log_skip = np.log(attraction), np.log1p(-attraction)
+    onward = np.zeros(len(last))
+    longest = int(np.diff(offsets).max()) if len(last) else 0
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+
+    def work(a: int, b: int) -> None:
+        read, sums = np.zeros(len(attraction)), np.zeros(3)
+        _chain(
+            a, b, offsets, pair, click, last, attraction, log_click, log_skip, enter, after_skip, longest,
+            read, onward, sums,
+        )  # fmt: skip
+        parts.append((read, sums))
+
+    over_lists(work, offsets)
+    read = np.sum([part for part, _ in parts], axis=0)
+    sums = np.sum([part for _, part in parts], axis=0)
+    return Tail(float(sums[0]), read, onward, float(sums[1]), float(sums[2]))
+
+
+@kernel
+def _factors(
+    pair: Any, factor: Any, shown: Any, clicks: Any, attraction: Any, sight: Any, seen_pair: Any, seen: Any
+) -> float:
+    value = 0.0
+    for i in range(len(pair)):
+        a, e = attraction[pair[i]], sight[factor[i]]
+        p, skipped = a * e, shown[i] - clicks[i]
+        if clicks[i] > 0.0:
+            value += clicks[i] * np.log(p)
+        looked = clicks[i]
+        if skipped > 0.0:
+            value += skipped * np.log1p(-p)
+            looked += skipped * e * (1.0 - a) / (1.0 - p)
+        seen_pair[pair[i]] += looked
+        seen[factor[i]] += looked
+    return value
+
+
+@kernel
+def _mixture(
+    pair: Any,
+    factor: Any,
+    shown: Any,
+    clicks: Any,
+    attraction: Any,
+    relevant: Any,
+    other: Any,
+    is_relevant: Any,
+    sums: Any,
+) -> float:
+    value = 0.0
+    for i in range(len(pair)):
+        a, k = attraction[pair[i]], factor[i]
+        p = a * relevant[k] + (1.0 - a) * other[k]
+        skipped = shown[i] - clicks[i]
+        with_click, without = 0.0, 0.0
+        if clicks[i] > 0.0:
+            value += clicks[i] * np.log(p)
+            with_click = clicks[i] * a * relevant[k] / p
+        if skipped > 0.0:
+            value += skipped * np.log1p(-p)
+            without = skipped * a * (1.0 - relevant[k]) / (1.0 - p)
+        is_relevant[pair[i]] += with_click + without
+        sums[0, k] += with_click
+        sums[1, k] += with_click + without
+        sums[2, k] += clicks[i] - with_click
+        sums[3, k] += shown[i] - with_click - without
+    return value
+
+
+@kernel
+def _chain(
+    first: int,
+    end: int,
+    offsets: Any,
+    pair: Any,
+    click: Any,
+    last: Any,
+    attraction: Any,
+    log_click: Any,
+    log_skip: Any,
+    enter: Any,
+    after_skip: float,
+    longest: int,
+    read: Any,
+    onward: Any,
+    sums: Any,
+) -> None:
+    go_on = np.empty(longest + 1)
+    log_after = np.log(after_skip)
+    for page in range(first, end):
+        start, stop, at = offsets[page], offsets[page + 1], last[page]
+        for i in range(start, at + 1):  # everything down to the last click was read
+            read[pair[i]] += 1.0
+            if click[i] == 1:
+                sums[0] += log_click[pair[i]]
+            else:
+                sums[0] += log_skip[pair[i]] + log_after
+                sums[1] += 1.0
+                sums[2] += 1.0
+        if at + 1 >= stop:
+            continue
+        none, log_none = 1.0, 0.0  # P(no click from here on | read)
+        for i in range(stop - 1, at, -1):
+            if after_skip == 1.0:
+                go_on[i - start] = 1.0
+                log_none += log_skip[pair[i]]
+            else:
+                further = after_skip * none if i < stop - 1 else 1.0
+                rest = 1.0 - after_skip if i < stop - 1 else 0.0
+                go_on[i - start] = further / (further + rest)
+                none = (1.0 - attraction[pair[i]]) * (further + rest)
+        if after_skip == 1.0:
+            none = np.exp(log_none)
+        else:
+            log_none = np.log(none)
+        way = enter[page]
+        if way == 1.0:
+            reading = 1.0
+            sums[0] += log_none
+        else:
+            total = way * none + 1.0 - way
+            reading = way * none / total
+            sums[0] += np.log(total)
+        onward[page] = reading
+        for i in range(at + 1, stop):
+            read[pair[i]] += reading
+            if i < stop - 1:
+                sums[1] += reading
+                reading *= go_on[i - start]
+                sums[2] += reading

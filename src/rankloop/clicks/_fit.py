@@ -1,0 +1,149 @@
+"""Fitting: EM on expected counts, or L-BFGS on the exact likelihood with the same counts as gradient."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit, xlog1py, xlogy
+
+from rankloop._progress import progress
+from rankloop.clicks._expect import Counts
+from rankloop.clicks._parameters import ByFeatures, scaled
+
+__all__ = ["Problem", "Values", "em", "gradient"]
+
+Values = dict[str, NDArray[np.float64]]
+Pseudo = float | NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Problem:
+    """A model on a log: free probabilities, where they start, and the expected counts.
+
+    `prior` holds pseudo-counts (successes, failures) by parameter, alike or one per entry; `held` marks
+    entries that are given.
+    """
+
+    start: Values
+    expect: Callable[[Values], tuple[float, Counts]]
+    prior: dict[str, tuple[Pseudo, Pseudo]]
+    impressions: int
+    held: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def penalised(self, values: Values) -> tuple[float, Counts]:
+        """Log-likelihood plus log-prior, and the counts with the prior's in them."""
+        value, counts = self.expect(values)
+        with_prior: Counts = {}
+        for name in self.start:
+            successes, tosses = counts[name]
+            yes, no = self.prior.get(name, (0.0, 0.0))
+            free = ~self.held[name] if name in self.held else np.ones(len(successes), bool)
+            p = values[name]
+            value += float(np.sum(xlogy(yes, p)[free]) + np.sum(xlog1py(no, -p)[free]))
+            with_prior[name] = successes + yes, tosses + yes + no
+        return value, with_prior
+
+
+def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, list[float]]:
+    """Probabilities, and the penalised log-likelihood of every iteration; it never falls."""
+    values = {name: start.copy() for name, start in problem.start.items()}
+    history: list[float] = []
+    with progress("fitting", iterations) as advance:
+        for _ in range(iterations):
+            value, counts = problem.penalised(values)
+            history.append(value)
+            advance(1, f"log-likelihood {value / max(problem.impressions, 1):.6f}")
+            if len(history) > 1 and value - history[-2] <= tolerance * problem.impressions:
+                break
+            for name, (successes, tosses) in counts.items():
+                new = np.divide(successes, tosses, out=values[name].copy(), where=tosses > 0)
+                if name in problem.held:
+                    new[problem.held[name]] = values[name][problem.held[name]]
+                values[name] = np.clip(new, 0.0, 1.0)
+    return values, history
+
+
+def gradient(
+    problem: Problem,
+    iterations: int,
+    tolerance: float,
+    features: dict[str, NDArray[np.float32]],
+    l2: float,
+) -> tuple[Values, dict[str, ByFeatures], list[float]]:
+    """The same maximum by L-BFGS in logits; `features` (one row per entry) makes a parameter linear."""
+    inputs, shape = _design(features)
+    parts, free, point = {}, {}, []
+    at = 0
+    for name, start in problem.start.items():
+        held = problem.held.get(name)
+        free[name] = np.ones(len(start), bool) if held is None else ~held
+        first = logit(np.clip(start, 1e-6, 1 - 1e-6))
+        if name in inputs:
+            begin = np.append(np.zeros(inputs[name].shape[1]), float(np.mean(first)))
+        else:
+            begin = first[free[name]]
+        parts[name] = slice(at, at + len(begin))
+        point.append(begin)
+        at += len(begin)
+
+    def values_at(theta: NDArray[np.float64]) -> Values:
+        values = {}
+        for name, start in problem.start.items():
+            own = theta[parts[name]]
+            if name in inputs:
+                values[name] = expit(inputs[name] @ own[:-1] + own[-1])
+            else:
+                values[name] = start.copy()
+                values[name][free[name]] = expit(own)
+        return values
+
+    history: list[float] = []
+    scale = 1.0 / max(problem.impressions, 1)
+
+    def objective(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        values = values_at(theta)
+        value, counts = problem.penalised(values)
+        slope = np.empty_like(theta)
+        for name, (successes, tosses) in counts.items():
+            residual = successes - tosses * values[name]
+            if name in inputs:
+                weights = theta[parts[name]][:-1]
+                value -= 0.5 * l2 * problem.impressions * float(weights @ weights)
+                down = inputs[name].T @ residual - l2 * problem.impressions * weights
+                slope[parts[name]] = np.append(down, residual.sum())
+            else:
+                slope[parts[name]] = residual[free[name]]
+        return -value * scale, -slope * scale
+
+    theta = np.concatenate(point)
+    done: Any = minimize(
+        objective,
+        theta,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxfun": 2 * iterations, "ftol": tolerance * 1e-3, "gtol": 1e-9},
+        callback=lambda intermediate_result: history.append(-float(intermediate_result.fun) / scale),
+    )
+    fitted = {
+        name: ByFeatures(done.x[part][:-1], float(done.x[part][-1]), *shape[name])
+        for name, part in parts.items()
+        if name in inputs
+    }
+    return values_at(done.x), fitted, history
+
+
+def _design(features: dict[str, NDArray[np.float32]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Standardised features, and by what."""
+    inputs: dict[str, Any] = {}
+    shape: dict[str, Any] = {}
+    for name, X in features.items():
+        known = np.isfinite(X)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64) / count
+        spread = np.sqrt(np.where(known, X - mean, 0.0).__pow__(2).sum(axis=0) / count)
+        spread = np.where(spread > 0, spread, 1.0)
+        inputs[name], shape[name] = scaled(X, mean, spread), (mean, spread)
+    return inputs, shape

@@ -1,0 +1,69 @@
+"""Frames of clicks in, columns out."""
+
+from typing import Any
+
+import numpy as np
+
+from rankloop.clicks.log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
+
+__all__ = ["exploded", "log_columns"]
+
+
+def log_columns(frame: Any) -> dict[str, Any]:
+    """The columns of a log in a frame; other columns are left out, lists become rows."""
+    rows = exploded(_polars(frame))
+    names = [name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in rows.columns]
+    lacking = [name for name in REQUIRED if name not in names]
+    if lacking:
+        raise ValueError(
+            f"a click log needs the columns {', '.join(REQUIRED)}; {', '.join(lacking)} is missing "
+            f"from {', '.join(rows.columns)}; rename the columns first"
+        )
+    columns = {}
+    for name in names:
+        series = rows[name]
+        if name in REQUIRED and series.null_count():
+            raise ValueError(f"{name} is missing in row {int(np.argmax(series.is_null().to_numpy()))}")
+        columns[name] = _numpy(series)
+    return columns
+
+
+def exploded(frame: Any) -> Any:
+    """One impression a row, of a (lazy) frame with one page a row; positions count the list if absent."""
+    import polars as pl
+
+    schema = frame.collect_schema()
+    listed = [name for name, kind in schema.items() if isinstance(kind, pl.List | pl.Array)]
+    if not listed:
+        return frame
+    if "position" not in schema:
+        frame = frame.with_columns(position=pl.int_ranges(1, pl.col(listed[0]).list.len() + 1))
+        listed = [*listed, "position"]
+    if "session" not in schema:
+        frame = frame.with_row_index("session")
+    lengths = pl.col(listed[0]).list.len()
+    return frame.filter(lengths > 0).explode(listed)
+
+
+def _polars(frame: Any) -> Any:
+    import polars as pl
+
+    if isinstance(frame, pl.LazyFrame):
+        return exploded(frame).collect()
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if type(frame).__module__.startswith("pandas"):
+        return pl.DataFrame({str(name): frame[name].to_numpy() for name in frame.columns})
+    return pl.from_arrow(frame)
+
+
+def _numpy(series: Any) -> Any:
+    import polars as pl
+
+    if series.dtype in (pl.String, pl.Categorical):
+        return np.array(series.to_list(), object if series.null_count() else np.str_)
+    if series.dtype == pl.Boolean:
+        return series.cast(pl.Int8).to_numpy()
+    if isinstance(series.dtype, pl.Datetime):
+        return series.dt.epoch("us").cast(pl.Float64).to_numpy() / 1e6
+    return series.to_numpy()

@@ -1,0 +1,109 @@
+"""Pages as a click model sees them: a log, a data set in its own order, or grades in displayed order."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.clicks._columns import Coded
+from rankloop.clicks._rows import dataset_documents, dataset_rows
+from rankloop.clicks.log import ClickLog
+from rankloop.data import RankingDataset
+
+__all__ = ["Names", "Pages", "Shown", "pages_of"]
+
+Shown = ClickLog | RankingDataset | ArrayLike
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """(query, document) pairs by their ids, and which one each impression shows."""
+
+    queries: NDArray[Any]
+    query: NDArray[np.int32]
+    documents: NDArray[Any]
+    document: NDArray[np.int32]
+    code: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    offsets: NDArray[np.int64]
+    position: NDArray[np.int32]
+    click: NDArray[np.int8] | None = None
+    grades: NDArray[np.float32] | None = None
+    data: RankingDataset | None = None
+    names: Names | None = None
+    layout: Coded | None = None
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    @property
+    def depth(self) -> int:
+        """The largest position shown."""
+        return int(self.position.max()) if len(self) else 0
+
+    @property
+    def clicks(self) -> NDArray[np.int8]:
+        if self.click is None:
+            raise ValueError("this needs clicks: pass a ClickLog")
+        return self.click
+
+    @cached_property
+    def row(self) -> NDArray[np.int64]:
+        """For each impression its row in the data set."""
+        if self.data is None or self.names is None:
+            raise ValueError("this model's parameters depend on grades or features; pass data=, the data set")
+        names = self.names
+        found = dataset_rows(self.data, names.queries, names.query, names.documents, names.document)
+        return found[names.code]
+
+    @property
+    def label(self) -> NDArray[np.float32]:
+        if self.grades is not None:
+            return self.grades
+        rows = self.row
+        return self.data.y[rows]  # type: ignore[union-attr]  # row has checked it
+
+    def features(self, n_features: int) -> NDArray[np.float32]:
+        rows = self.row
+        X = self.data.X[rows]  # type: ignore[union-attr]  # row has checked it
+        if X.shape[1] != n_features:
+            raise ValueError(f"the model was fitted on {n_features} features, the data set has {X.shape[1]}")
+        return X
+
+
+def pages_of(shown: Shown, data: RankingDataset | None = None, offsets: ArrayLike | None = None) -> Pages:
+    if isinstance(shown, ClickLog):
+        pairs = shown.pairs
+        names = Names(shown.queries, pairs.query, shown.documents, pairs.document, pairs.code)
+        return Pages(shown.offsets, shown.position, shown.click, None, data, names, layout=shown.page_layout)
+    if isinstance(shown, RankingDataset):
+        names = Names(
+            shown.qid,
+            shown.row_query.astype(np.int32),
+            dataset_documents(shown),
+            np.arange(shown.n_documents, dtype=np.int32),
+            np.arange(shown.n_documents, dtype=np.int32),
+        )
+        return Pages(shown.offsets, ranks(shown.offsets), None, shown.y, shown, names)
+    grades = np.asarray(shown, np.float32)
+    if grades.ndim != 1:
+        raise ValueError(
+            "pages are a ClickLog, a RankingDataset, or one grade per document in displayed order "
+            f"(with offsets= for several pages), got shape {grades.shape}"
+        )
+    bounds = np.array([0, len(grades)]) if offsets is None else np.asarray(offsets)
+    bounds = bounds.astype(np.int64)
+    if bounds[0] != 0 or bounds[-1] != len(grades) or np.any(np.diff(bounds) < 0):
+        raise ValueError(f"offsets run from 0 to {len(grades)} without falling, got {bounds}")
+    return Pages(bounds, ranks(bounds), None, grades)
+
+
+def ranks(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    """1, 2, 3, ... in each list."""
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    return (np.arange(offsets[-1]) - starts + 1).astype(np.int32)

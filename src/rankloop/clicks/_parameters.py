@@ -1,0 +1,173 @@
+"""What a probability of a click model may depend on: nothing, the grade, the pair, the features, the rank."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rankloop.clicks._pages import Pages
+from rankloop.clicks._rows import places
+
+__all__ = ["ByFeatures", "ByGrade", "ByPair", "Parameter", "by_document", "by_rank"]
+
+
+class Parameter(Protocol):
+    """One probability per impression."""
+
+    def at(self, pages: Pages) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ByGrade:
+    """A table: `values[grade]`."""
+
+    values: NDArray[np.float64]
+
+    def at(self, pages: Pages) -> NDArray[np.float64]:
+        label = pages.label
+        grade = label.astype(np.int64)
+        wrong = (grade != label) | (grade < 0) | (grade >= len(self.values))
+        if wrong.any():
+            raise ValueError(
+                f"the table has grades 0 to {len(self.values) - 1}, got a label {label[wrong][0]:g}; "
+                "give a longer table or a function of the labels"
+            )
+        return self.values[grade]
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    value: float
+
+    def at(self, pages: Pages) -> NDArray[np.float64]:
+        return np.full(len(pages), self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class ByLabel:
+    """A function of the labels; it cannot be saved."""
+
+    function: Callable[[NDArray[np.float32]], Any]
+
+    def at(self, pages: Pages) -> NDArray[np.float64]:
+        values = np.asarray(self.function(pages.label), np.float64)
+        if values.shape != pages.label.shape:
+            raise ValueError(f"a function of labels gives one value per label, got shape {values.shape}")
+        return _probability(values, "the function of labels")
+
+
+@dataclass(frozen=True, eq=False)
+class ByPair:
+    """One value per (query, document), or one per rank of it; `default` for pairs never seen.
+
+    >>> one, documents = np.array([1]), np.array(["d", "e"])
+    >>> table = ByPair(np.array(["p", "q"]), one, documents, one, np.array([0.3]), default=0.1)
+    >>> table["q", "e"], table["q", "d"]
+    (0.3, 0.1)
+    """
+
+    queries: NDArray[Any]
+    query: NDArray[np.int32]  # code of each pair
+    documents: NDArray[Any]
+    document: NDArray[np.int32]
+    values: NDArray[np.float64]
+    default: float
+
+    def at(self, pages: Pages) -> NDArray[np.float64]:
+        names = pages.names
+        if names is None:
+            raise ValueError("a fitted model knows documents by id; pass a ClickLog or a RankingDataset")
+        place = self._find(names.queries, names.query, names.documents, names.document)[names.code]
+        known = place >= 0
+        if self.values.ndim == 1:
+            return np.where(known, self.values[place], self.default)
+        known &= pages.position <= self.values.shape[1]
+        rank = np.where(known, pages.position - 1, 0)
+        return np.where(known, self.values[place, rank], self.default)
+
+    def __getitem__(self, pair: tuple[Any, Any]) -> Any:
+        query, document = (np.array([one]) for one in pair)
+        zero = np.zeros(1, np.int32)
+        place = int(self._find(query, zero, document, zero)[0])
+        if place < 0:
+            return self.default
+        found = self.values[place]
+        return float(found) if np.ndim(found) == 0 else found
+
+    def _find(
+        self, queries: NDArray[Any], query: NDArray[Any], documents: NDArray[Any], document: NDArray[Any]
+    ) -> NDArray[np.int64]:
+        same = queries is self.queries and documents is self.documents
+        if same and query is self.query and document is self.document:
+            return np.arange(len(self.query))
+        width = max(len(self.documents), 1)
+        mine = self.query.astype(np.int64) * width + self.document
+        query_at, document_at = (
+            places(queries, self.queries)[query],
+            places(documents, self.documents)[document],
+        )
+        wanted = np.where((query_at >= 0) & (document_at >= 0), query_at * width + document_at, -1)
+        return places(wanted, mine)
+
+
+@dataclass(frozen=True, eq=False)
+class ByFeatures:
+    r""":math:`\sigma(w^\top (x - \mu) / \sigma_x + b)`; a missing feature counts as its mean."""
+
+    weights: NDArray[np.float64]
+    intercept: float
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def at(self, pages: Pages) -> NDArray[np.float64]:
+        X = pages.features(len(self.weights))
+        return np.asarray(expit(scaled(X, self.mean, self.scale) @ self.weights + self.intercept))
+
+
+def scaled(
+    X: NDArray[np.float32], mean: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.nan_to_num((X - mean) / scale, nan=0.0)
+
+
+def by_document(given: Any, name: str) -> Parameter:
+    """A number, a table by grade (mapping or sequence), a function of labels, or something fitted."""
+    if isinstance(given, ByGrade | Constant | ByLabel | ByPair | ByFeatures):
+        return given
+    if callable(given):
+        return ByLabel(given)
+    if isinstance(given, Mapping):
+        if not given or sorted(given) != list(range(len(given))):
+            raise ValueError(f"{name} by grade needs the grades 0 to the highest, got {sorted(given)}")
+        given = [given[grade] for grade in sorted(given)]
+    values = _probability(np.asarray(given, np.float64), name)
+    if values.ndim == 0:
+        return Constant(float(values))
+    if values.ndim != 1:
+        raise ValueError(f"{name} is a number, one value per grade or a function, got shape {values.shape}")
+    return ByGrade(values)
+
+
+def by_rank(given: Any, depth: int, name: str) -> NDArray[np.float64]:
+    """One probability for each rank 1 to `depth`, from a number, an array or a function of ranks."""
+    if callable(given):
+        given = given(np.arange(1, depth + 1))
+    values = _probability(np.asarray(given, np.float64), name)
+    if values.ndim == 0:
+        return np.full(depth, float(values))
+    if values.ndim != 1 or len(values) < depth:
+        raise ValueError(
+            f"{name} has values for {values.size} ranks but rank {depth} is shown; give more values, "
+            "a function of ranks, or show fewer (k=)"
+        )
+    return values[:depth]
+
+
+def _probability(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    wrong = ~((values >= 0) & (values <= 1))
+    if wrong.any():
+        raise ValueError(f"{name} is a probability, got {np.atleast_1d(values)[np.atleast_1d(wrong)][0]:g}")
+    return values

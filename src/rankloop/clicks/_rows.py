@@ -1,0 +1,61 @@
+"""Where the documents of a log are in a data set."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.data import RankingDataset
+
+__all__ = ["dataset_documents", "dataset_rows", "places"]
+
+
+def dataset_documents(data: RankingDataset) -> NDArray[Any]:
+    """The ids a log uses for the rows of a data set: its docids, or the row numbers."""
+    return np.arange(data.n_documents) if data.docid is None else data.docid
+
+
+def dataset_rows(
+    data: RankingDataset,
+    queries: NDArray[Any],
+    query: NDArray[np.int32],
+    documents: NDArray[Any],
+    document: NDArray[np.int32],
+    missing: str = "raise",
+) -> NDArray[np.int64]:
+    """For each (query, document), as codes into two tables of ids, its row in the data set."""
+    one_of("missing", missing, ("raise", "mark"))
+    query_at = places(queries, data.qid)[query]
+    if data.docid is None:
+        table = documents.astype(np.int64) if documents.dtype.kind in "iu" else np.full(len(documents), -1)
+        row = np.where((table >= 0) & (table < data.n_documents), table, -1)[document]
+        right = (row >= 0) & (query_at >= 0)
+        right[right] = data.row_query[row[right]] == query_at[right]
+        row = np.where(right, row, -1)
+    else:
+        names, code = np.unique(data.docid, return_inverse=True)
+        key = data.row_query * len(names) + code
+        order = np.argsort(key, kind="stable")
+        document_at = places(documents, names)[document]
+        wanted = np.where((query_at >= 0) & (document_at >= 0), query_at * len(names) + document_at, -1)
+        at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        row = np.where(key[order][at] == wanted, order[at], -1)
+    if missing == "raise" and np.any(row < 0):
+        lost = int(np.argmax(row < 0))
+        raise ValueError(
+            f"document {documents[document[lost]]} of query {queries[query[lost]]} is in the log but not in "
+            f'the data set ({int(np.sum(row < 0)):,} such pairs); add it, or pass missing="mark"'
+        )
+    return row
+
+
+def places(wanted: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+    """The index of each wanted id among `ids`, -1 where it is not there."""
+    if (wanted.dtype.kind in "iu") != (ids.dtype.kind in "iu"):
+        wanted, ids = wanted.astype(np.str_), ids.astype(np.str_)
+    if len(ids) == 0:
+        return np.full(len(wanted), -1)
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids[order], wanted), len(ids) - 1)
+    return np.where(ids[order][at] == wanted, order[at], -1)

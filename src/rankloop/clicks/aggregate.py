@@ -1,0 +1,179 @@
+"""Clicks and impressions by (query, document, position): all that position-based methods need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks import _columns
+from rankloop.clicks._columns import Coded
+from rankloop.clicks._pages import Names
+from rankloop.clicks._rows import dataset_rows
+from rankloop.clicks.log import ClickLog
+from rankloop.data import RankingDataset
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Aggregate", "aggregate"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Aggregate:
+    """One row per (query, document, position) that was shown, with its impressions and clicks.
+
+    Adding two is exact: the sum of the aggregates of two logs is the aggregate of both.
+
+    >>> log = ClickLog([1, 2], ["q", "q"], ["d", "d"], [1, 1], [0, 1])
+    >>> both = aggregate(log) + aggregate(log)
+    >>> both.impressions, both.clicks
+    (array([4]), array([2]))
+    """
+
+    row_query: Coded
+    row_document: Coded
+    position: NDArray[np.int32]
+    impressions: NDArray[np.int64]
+    clicks: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __repr__(self) -> str:
+        return (
+            f"Aggregate({len(self):,} cells, {int(self.impressions.sum()):,} impressions, "
+            f"{int(self.clicks.sum()):,} clicks)"
+        )
+
+    def __add__(self, other: "Aggregate") -> "Aggregate":
+        return merged([self, other])
+
+    @property
+    def query(self) -> NDArray[Any]:
+        return self.row_query.values
+
+    @property
+    def document(self) -> NDArray[Any]:
+        return self.row_document.values
+
+    @cached_property
+    def names(self) -> Names:
+        """The distinct (query, document) pairs, and which one each cell belongs to."""
+        query, document = self.row_query.code, self.row_document.code
+        starts = np.ones(len(self), bool)
+        starts[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
+        at = np.flatnonzero(starts)
+        code = (np.cumsum(starts) - 1).astype(np.int32)
+        return Names(self.row_query.table, query[at], self.row_document.table, document[at], code)
+
+    def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+        """For each cell the row of the data set it counts."""
+        pairs = self.names
+        found = dataset_rows(data, pairs.queries, pairs.query, pairs.documents, pairs.document, missing)
+        return found[pairs.code]
+
+    def to_frame(self) -> "polars.DataFrame":
+        import polars
+
+        names = ("query", "document", "position", "impressions", "clicks")
+        return polars.DataFrame({name: getattr(self, name) for name in names})
+
+
+def aggregate(source: ClickLog | str | Path) -> Aggregate:
+    """Count a log, or a Parquet, CSV or JSONL file that need not fit in memory.
+
+    >>> log = ClickLog([1, 1, 2, 2], ["q"] * 4, ["a", "b", "a", "b"], [1, 2, 1, 2], [1, 0, 0, 0])
+    >>> aggregate(log).to_frame().rows()
+    [('q', 'a', 1, 2, 1), ('q', 'b', 2, 2, 0)]
+    """
+    if isinstance(source, ClickLog):
+        return _of_log(source)
+    return _of_file(Path(source))
+
+
+def merged(parts: Sequence[Aggregate]) -> Aggregate:
+    """The exact sum of aggregates."""
+    query = Coded.joined([part.row_query for part in parts])
+    document = Coded.joined([part.row_document for part in parts])
+    position = np.concatenate([part.position for part in parts])
+    shown = np.concatenate([part.impressions for part in parts])
+    clicks = np.concatenate([part.clicks for part in parts])
+    return _summed(query, document, position, shown, clicks)
+
+
+def _summed(
+    query: Coded,
+    document: Coded,
+    position: NDArray[np.int32],
+    shown: NDArray[np.int64],
+    clicks: NDArray[np.int64],
+) -> Aggregate:
+    order = np.lexsort((position, document.code, query.code))
+    if len(order) == 0:
+        return Aggregate(query, document, position, shown, clicks)
+    keys = [column[order] for column in (query.code, document.code, position)]
+    starts = np.ones(len(order), bool)
+    starts[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    at = np.flatnonzero(starts)
+    return Aggregate(
+        query.take(order[at]),
+        document.take(order[at]),
+        position[order[at]],
+        np.add.reduceat(shown[order], at),
+        np.add.reduceat(clicks[order], at),
+    )
+
+
+def _of_log(log: ClickLog) -> Aggregate:
+    pairs, depth = log.pairs, max(log.n_positions, 1)
+    key = pairs.code.astype(np.int64) * depth + (log.position - 1)
+    if len(pairs) * depth <= max(4 * len(log), 1 << 20):
+        shown = np.bincount(key, minlength=len(pairs) * depth)
+        clicks = np.bincount(key[log.click == 1], minlength=len(pairs) * depth)
+        cell = np.flatnonzero(shown)
+        shown, clicks = shown[cell], clicks[cell]
+    else:
+        cell, place = np.unique(key, return_inverse=True)
+        shown = np.bincount(place, minlength=len(cell))
+        clicks = np.bincount(place[log.click == 1], minlength=len(cell))
+    pair, rank = np.divmod(cell, depth)
+    return Aggregate(
+        Coded(log.queries, pairs.query[pair]),
+        Coded(log.documents, pairs.document[pair]),
+        (rank + 1).astype(np.int32),
+        shown,
+        clicks,
+    )
+
+
+def _of_file(path: Path) -> Aggregate:
+    import polars as pl
+
+    from rankloop.clicks.files import scan
+
+    keys = ["query", "document", "position"]
+    counts = (
+        scan(path)
+        .group_by(keys)
+        .agg(
+            impressions=pl.len().cast(pl.Int64),
+            clicks=(pl.col("click").cast(pl.Int64) == 1).sum().cast(pl.Int64),
+            wrong=(~pl.col("click").cast(pl.Float64).is_in([0.0, 1.0])).fill_null(True).sum(),
+        )
+        .collect(engine="streaming")
+    )
+    wrong = counts.filter(pl.col("wrong") > 0)
+    if len(wrong):
+        first = wrong.row(0, named=True)
+        raise ValueError(
+            f"click is 0 or 1, but {first['wrong']} impressions of document {first['document']} "
+            f"of query {first['query']} have something else"
+        )
+    rows = len(counts)
+    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), rows, name)) for name in keys[:2])
+    position = _columns.whole(counts["position"].to_numpy(), rows, "position")
+    return _summed(query, document, position, counts["impressions"].to_numpy(), counts["clicks"].to_numpy())

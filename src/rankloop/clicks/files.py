@@ -1,0 +1,86 @@
+"""Click logs in files: Parquet, CSV and JSON lines."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rankloop._atomic import replacing
+from rankloop._names import unknown
+from rankloop.clicks._frames import exploded
+from rankloop.clicks.log import ClickLog
+
+__all__ = ["read_clicks", "scan", "write_clicks"]
+
+
+def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
+    """Read a log: one impression a row, or one page a row with lists of documents and clicks.
+
+    The format is that of the file's ending (.parquet, .csv, .jsonl) unless said: also "yandex" (relevance
+    prediction challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids). Where no
+    position is given, lists are in displayed order.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> write_clicks(ClickLog([1], ["q"], ["d"], [1], [1]), path)
+    >>> read_clicks(path)
+    ClickLog(1 pages, 1 impressions, 1 clicks, 1 queries)
+    """
+    source = Path(path)
+    if not source.exists():
+        raise FileNotFoundError(f"no such file: {source}")
+    if format in (None, *_SCANS):
+        return ClickLog.from_frame(scan(source, format=format))
+    from rankloop.clicks.trec import read_graphcm, read_trec_sessions
+    from rankloop.clicks.yandex import read_yandex
+
+    readers: dict[str, Callable[[Path], ClickLog]] = {
+        "yandex": read_yandex,
+        "trec": read_trec_sessions,
+        "graphcm": read_graphcm,
+    }
+    if format not in readers:
+        raise unknown("click log format", format, [*_SCANS, *readers])
+    return readers[format](source)
+
+
+def write_clicks(log: ClickLog, path: str | Path) -> None:
+    """Write one impression a row, whole or not at all: .parquet, .csv or .jsonl."""
+    target = Path(path)
+    kind = _format(target, None)
+    frame = log.to_frame()
+    with replacing(target) as beside:
+        if kind == "parquet":
+            frame.write_parquet(beside)
+        elif kind == "csv":
+            frame.write_csv(beside)
+        else:
+            frame.write_ndjson(beside)
+
+
+def scan(path: Path, *, format: str | None = None) -> Any:
+    """A lazy polars frame with one impression a row."""
+    import polars as pl
+
+    kind = _format(path, format)
+    if kind == "parquet":
+        frame = pl.scan_parquet(path)
+    elif kind == "csv":
+        frame = pl.scan_csv(path, infer_schema_length=10_000)
+    else:
+        frame = pl.scan_ndjson(path, infer_schema_length=10_000)
+    return exploded(frame)
+
+
+_SCANS = {"parquet": (".parquet", ".pq"), "csv": (".csv",), "jsonl": (".jsonl", ".ndjson")}
+
+
+def _format(path: Path, format: str | None) -> str:
+    if format is not None:
+        return format
+    for name, endings in _SCANS.items():
+        if path.suffix.lower() in endings:
+            return name
+    raise ValueError(
+        f"{path.name} has no ending that says what it is (.parquet, .csv, .jsonl); pass format= "
+        '("parquet", "csv", "jsonl", "yandex", "trec" or "graphcm")'
+    )

@@ -1,0 +1,348 @@
+"""The click log: what was shown, where, and what was clicked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.clicks import _columns
+from rankloop.clicks._columns import Coded
+from rankloop.clicks._rows import dataset_rows
+from rankloop.data import RankingDataset
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["ClickLog", "Pairs"]
+
+PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
+ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position")
+REQUIRED = ("session", "query", "document", "position", "click")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The distinct (query, document) of a log, and for each impression which one it shows."""
+
+    query: NDArray[np.int32]  # per pair, a code into `log.queries`
+    document: NDArray[np.int32]  # per pair, a code into `log.documents`
+    code: NDArray[np.int32]  # per impression
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class ClickLog:
+    """Impressions grouped by page; rows may come in any order, non-clicks are kept.
+
+    A page is one (session, query): give every page its own session id where people repeat a query.
+    Pages keep the order of their first row, documents are ordered by position. Ids are held as 4-byte
+    codes; `session`, `query` and `document` are written out when asked for. `ranker`, `layout`, `user` and
+    `intervention` belong to a page; `timestamp`, `score`, `propensity` (the chance of being shown there),
+    `dwell`, `conversion` and `original_position` (before an intervention moved it) to an impression.
+
+    >>> log = ClickLog(session=[7, 7, 8], query=["a", "a", "b"], document=[3, 1, 3],
+    ...                position=[2, 1, 1], click=[0, 1, 0])
+    >>> log
+    ClickLog(2 pages, 3 impressions, 1 clicks, 2 queries)
+    >>> log.document, log.click, log.offsets
+    (array([1, 3, 3]), array([1, 0, 0], dtype=int8), array([0, 2, 3]))
+    """
+
+    offsets: NDArray[np.int64]
+    sessions: NDArray[Any]  # one id per page
+    page_query: Coded
+    row_document: Coded
+    position: NDArray[np.int32]
+    click: NDArray[np.int8]
+    page_ranker: Coded | None
+    page_layout: Coded | None
+    page_user: Coded | None
+    page_intervention: Coded | None
+    timestamp: NDArray[np.float64] | None
+    score: NDArray[np.float64] | None
+    propensity: NDArray[np.float64] | None
+    dwell: NDArray[np.float64] | None
+    conversion: NDArray[np.float64] | None
+    original_position: NDArray[np.int32] | None
+
+    def __init__(
+        self,
+        session: ArrayLike,
+        query: ArrayLike,
+        document: ArrayLike,
+        position: ArrayLike,
+        click: ArrayLike,
+        **columns: ArrayLike | None,
+    ) -> None:
+        rows = len(np.asarray(session))
+        given = {name: values for name, values in columns.items() if values is not None}
+        for name in given:
+            if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
+                known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))
+                raise ValueError(f"a click log has no column {name!r}; its columns are {known}")
+        sessions = _columns.code(_columns.ids(session, rows, "session"))
+        queries = _columns.code(_columns.ids(query, rows, "query"))
+        ranks = _columns.whole(position, rows, "position")
+        order, offsets = _grouped(sessions.code, queries.code, ranks)
+        first = order[offsets[:-1]]
+        page_session = sessions.table[sessions.code[first]]
+        row_columns: dict[str, Any] = dict.fromkeys(ROW_COLUMNS)
+        for name in ROW_COLUMNS:
+            if name == "original_position" and name in given:
+                row_columns[name] = _columns.whole(given[name], rows, name)[order]
+            elif name in given:
+                missing = name in ("dwell", "timestamp")
+                column = _columns.numbers(given[name], rows, name, missing=missing)
+                row_columns[name] = column.astype(np.float64)[order]
+        made = {
+            "offsets": offsets,
+            "sessions": page_session,
+            "page_query": queries.take(first),
+            "row_document": _columns.code(_columns.ids(document, rows, "document")).take(order),
+            "position": ranks[order],
+            "click": _columns.clicks(click, rows)[order],
+            **{f"page_{name}": None for name in PAGE_COLUMNS},
+            **row_columns,
+        }
+        _no_rank_twice(made["position"], offsets, page_session)
+        _probabilities(made["propensity"])
+        for name in PAGE_COLUMNS:
+            if name in given:
+                coded = _columns.code(_columns.ids(given[name], rows, name)).take(order)
+                made[f"page_{name}"] = _columns.one_per_page(coded, offsets, page_session, name)
+        self._fill(made)
+
+    def _fill(self, columns: dict[str, Any]) -> None:
+        for name, value in columns.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trusted(cls, **columns: Any) -> "ClickLog":
+        """From columns that are known to be right: a simulation, or parts of a log."""
+        made = object.__new__(cls)
+        made._fill({**dict.fromkeys(field.name for field in fields(cls)), **columns})
+        return made
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def __repr__(self) -> str:
+        return (
+            f"ClickLog({self.n_pages:,} pages, {len(self):,} impressions, "
+            f"{int(self.click.sum(dtype=np.int64)):,} clicks, {self.n_queries:,} queries)"
+        )
+
+    @property
+    def n_pages(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def n_queries(self) -> int:
+        return int(np.count_nonzero(np.bincount(self.page_query.code, minlength=1)))
+
+    @cached_property
+    def n_positions(self) -> int:
+        """The largest position of the log."""
+        return int(self.position.max()) if len(self) else 0
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of documents of each page."""
+        return np.diff(self.offsets)
+
+    @property
+    def row_page(self) -> NDArray[np.int64]:
+        """For each impression the index of its page."""
+        return np.repeat(np.arange(self.n_pages), self.lengths)
+
+    @property
+    def session(self) -> NDArray[Any]:
+        return np.repeat(self.sessions, self.lengths)
+
+    @property
+    def query(self) -> NDArray[Any]:
+        return self.queries[np.repeat(self.page_query.code, self.lengths)]
+
+    @property
+    def queries(self) -> NDArray[Any]:
+        """The table of query ids; `page_query.code` points into it."""
+        return self.page_query.table
+
+    @property
+    def document(self) -> NDArray[Any]:
+        return self.row_document.values
+
+    @property
+    def documents(self) -> NDArray[Any]:
+        """The table of document ids; `row_document.code` points into it."""
+        return self.row_document.table
+
+    @property
+    def ranker(self) -> NDArray[Any] | None:
+        return self._written_out(self.page_ranker)
+
+    @property
+    def layout(self) -> NDArray[Any] | None:
+        return self._written_out(self.page_layout)
+
+    @property
+    def user(self) -> NDArray[Any] | None:
+        return self._written_out(self.page_user)
+
+    @property
+    def intervention(self) -> NDArray[Any] | None:
+        """`"swap 1-4"`, `"shuffle 10"` or `"none"`: the experiment each page was part of."""
+        return self._written_out(self.page_intervention)
+
+    def _written_out(self, column: Coded | None) -> NDArray[Any] | None:
+        return None if column is None else column.table[np.repeat(column.code, self.lengths)]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The distinct (query, document) pairs, ordered by query, then by document."""
+        query = np.repeat(self.page_query.code, self.lengths)
+        document = self.row_document.code
+        owner = np.full(len(self.documents), -1, np.int32)
+        owner[document] = query
+        if np.array_equal(owner[document], query):  # every document belongs to one query
+            shown = np.flatnonzero(owner >= 0)
+            shown = shown[np.argsort(owner[shown], kind="stable")]
+            place = np.empty(len(owner), np.int32)
+            place[shown] = np.arange(len(shown), dtype=np.int32)
+            return Pairs(owner[shown], shown.astype(np.int32), place[document])
+        key = query.astype(np.int64) * max(len(self.documents), 1) + document
+        distinct, place = np.unique(key, return_inverse=True)
+        query_code, document_code = np.divmod(distinct, max(len(self.documents), 1))
+        return Pairs(query_code.astype(np.int32), document_code.astype(np.int32), place.astype(np.int32))
+
+    def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+        """For each impression the row of the data set it shows; -1 for unknown ones if `missing="mark"`.
+
+        >>> data = RankingDataset([[0.0], [1.0]], [0, 1], ["q", "q"], docid=["x", "y"])
+        >>> ClickLog([1, 1], ["q", "q"], ["y", "x"], [1, 2], [1, 0]).rows(data)
+        array([1, 0])
+        """
+        return self.pair_rows(data, missing=missing)[self.pairs.code]
+
+    def pair_rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+        """The same for each of `pairs`."""
+        pairs = self.pairs
+        return dataset_rows(data, self.page_query.table, pairs.query, self.documents, pairs.document, missing)
+
+    def select(self, pages: ArrayLike) -> "ClickLog":
+        """The log of these pages, by index (repeats allowed: a bootstrap sample) or by mask."""
+        index = np.asarray(pages)
+        chosen = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        columns: dict[str, Any] = {"offsets": offsets, "sessions": self.sessions[chosen]}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in columns or value is None:
+                continue
+            index = chosen if field.name.startswith("page_") else rows
+            columns[field.name] = value.take(index) if isinstance(value, Coded) else value[index]
+        return ClickLog._trusted(**columns)
+
+    def split(self, *fractions: float, seed: int = 0) -> tuple["ClickLog", ...]:
+        """Parts of whole pages at random; fractions that sum to less than 1 leave a last part."""
+        if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
+            raise ValueError(f"split takes fractions above 0 that sum to at most 1, got {fractions}")
+        shares = [*fractions, 1 - sum(fractions)] if sum(fractions) < 1 - 1e-9 else list(fractions)
+        cuts = np.round(np.cumsum(shares) * self.n_pages).astype(int)[:-1]
+        order = np.random.default_rng(seed).permutation(self.n_pages)
+        return tuple(self.select(np.sort(part)) for part in np.split(order, cuts))
+
+    @staticmethod
+    def concat(logs: "Sequence[ClickLog]") -> "ClickLog":
+        """One log after another; optional columns stay where every log has them.
+
+        >>> one = ClickLog([1], ["q"], ["d"], [1], [0])
+        >>> ClickLog.concat([one, one])
+        ClickLog(2 pages, 2 impressions, 0 clicks, 1 queries)
+        """
+        if not logs:
+            raise ValueError("concat needs at least one log")
+        ends = np.cumsum([0, *(len(log) for log in logs)])
+        columns: dict[str, Any] = {
+            "offsets": np.concatenate(
+                [[0], *(log.offsets[1:] + at for log, at in zip(logs, ends, strict=False))]
+            )
+        }
+        for field in fields(ClickLog):
+            parts = [getattr(log, field.name) for log in logs]
+            if field.name in columns or any(part is None for part in parts):
+                continue
+            joined = Coded.joined(parts) if isinstance(parts[0], Coded) else np.concatenate(parts)
+            columns[field.name] = joined
+        return ClickLog._trusted(**columns)
+
+    def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The columns the log has, one entry per impression."""
+        for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS):
+            values = getattr(self, name)
+            if values is not None:
+                yield name, values
+
+    def to_frame(self) -> "polars.DataFrame":
+        """One impression a row."""
+        import polars
+
+        return polars.DataFrame(dict(self.columns()))
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> "ClickLog":
+        """From polars, pandas or Arrow: one impression a row, or one page a row with lists.
+
+        >>> import polars
+        >>> page = {"session": 1, "query": "q", "document": ["a", "b"], "click": [0, 1]}
+        >>> ClickLog.from_frame(polars.DataFrame([page])).position
+        array([1, 2], dtype=int32)
+        """
+        from rankloop.clicks._frames import log_columns
+
+        return cls(**log_columns(frame))
+
+
+def _grouped(
+    session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order that puts pages in the order of their first row and rows by position; the pages' offsets."""
+    rows = len(session)
+    key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
+    starts = np.ones(rows, bool)
+    starts[1:] = key[1:] != key[:-1]
+    heads = np.flatnonzero(starts)
+    distinct, first, run = np.unique(key[heads], return_index=True, return_inverse=True)
+    by_first = np.empty(len(distinct), np.int64)
+    by_first[np.argsort(first)] = np.arange(len(distinct))
+    page = np.repeat(by_first[run], np.diff(np.append(heads, rows)))
+    inside = page[1:] == page[:-1]
+    if len(distinct) == len(heads) and np.all(position[1:][inside] >= position[:-1][inside]):
+        return np.arange(rows), np.append(heads, rows).astype(np.int64)
+    sizes = np.bincount(page, minlength=len(distinct))
+    return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def _no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:
+    same = position[1:] == position[:-1]
+    same[offsets[1:-1] - 1] = False
+    if same.any():
+        row = int(same.argmax())
+        page = int(np.searchsorted(offsets, row, "right")) - 1
+        raise ValueError(
+            f"position {position[row]} is taken twice on the page of session {sessions[page]}; "
+            "give every page its own session id, or keep one impression per position"
+        )
+
+
+def _probabilities(propensity: NDArray[np.float64] | None) -> None:
+    if propensity is not None and np.any((propensity <= 0) | (propensity > 1)):
+        wrong = (propensity <= 0) | (propensity > 1)
+        raise ValueError(f"propensity lies in (0, 1], got {propensity[wrong][0]:g}")

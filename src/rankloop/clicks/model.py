@@ -1,0 +1,228 @@
+"""What every click model does: fit, sample, say how probable clicks are, rate documents, be saved."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._names import one_of
+from rankloop.clicks._behaviour import Behaviour, conditional, draw, marginal
+from rankloop.clicks._evidence import Evidence
+from rankloop.clicks._fit import Problem, Values, em, gradient
+from rankloop.clicks._pages import Pages, Shown, pages_of
+from rankloop.clicks._parameters import Parameter, by_document, by_rank
+from rankloop.clicks._random import key_of
+from rankloop.clicks.aggregate import Aggregate
+from rankloop.clicks.log import ClickLog
+from rankloop.data import RankingDataset
+
+__all__ = ["ClickModel", "Perplexity"]
+
+
+class Perplexity(NamedTuple):
+    """2 to the mean surprise in bits: 1 is certainty, 2 a fair coin. A rank counts the pages that have it."""
+
+    overall: float
+    per_rank: NDArray[np.float64]
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class ClickModel(ABC):
+    """The contract. Parameters given to the constructor are kept; `fit` learns the others.
+
+    `prior` is the strength of the Beta priors in impressions, centred on the click rate of the first rank
+    for documents; a pair gives pseudo-counts (successes, failures) for documents directly.
+    """
+
+    prior: float | tuple[float, float] = 1.0
+    iterations: int = 200
+    tolerance: float = 1e-8  # stop when the log-likelihood per impression gains less
+    l2: float = 1e-6  # on the weights of features
+
+    documents: ClassVar[tuple[str, ...]] = ("attraction",)  # one probability per (query, document)
+    ranked: ClassVar[tuple[str, ...]] = ()  # one per rank
+    scalars: ClassVar[tuple[str, ...]] = ()  # one
+
+    def fit(
+        self,
+        log: ClickLog | Aggregate,
+        data: RankingDataset | None = None,
+        *,
+        features: RankingDataset | None = None,
+        method: str | None = None,
+    ) -> Self:
+        """Learn what was not given, by EM or (always with `features`) by gradient.
+
+        `features` makes the parameters of documents logistic in the features of that data set; `data`
+        holds the grades that given parameters may depend on.
+        """
+        how = one_of("method", method or ("em" if features is None else "gradient"), ("em", "gradient"))
+        if features is not None and how == "em":
+            raise ValueError("parameters from features are fitted by gradient; leave method out")
+        seen = Evidence.of(log, data if features is None else features)
+        problem = self._problem(seen)
+        for name in (*self.documents, *self.ranked, *self.scalars):
+            given = getattr(self, name)
+            if given is not None:
+                problem.start[name] = self._given(name, given, seen, problem.start[name])
+                problem.held[name] = np.ones(len(problem.start[name]), bool)
+        linear: dict[str, Any] = {}
+        if how == "em":
+            values, history = em(problem, self.iterations, self.tolerance)
+        else:
+            learn = [name for name in self.documents if getattr(self, name) is None]
+            X = {} if features is None else dict.fromkeys(learn, seen.pair_features())
+            problem.prior.update(dict.fromkeys(X, (0.0, 0.0)))  # the weights have theirs
+            values, linear, history = gradient(problem, self.iterations, self.tolerance, X, self.l2)
+        self.learned_: dict[str, Any] = {
+            name: linear[name] if name in linear else self._stored(name, value, seen)
+            for name, value in values.items()
+        }
+        self.history_ = np.array(history)
+        return self
+
+    def sample(
+        self,
+        shown: Shown,
+        data: RankingDataset | None = None,
+        *,
+        offsets: ArrayLike | None = None,
+        seed: int | np.random.Generator = 0,
+    ) -> NDArray[np.int8]:
+        """One click or non-click per impression.
+
+        `shown` is a log (its clicks are not used), a data set whose lists are shown in their own order, or
+        grades in displayed order with `offsets`.
+        """
+        pages = pages_of(shown, data, offsets)
+        return draw(pages, self._behaviour(pages, pages.depth), key_of(seed))
+
+    def click_probability(
+        self, shown: Shown, data: RankingDataset | None = None, *, offsets: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """P(click) of each impression, before anything is clicked."""
+        pages = pages_of(shown, data, offsets)
+        return marginal(pages, self._behaviour(pages, pages.depth))
+
+    def conditional_click_probability(
+        self, log: ClickLog, data: RankingDataset | None = None
+    ) -> NDArray[np.float64]:
+        """P(click | the clicks above it on the page) of each impression."""
+        pages = pages_of(log, data)
+        return conditional(pages, self._behaviour(pages, pages.depth))
+
+    def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> NDArray[np.float64]:
+        """The natural logarithm of the probability of each page's clicks; `-inf` if they cannot be."""
+        terms = _log(self.conditional_click_probability(log, data), log.click)
+        ends = np.concatenate(([0.0], np.cumsum(np.where(np.isfinite(terms), terms, 0.0))))
+        impossible = np.concatenate(([0], np.cumsum(~np.isfinite(terms))))
+        pages = ends[log.offsets[1:]] - ends[log.offsets[:-1]]
+        return np.where(np.diff(impossible[log.offsets]) > 0, -np.inf, pages)
+
+    def perplexity(
+        self, log: ClickLog, data: RankingDataset | None = None, *, given_clicks: bool = False
+    ) -> Perplexity:
+        """How surprised the model is, with or without the clicks above; over pages that have the rank."""
+        p = (
+            self.conditional_click_probability(log, data)
+            if given_clicks
+            else self.click_probability(log, data)
+        )
+        bits = -_log(p, log.click) / np.log(2)
+        count = np.bincount(log.position - 1).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            per_rank = np.bincount(log.position - 1, bits) / np.where(count > 0, count, np.nan)
+        return Perplexity(float(2 ** np.mean(bits)), 2**per_rank)
+
+    def relevance(self, shown: Shown, data: RankingDataset | None = None) -> NDArray[np.float64]:
+        """The model's estimate of relevance, one per impression (or row of a data set)."""
+        if "attraction" not in self.documents:
+            raise ValueError(f"{type(self).__name__} knows nothing about documents; fit a PBM or a DBN")
+        return self._document("attraction", pages_of(shown, data))
+
+    def save(self, path: str | Path) -> None:
+        """One file, without pickle; `rankloop.clicks.load` reads it."""
+        from rankloop.clicks.store import save
+
+        save(self, path)
+
+    @property
+    def relevance_(self) -> Any:
+        """The learned relevance by (query, document)."""
+        return self._learned("attraction")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("_") and name[:-1] in (*self.documents, *self.ranked, *self.scalars):
+            return self._learned(name[:-1])
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        state = "fitted" if "learned_" in self.__dict__ else "as given"
+        return f"<{type(self).__name__}, {state}>"
+
+    @abstractmethod
+    def _problem(self, seen: Evidence) -> Problem:
+        """The free parameters on this evidence, and their expected counts."""
+
+    @abstractmethod
+    def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
+        """The reader this model describes, on these pages."""
+
+    def _learned(self, name: str) -> Any:
+        given = getattr(self, name)
+        if given is not None:
+            return given
+        learned: dict[str, Any] = self.__dict__.get("learned_", {})
+        if name not in learned:
+            raise ValueError(
+                f"{type(self).__name__} has no {name} yet: fit it on a log, or give {name}= when making it"
+            )
+        return learned[name]
+
+    def _document(self, name: str, pages: Pages) -> NDArray[np.float64]:
+        parameter: Parameter = by_document(self._learned(name), name)
+        return parameter.at(pages)
+
+    def _rank(self, name: str, depth: int) -> NDArray[np.float64]:
+        return by_rank(self._learned(name), depth, name)
+
+    def _scalar(self, name: str) -> float:
+        return float(by_rank(self._learned(name), 1, name)[0])
+
+    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A given parameter in the form in which it would be learned."""
+        if name in self.documents:
+            return seen.by_pair(by_document(given, name))
+        return by_rank(given, len(like), name)
+
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
+        """A learned parameter in the form in which it would be given."""
+        if name in self.documents:
+            yes, no = self._document_prior(seen)
+            return seen.table(value, yes / (yes + no) if yes + no > 0 else seen.first_rate)
+        return float(value[0]) if name in self.scalars else value
+
+    def _document_prior(self, seen: Evidence) -> tuple[float, float]:
+        if isinstance(self.prior, tuple):
+            yes, no = self.prior
+        else:
+            yes, no = self.prior * seen.first_rate, self.prior * (1 - seen.first_rate)
+        if yes < 0 or no < 0:
+            raise ValueError(f"prior holds pseudo-counts >= 0, got {self.prior}")
+        return yes, no
+
+    def _make(self, seen: Evidence, expect: Any, **start: NDArray[np.float64]) -> Problem:
+        """A problem with this model's priors: neutral ones for what all documents share."""
+        pair = self._document_prior(seen)
+        even = (sum(pair) / 2, sum(pair) / 2)
+        values: Values = {**{name: seen.start() for name in self.documents}, **start}
+        prior: dict[str, Any] = {name: pair if name in self.documents else even for name in values}
+        return Problem(values, expect, prior, seen.impressions)
+
+
+def _log(p: NDArray[np.float64], click: NDArray[np.int8]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return np.where(click == 1, np.log(p), np.log1p(-np.minimum(p, 1.0)))

@@ -1,0 +1,48 @@
+"""The position-based model."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rankloop.clicks._behaviour import Behaviour
+from rankloop.clicks._evidence import Evidence
+from rankloop.clicks._expect import Counts, factors
+from rankloop.clicks._fit import Problem, Values
+from rankloop.clicks._pages import Pages
+from rankloop.clicks.model import ClickModel
+
+__all__ = ["PBM"]
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class PBM(ClickModel):
+    r"""Position-based model (Richardson et al., 2007; Craswell et al., 2008): seen and attractive.
+
+    .. math:: P(c = 1 \mid q, d, k) = \theta_k \gamma_{qd}
+
+    Only the product is identified, so :math:`\theta_1 = 1`. Fits a `ClickLog` or an `Aggregate`.
+
+    >>> user = PBM(examination=[1.0, 0.5, 0.25], attraction={0: 0.1, 1: 0.8})
+    >>> user.click_probability([1, 1, 0])
+    array([0.8  , 0.4  , 0.025])
+    """
+
+    examination: Any = None
+    attraction: Any = None
+
+    ranked: ClassVar[tuple[str, ...]] = ("examination",)
+
+    def _problem(self, seen: Evidence) -> Problem:
+        cells = seen.cells()
+
+        def expect(values: Values) -> tuple[float, Counts]:
+            return factors(cells, values["attraction"], values["examination"])
+
+        problem = self._make(seen, expect, examination=np.sqrt(1.0 / np.arange(1, seen.depth + 1)))
+        problem.held["examination"] = np.arange(seen.depth) == 0
+        return problem
+
+    def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
+        attraction = self._document("attraction", pages)
+        return Behaviour.plain(attraction, depth, examination=self._rank("examination", depth))

@@ -1,0 +1,64 @@
+"""The position-based model with trust bias."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._behaviour import Behaviour
+from rankloop.clicks._evidence import Evidence
+from rankloop.clicks._expect import Counts, mixture
+from rankloop.clicks._fit import Problem, Values
+from rankloop.clicks._pages import Pages
+from rankloop.clicks.model import ClickModel
+
+__all__ = ["TrustPBM"]
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class TrustPBM(ClickModel):
+    r"""Trust bias (Agarwal et al., 2019; Vardasbi et al., 2020): clicks are affine in relevance.
+
+    .. math:: P(c = 1 \mid k) = \theta_k (\epsilon^+_k \gamma + \epsilon^-_k (1 - \gamma))
+              = \alpha_k \gamma + \beta_k
+
+    `relevant[k - 1]` is :math:`\theta_k \epsilon^+_k`, how often a relevant document is clicked there, and
+    `other[k - 1]` is :math:`\theta_k \epsilon^-_k`. Fitting holds `relevant` at 1 in rank 1. Clicks identify
+    :math:`\alpha_k / \alpha_1` but not how much of `other` is trust and how much is relevance (the priors
+    settle it): give `relevant` and `other` where they are known.
+
+    >>> user = TrustPBM(relevant=[1.0, 0.5], other=[0.6, 0.1], attraction={0: 0.0, 1: 1.0})
+    >>> user.click_probability([0, 1]), user.alpha(2)
+    (array([0.6, 0.5]), array([0.4, 0.4]))
+    """
+
+    relevant: Any = None
+    other: Any = None
+    attraction: Any = None
+
+    ranked: ClassVar[tuple[str, ...]] = ("relevant", "other")
+
+    def alpha(self, depth: int) -> NDArray[np.float64]:
+        """The slope at each rank."""
+        return self._rank("relevant", depth) - self._rank("other", depth)
+
+    def beta(self, depth: int) -> NDArray[np.float64]:
+        """The intercept at each rank: clicks that relevance did not earn."""
+        return self._rank("other", depth)
+
+    def _problem(self, seen: Evidence) -> Problem:
+        cells = seen.cells()
+
+        def expect(values: Values) -> tuple[float, Counts]:
+            return mixture(cells, values["attraction"], values["relevant"], values["other"])
+
+        rank = np.arange(1, seen.depth + 1)
+        relevant, other = np.sqrt(1.0 / rank), 0.25 * seen.first_rate / rank
+        problem = self._make(seen, expect, relevant=relevant, other=other)
+        problem.held["relevant"] = rank == 1
+        return problem
+
+    def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
+        attraction = self._document("attraction", pages)
+        return Behaviour.plain(attraction, depth, examination=self.alpha(depth), floor=self.beta(depth))

@@ -1,0 +1,83 @@
+"""The user browsing model."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._behaviour import Behaviour
+from rankloop.clicks._evidence import Evidence
+from rankloop.clicks._expect import Counts, factors
+from rankloop.clicks._fit import Problem, Values
+from rankloop.clicks._pages import Pages
+from rankloop.clicks.model import ClickModel
+
+__all__ = ["UBM"]
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class UBM(ClickModel):
+    r"""User browsing model (Dupret & Piwowarski, 2008): being seen depends on the rank of the last click too.
+
+    .. math:: P(c_k = 1 \mid \text{last click at } l) = \theta_{k,l} \gamma_{qd}
+
+    `examination[k - 1, l]` has one column per last click, `l = 0` for none; :math:`\theta_{1,0} = 1`.
+
+    >>> sight = [[1.0, 0.0, 0.0], [0.5, 0.9, 0.0]]
+    >>> UBM(examination=sight, attraction=0.5).click_probability([0, 0])
+    array([0.5 , 0.35])
+    """
+
+    examination: Any = None
+    attraction: Any = None
+
+    ranked: ClassVar[tuple[str, ...]] = ("examination",)
+
+    def _problem(self, seen: Evidence) -> Problem:
+        pages = seen.pages_only("UBM")
+        depth = seen.depth
+        factor = (pages.position - 1) * np.int32(depth + 1) + last_click(pages)
+        cells = seen.cells(factor.astype(np.int32), depth * (depth + 1))
+
+        def expect(values: Values) -> tuple[float, Counts]:
+            return factors(cells, values["attraction"], values["examination"])
+
+        distance = np.arange(1, depth + 1)[:, None] - np.arange(depth + 1)
+        start = 1.0 / np.maximum(distance, 1.0) ** 0.5
+        problem = self._make(seen, expect, examination=start.reshape(-1))
+        problem.held["examination"] = np.arange(depth * (depth + 1)) == 0
+        return problem
+
+    def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
+        sight = _matrix(self._learned("examination"), depth)
+        return Behaviour.plain(self._document("attraction", pages), depth, examination=sight)
+
+    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+        if name == "examination":
+            return _matrix(given, seen.depth).reshape(-1)
+        return super()._given(name, given, seen, like)
+
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
+        if name == "examination":
+            return value.reshape(seen.depth, seen.depth + 1)
+        return super()._stored(name, value, seen)
+
+
+def last_click(pages: Pages) -> NDArray[np.int32]:
+    """For each impression the position of the last click above it, 0 for none."""
+    at = np.where(pages.clicks == 1, np.arange(len(pages)), -1)
+    latest = np.concatenate(([-1], np.maximum.accumulate(at)[:-1]))
+    inside = latest >= np.repeat(pages.offsets[:-1], np.diff(pages.offsets))
+    return np.where(inside, pages.position[latest], 0).astype(np.int32)
+
+
+def _matrix(given: Any, depth: int) -> NDArray[np.float64]:
+    sight = np.asarray(given, np.float64)
+    if sight.ndim != 2 or sight.shape[0] < depth or sight.shape[1] < depth + 1:
+        raise ValueError(
+            f"examination needs {depth} ranks × {depth + 1} last clicks, got shape {sight.shape}"
+        )
+    if not np.all((sight >= 0) & (sight <= 1)):
+        raise ValueError("examination holds probabilities between 0 and 1")
+    return np.ascontiguousarray(sight[:depth, : depth + 1])
