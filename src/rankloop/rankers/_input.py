@@ -57,9 +57,9 @@ def rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
         return X.X, X.feature_names
     columns = getattr(X, "columns", None)
     if columns is None:
-        return features(X), None
+        return np.ascontiguousarray(features(X)), None
     named = all(isinstance(column, str) for column in columns)
-    return features(np.asarray(X)), list(columns) if named else None
+    return np.ascontiguousarray(features(np.asarray(X))), list(columns) if named else None
 
 
 def one_qid(qid: ArrayLike | None, groups: ArrayLike | None) -> ArrayLike | None:

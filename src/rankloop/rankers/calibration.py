@@ -132,11 +132,11 @@ class Calibrated(Ranker):
             return np.asarray(
                 self.value_[0] / (1.0 + np.exp(-np.clip(slope * scores + shift, -700.0, 700.0)))
             )
-        drawn: Floats = np.interp(scores, self.at_, self.value_)
+        drawn = np.interp(scores, self.at_, self.value_)
         # A slope too small to matter keeps apart what lies on a flat part or beyond the ends.
         middle, reach = self.at_.mean(), max(float(np.ptp(self.at_)), 1e-300)
         slight = 1e-6 * max(float(np.ptp(self.value_)), 1e-6)
-        return drawn + slight * np.arctan((scores - middle) / reach)
+        return np.asarray(drawn + slight * np.arctan((scores - middle) / reach))
 
     def _state(self) -> dict[str, Member]:
         from rankloop.rankers.saving import dumps

@@ -36,6 +36,7 @@ class PointwiseRanker(Ranker):
     _needs_preferences: ClassVar[bool] = False
 
     estimator_: Any
+    absent_: NDArray[np.bool_]
 
     def __init__(self, estimator: Any = None, *, scale: str | None = None) -> None:
         self.estimator = estimator
@@ -59,6 +60,7 @@ class PointwiseRanker(Ranker):
             labels = train.y.astype(np.int64)
             if not np.array_equal(labels, train.y):
                 raise ValueError("a classifier needs labels that are whole numbers; use a regressor")
+        self.absent_ = np.isnan(train.X).all(axis=0)
         weight = _row_weight(train)
         given = {} if weight is None else {"sample_weight": weight}
         if given and not has_fit_parameter(estimator, "sample_weight"):
@@ -77,14 +79,18 @@ class PointwiseRanker(Ranker):
         return np.asarray(self.estimator_.predict(features), np.float64).reshape(len(X))
 
     def _features(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[Any]:
+        """A feature that no training row had says nothing; estimators differ in how badly they take it."""
+        if self.absent_.any():
+            X = np.where(self.absent_, np.float32(0), X)
         return X if self.scale is None else scaled_per_query(X, offsets, self.scale)
 
     def _state(self) -> dict[str, Member]:
         members: dict[str, Member] = {}
         text = json.dumps(encode(self.estimator_, "part", members))
-        return {"estimator": text, **members}
+        return {"estimator": text, "absent": self.absent_, **members}
 
     def _restore(self, state: Mapping[str, Member]) -> None:
+        self.absent_ = np.asarray(state["absent"])
         self.estimator_ = decode(json.loads(str(state["estimator"])), state)
 
 

@@ -21,6 +21,17 @@ __all__ = ["class_named", "dumps", "load", "loads", "manifest", "save"]
 
 FORMAT = 1
 _SUFFIX = {"array": "npy", "text": "txt", "bytes": "bin"}
+# What zipfile, json and we raise on bytes that are not what they were; RuntimeError is an "encrypted" member.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+    EOFError,
+    KeyError,
+    TypeError,
+    RuntimeError,
+)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
@@ -126,14 +137,7 @@ def _members(file: IO[bytes], name: str) -> tuple[dict[str, Any], dict[str, Memb
                 key: _from_bytes(archive.read(f"{key}.{_SUFFIX[kind]}"), kind)
                 for key, kind in about["members"].items()
             }
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        EOFError,
-        UnicodeDecodeError,
-        json.JSONDecodeError,
-    ) as error:
+    except _DAMAGE as error:
         raise ValueError(
             f"{name} is damaged, cut short or not a saved ranker ({error}); copy or save it again"
         ) from error
