@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
 from rankloop._names import unknown
+from rankloop.metrics._part import part
 
 __all__ = ["Gain", "GainOption", "gain_of", "gain_table"]
 
@@ -27,6 +27,13 @@ class Gain(NamedTuple):
     def binary(cls, relevant_from: float) -> "Gain":
         """1 for relevant documents, 0 for others."""
         return cls(BINARY, np.array([np.float32(relevant_from)], np.float64))
+
+    def of(self, labels: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The gains of many labels."""
+        if self.kind == TABLE:
+            return np.take(self.table, labels.astype(np.int64), mode="clip")
+        exact = labels.astype(np.float64)
+        return np.exp2(exact) - 1 if self.kind == EXP2 else exact
 
 
 def gain_table(gain: GainOption, labels: NDArray[np.float32]) -> Gain:
@@ -53,7 +60,7 @@ def gain_table(gain: GainOption, labels: NDArray[np.float32]) -> Gain:
     return Gain(TABLE, table)
 
 
-@kernel
+@part
 def gain_of(label: np.float32, kind: int, table: NDArray[np.float64]) -> float:
     """The gain of one label."""
     if kind == LINEAR:

@@ -72,7 +72,10 @@ class Lists:
         one_of("ties", ties, TIES)
         known = self._ranked.get(ties)
         if known is None or not known.reaches(depth):
-            known = rank_lists(self.scores, self.labels, self.weight, self.offsets, ties, depth)
+            columns = self.scores, self.labels, self.weight
+            if ties == "worst":
+                columns = self._lowest_first()
+            known = rank_lists(*columns, self.offsets, depth, average=ties == "average")
             self._ranked[ties] = known
         return known
 
@@ -122,14 +125,23 @@ class Lists:
             raise ValueError(
                 f"tie_break needs one key per document ({len(self.scores)}), got shape {key.shape}"
             )
-        ranks = np.unique(key, return_inverse=True)[1]
-        order = np.lexsort((-ranks, np.repeat(np.arange(len(self)), np.diff(self.offsets))))
+        order = np.lexsort((-np.unique(key, return_inverse=True)[1], self._list_of_row()))
         pooled = self.pool_labels is not self.labels
         self.scores, self.labels = self.scores[order], self.labels[order]
         if len(self.weight):
             self.weight = self.weight[order]
         if not pooled:
             self.pool_labels, self.pool_weight = self.labels, self.weight
+
+    def _lowest_first(self) -> tuple[Any, Any, Any]:
+        """The rows of each list by rising label, then weight: ties in that order are at their worst."""
+        by = (self.labels, self._list_of_row())
+        order = np.lexsort((self.weight, *by) if len(self.weight) else by)
+        weight = self.weight[order] if len(self.weight) else self.weight
+        return self.scores[order], self.labels[order], weight
+
+    def _list_of_row(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
 
 def cutoff(k: int | None) -> int:

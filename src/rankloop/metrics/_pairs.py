@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
 from rankloop.metrics._lists import Lists
+from rankloop.metrics._part import part
 from rankloop.metrics._sort import sort_all
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
@@ -72,7 +73,7 @@ def _count_pairs(
             i = j
 
 
-@kernel
+@part
 def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
     """Number the distinct labels from 0, the lowest; how many there are."""
     n = len(labels)
@@ -89,7 +90,7 @@ def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
     return top + 1
 
 
-@kernel
+@part
 def add_to(tree: NDArray[np.float64], grade: int, top: int, amount: float) -> None:
     """Add to one grade of a Fenwick tree over grades 0 to top - 1."""
     i = grade + 1
@@ -98,7 +99,7 @@ def add_to(tree: NDArray[np.float64], grade: int, top: int, amount: float) -> No
         i += i & -i
 
 
-@kernel
+@part
 def sum_below(tree: NDArray[np.float64], grade: int) -> float:
     """The sum over all grades below this one."""
     total = 0.0

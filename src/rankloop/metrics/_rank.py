@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.metrics._sort import sort_all, sort_best
+from rankloop.metrics._sort import pick_best, sort_all
 
 __all__ = ["Ranked", "rank_lists"]
 
@@ -36,10 +36,10 @@ def rank_lists(
     labels: Singles,
     weight: Singles,
     offsets: NDArray[np.int64],
-    ties: str,
     depth: int | None,
+    average: bool,
 ) -> Ranked:
-    """Rank every list, to a depth or completely."""
+    """Rank every list, to a depth or completely; ties keep their order, and are marked if `average`."""
     ranked = Ranked(
         labels=np.empty(len(labels), np.float32),
         weight=np.empty(len(weight), np.float32),
@@ -52,7 +52,7 @@ def rank_lists(
 
     def work(first: int, last: int) -> None:
         _rank_lists(
-            scores, labels, weight, offsets, ranked.depth, ties == "average", ties == "worst", longest,
+            scores, labels, weight, offsets, ranked.depth, average, longest,
             ranked.labels, ranked.weight, ranked.tied, ranked.kept, first, last,
         )  # fmt: skip
 
@@ -68,73 +68,43 @@ def _rank_lists(
     offsets: NDArray[np.int64],
     depth: int,
     average: bool,
-    worst: bool,
     longest: int,
     out_labels: Singles,
     out_weight: Singles,
     out_tied: NDArray[np.bool_],
-    out_count: NDArray[np.int64],
+    out_kept: NDArray[np.int64],
     first: int,
     last: int,
 ) -> None:
     key = np.empty(longest, np.float64)
     row = np.empty(longest, np.int32)
-    spare = np.empty(2 * longest, np.float64)
-    spare_row = np.empty(2 * longest, np.int32)
+    spare = np.empty(longest, np.float64)
+    spare_row = np.empty(longest, np.int32)
     slot = np.empty(longest + 1, np.int32)
+    best = np.empty(longest, np.float64)
+    best_row = np.empty(longest, np.int32)
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
         if n == 0:
-            out_count[q] = 0
+            out_kept[q] = 0
             continue
-        if depth < n // 4:
-            kept = sort_best(scores[start : start + n], key, row, spare, spare_row, slot, depth)
-        else:
-            sort_all(scores[start : start + n], key, row, spare, spare_row, slot)
-            kept = n
-        if worst:
-            _lowest_first(key, row, kept, labels[start : start + n], weight[start:], spare, spare_row, slot)
-        out_count[q] = kept
-        out_tied[start] = False
+        own = scores[start : start + n]
+        some = depth < n // 4
+        if some:
+            own = best[: pick_best(own, best, best_row, depth)]
+        sort_all(own, key, row, spare, spare_row, slot)
+        kept = len(own)
+        if some:
+            kept = depth
+            while kept < len(own) and key[kept] == key[kept - 1]:
+                kept += 1
+            for i in range(kept):
+                row[i] = best_row[row[i]]
+        out_kept[q] = kept
         for i in range(kept):
             out_labels[start + i] = labels[start + row[i]]
-        for i in range(1, kept):
-            out_tied[start + i] = average and key[i] == key[i - 1]
+            out_tied[start + i] = average and i > 0 and key[i] == key[i - 1]
         if len(weight) > 0:
             for i in range(kept):
                 out_weight[start + i] = weight[start + row[i]]
-
-
-@kernel
-def _lowest_first(
-    key: NDArray[np.float64],
-    row: NDArray[np.int32],
-    kept: int,
-    labels: Singles,
-    weight: Singles,
-    spare: NDArray[np.float64],
-    spare_row: NDArray[np.int32],
-    slot: NDArray[np.int32],
-) -> None:
-    """Within each tie the lowest label first, and the lightest of equal labels: the worst of all orders."""
-    first = 0
-    while first < kept:
-        last = first + 1
-        while last < kept and key[last] == key[first]:
-            last += 1
-        if last > first + 1:
-            m = last - first
-            lowest = np.empty(m, np.float64)
-            keys = np.empty(m, np.float64)
-            order = np.empty(m, np.int32)
-            for by_label in (False, True):
-                for i in range(m):
-                    at = row[first + i]
-                    lowest[i] = -labels[at] if by_label or len(weight) == 0 else -weight[at]
-                sort_all(lowest, keys, order, spare, spare_row, slot)
-                for i in range(m):
-                    slot[i] = row[first + order[i]]
-                for i in range(m):
-                    row[first + i] = slot[i]
-        first = last

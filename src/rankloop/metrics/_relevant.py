@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
+from rankloop.metrics._part import part
 
 __all__ = ["Relevant", "count_relevant", "is_relevant"]
 
@@ -29,7 +30,7 @@ def count_relevant(
     return made
 
 
-@kernel
+@part
 def is_relevant(label: np.float32, weight: np.float32, relevant_from: np.float32) -> bool:
     """A document that weighs nothing is relevant to nobody."""
     return bool(label >= relevant_from and weight > 0)

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
+from rankloop.metrics._part import part
 
-__all__ = ["sort_all", "sort_best"]
+__all__ = ["pick_best", "sort_all"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -13,7 +13,7 @@ Rows = NDArray[np.int32]
 RUN = 16
 
 
-@kernel
+@part
 def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: Rows, slot: Rows) -> None:
     """Fill `key` with the scores, falling, and `row` with where each came from; ties keep their order.
 
@@ -28,16 +28,15 @@ def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: R
         low = min(low, scores[i])
     scale = (n - 1) / (high - low)
     if not (high > low and high - low < np.inf and scale < np.inf):
-        for i in range(n):
-            key[i] = scores[i]
-            row[i] = i
-        if high > low:
-            _merge_sort(key, row, spare, spare_row, n)
-        return
+        scale = 0.0  # all alike, or too far apart to spread: one bucket
     for i in range(n + 1):
         slot[i] = 0
-    for i in range(n):
-        spare_row[i] = np.int32((high - scores[i]) * scale)
+    if scale > 0:
+        for i in range(n):
+            spare_row[i] = np.int32((high - scores[i]) * scale)
+    else:
+        for i in range(n):
+            spare_row[i] = 0
     for i in range(n):
         slot[spare_row[i] + 1] += 1
     for i in range(n):
@@ -47,53 +46,44 @@ def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: R
         slot[spare_row[i]] = at + 1
         key[at] = scores[i]
         row[at] = i
-    if not _insertion(key, row, 0, n, 4 * n):
+    if not _insertion(key[:n], row[:n], 4 * n):
         _merge_sort(key, row, spare, spare_row, n)
 
 
-@kernel
-def sort_best(
-    scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: Rows, slot: Rows, depth: int
-) -> int:
-    """The same for the best `depth` documents and whatever ties the last of them; how many that is.
+@part
+def pick_best(scores: Floats, best: Floats, row: Rows, depth: int) -> int:
+    """Put the best `depth` documents, whatever ties the last of them and some more first; how many.
 
-    The documents fall into `depth` groups; no group's best can be worse than the last one wanted, so
-    only documents as good as the worst of those bests are sorted.
+    The documents fall into `depth` groups: no group's best can be worse than the last one wanted, so
+    that documents as good as the worst of these bests are enough.
     """
     n = len(scores)
     for g in range(depth):
-        spare[g] = scores[g]
+        best[g] = scores[g]
     for first in range(depth, n - depth + 1, depth):
         for g in range(depth):
-            spare[g] = max(spare[g], scores[first + g])
-    enough = spare[0]
+            best[g] = max(best[g], scores[first + g])
+    enough = best[0]
     for g in range(1, depth):
-        enough = min(enough, spare[g])
+        enough = min(enough, best[g])
     found = 0
     for i in range(n):
-        slot[found] = i
+        row[found] = i
         found += scores[i] >= enough
     for i in range(found):
-        spare[n + i] = scores[slot[i]]
-        spare_row[n + i] = slot[i]
-    sort_all(spare[n : n + found], key, row, spare, spare_row, slot)
-    kept = min(depth, found)
-    while kept < found and key[kept] == key[kept - 1]:
-        kept += 1
-    for i in range(kept):
-        row[i] = spare_row[n + row[i]]
-    return kept
+        best[i] = scores[row[i]]
+    return found
 
 
-@kernel
-def _insertion(key: Floats, row: Rows, first: int, last: int, moves: int) -> bool:
-    """Insertion sort of a span; gives up (in a state that keeps ties in order) after so many moves."""
-    for i in range(first + 1, last):
+@part
+def _insertion(key: Floats, row: Rows, moves: int) -> bool:
+    """Insertion sort; gives up (in a state that keeps ties in order) after so many moves."""
+    for i in range(1, len(key)):
         x = key[i]
         if key[i - 1] < x:
             r = row[i]
             j = i
-            while j > first and key[j - 1] < x:
+            while j > 0 and key[j - 1] < x:
                 key[j] = key[j - 1]
                 row[j] = row[j - 1]
                 j -= 1
@@ -105,10 +95,10 @@ def _insertion(key: Floats, row: Rows, first: int, last: int, moves: int) -> boo
     return True
 
 
-@kernel
+@part
 def _merge_sort(key: Floats, row: Rows, spare: Floats, spare_row: Rows, n: int) -> None:
     for first in range(0, n, RUN):
-        _insertion(key, row, first, min(first + RUN, n), RUN * RUN)
+        _insertion(key[first : min(first + RUN, n)], row[first : min(first + RUN, n)], n * RUN)
     width = RUN
     while width < n:
         for first in range(0, n, 2 * width):

@@ -9,6 +9,7 @@ from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
+from rankloop.metrics._part import part
 from rankloop.metrics._relevant import is_relevant
 
 __all__ = ["average_precision"]
@@ -57,7 +58,8 @@ def per_list(
         raise ValueError(f"item weights need divide_by='relevant', got {divide_by!r}")
     total = lists.relevant(relevant_from)
     ranked = lists.ranked(ties, k)
-    made = lists.fill(_average_precision, *ranked[:5], cutoff(k), np.float32(relevant_from), found)
+    use = _average_found if found else _average_precision
+    made = lists.fill(use, *ranked[:5], cutoff(k), np.float32(relevant_from))
     if not found:
         base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
         with np.errstate(invalid="ignore"):
@@ -71,21 +73,19 @@ def _average_precision(
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
     offsets: NDArray[np.int64],
-    count: NDArray[np.int64],
+    kept: NDArray[np.int64],
     k: int,
     relevant_from: np.float32,
-    found: bool,
     values: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
-    """The sum of precisions at relevant ranks, divided by the relevant documents found if `found`."""
+    """The sum of precisions at relevant ranks."""
     for q in range(first, last):
         start = offsets[q]
-        end = start + count[q]
-        values[q] = 0.0
+        end = start + kept[q]
         total = 0.0
-        before = 0  # relevant documents above this tie
+        before = 0.0  # relevant documents above this tie
         i = start
         while i < end and i - start < k:
             relevant = 0
@@ -97,18 +97,52 @@ def _average_precision(
                     relevant += 1
                     mass += float(w)
                 j += 1
-            if found and j - start > k:
-                values[q] = _cut_tie(total, before, relevant, i - start, j - i, start + k - i)
-                break
             if relevant > 0:
                 total += mass * _tie_precision(before, relevant, i - start, j - i, min(j - start, k))
             before += relevant
-            values[q] = total / before if found and before > 0 else total
             i = j
+        values[q] = total
 
 
 @kernel
-def _tie_precision(before: int, relevant: int, above: int, size: int, until: int) -> float:
+def _average_found(
+    labels: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    tied: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    kept: NDArray[np.int64],
+    k: int,
+    relevant_from: np.float32,
+    values: NDArray[np.float64],
+    first: int,
+    last: int,
+) -> None:
+    """The same over the number of relevant documents found, which a tie at k leaves to chance."""
+    for q in range(first, last):
+        start = offsets[q]
+        end = start + kept[q]
+        total = 0.0
+        before = 0.0  # relevant documents above this tie
+        values[q] = 0.0
+        i = start
+        while i < end and i - start < k:
+            relevant = 0
+            j = i
+            while j == i or (j < end and tied[j]):
+                relevant += labels[j] >= relevant_from
+                j += 1
+            if j - start > k:
+                values[q] = _cut_tie(total, before, relevant, i - start, j - i, start + k - i)
+                break
+            if relevant > 0:
+                total += relevant * _tie_precision(before, relevant, i - start, j - i, j - start)
+            before += relevant
+            values[q] = total / max(before, 1.0)
+            i = j
+
+
+@part
+def _tie_precision(before: float, relevant: int, above: int, size: int, until: int) -> float:
     """Expected precision at a relevant document of a tie, for its places up to rank `until`.
 
     A given relevant document is at each place with the same chance; of the others, each place
@@ -123,8 +157,8 @@ def _tie_precision(before: int, relevant: int, above: int, size: int, until: int
     return total / size
 
 
-@kernel
-def _cut_tie(total: float, before: int, relevant: int, above: int, size: int, room: int) -> float:
+@part
+def _cut_tie(total: float, before: float, relevant: int, above: int, size: int, room: int) -> float:
     """Expected value when only `room` places of a tie are within k: a mean over how many relevant fit."""
     value = 0.0
     chance = 0.0
@@ -141,6 +175,6 @@ def _cut_tie(total: float, before: int, relevant: int, above: int, size: int, ro
     return value / chance
 
 
-@kernel
+@part
 def _log_choose(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

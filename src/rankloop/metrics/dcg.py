@@ -4,12 +4,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics._gain import Gain, GainOption, gain_of, gain_table
+from rankloop.metrics._gain import GainOption, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
 from rankloop.metrics._sums import rank_sums
 
 __all__ = ["dcg"]
+
+FEW = 16  # grades that are cheaper to count than to sort
 
 
 def dcg(
@@ -36,8 +38,7 @@ def dcg(
 @measure(dcg, "dcg", reads="top", bounded=False)
 def per_list(lists: Lists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
     made = discounted_gain(lists, k, gain, ties)
-    best = lists.shared(("best", k, str(gain)), lambda: best_gain(lists, k, gain))
-    return lists.blank(made, best == 0, empty)
+    return lists.blank(made, best_gain(lists, k, gain) == 0, empty)
 
 
 def discounted_gain(lists: Lists, k: int | None, gain: GainOption, ties: str) -> Values:
@@ -47,21 +48,24 @@ def discounted_gain(lists: Lists, k: int | None, gain: GainOption, ties: str) ->
 
 def best_gain(lists: Lists, k: int | None, gain: GainOption) -> Values:
     """The DCG of the best order of all judged documents of each list."""
-    made: Gain = gain_table(gain, lists.pool_labels)
-    highest = int(lists.pool_labels.max(initial=0))
-    sums = discount_sums(lists.pool_offsets, k)
-    rising = highest <= 16 and bool(np.all(np.diff(made.table) >= 0))
-    return lists.fill(
-        _best,
-        lists.pool_labels,
-        lists.pool_weight,
-        lists.pool_offsets,
-        made.kind,
-        made.table,
-        sums,
-        highest,
-        rising,
-    )
+    return lists.shared(("best", k, str(gain)), lambda: _best_gain(lists, k, gain))
+
+
+def _best_gain(lists: Lists, k: int | None, gain: GainOption) -> Values:
+    labels, offsets = lists.pool_labels, lists.pool_offsets
+    worth = gain_table(gain, labels)
+    sums = discount_sums(offsets, k)
+    highest = int(labels.max(initial=0))
+    if highest <= FEW and len(lists.pool_weight) == 0:
+        by_grade = worth.of(np.arange(highest + 1, dtype=np.float32))
+        if np.all(np.diff(by_grade) >= 0):
+            best = lists.fill(_by_grade, labels, offsets, by_grade, sums)
+            if best.min(initial=0) >= 0:
+                return best
+    gains = worth.of(labels)
+    if len(lists.pool_weight):
+        gains *= lists.pool_weight
+    return rank_sums(Lists(gains, labels, offsets, lists.pool_weight), "stable", k, worth, sums)
 
 
 def discount_sums(offsets: NDArray[np.int64], k: int | None) -> Values:
@@ -71,44 +75,34 @@ def discount_sums(offsets: NDArray[np.int64], k: int | None) -> Values:
 
 
 @kernel
-def _best(
+def _by_grade(
     labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
     offsets: NDArray[np.int64],
-    kind: int,
-    table: NDArray[np.float64],
+    gains: NDArray[np.float64],
     sums: NDArray[np.float64],
-    highest: int,
-    rising: bool,
     values: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
+    """The best order of few whole grades by counting each; -1 for a list with labels in between."""
     for q in range(first, last):
         own = labels[offsets[q] : offsets[q + 1]]
         depth = min(len(own), len(sums) - 1)
-        total = 0.0
-        odd = 0
+        values[q] = 0.0
+        between = 0
         for i in range(len(own)):
-            odd += own[i] != np.floor(own[i])
-        if rising and odd == 0 and len(weight) == 0:
-            above = 0
-            for grade in range(highest, -1, -1):
-                more = 0
-                for i in range(len(own)):
-                    more += own[i] == np.float32(grade)
-                upto = min(above + more, depth)
-                total += gain_of(np.float32(grade), kind, table) * (sums[upto] - sums[above])
-                above = upto
-                if above == depth:
-                    break
-        else:
-            gains = np.empty(len(own), np.float64)
+            between += own[i] != np.floor(own[i])
+        if between > 0:
+            values[q] = -1.0
+            continue
+        above = 0
+        for step in range(len(gains)):
+            grade = len(gains) - 1 - step
+            number = 0
             for i in range(len(own)):
-                gains[i] = gain_of(own[i], kind, table)
-                if len(weight) > 0:
-                    gains[i] *= weight[offsets[q] + i]
-            gains = np.sort(gains)
-            for i in range(depth):
-                total += gains[len(own) - 1 - i] * (sums[i + 1] - sums[i])
-        values[q] = total
+                number += own[i] == np.float32(grade)
+            upto = min(above + number, depth)
+            values[q] += gains[grade] * (sums[upto] - sums[above])
+            above = upto
+            if above == depth:
+                break

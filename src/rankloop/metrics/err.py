@@ -7,6 +7,7 @@ from rankloop._jit import kernel
 from rankloop.metrics._gain import gain_of, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
+from rankloop.metrics._part import part
 
 __all__ = ["err"]
 
@@ -81,7 +82,7 @@ def _err(
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
     offsets: NDArray[np.int64],
-    count: NDArray[np.int64],
+    kept: NDArray[np.int64],
     k: int,
     kind: int,
     table: NDArray[np.float64],
@@ -91,42 +92,38 @@ def _err(
     first: int,
     last: int,
 ) -> None:
+    stop = np.empty(longest, np.float64)
     survival = np.empty(longest + 1, np.float64)
     chance = np.empty(longest + 1, np.float64)
     for q in range(first, last):
         start = offsets[q]
-        end = start + count[q]
+        n = kept[q]
+        for i in range(n):
+            stop[i] = gain_of(labels[start + i], kind, table) / best
+        if len(weight) > 0:
+            for i in range(n):
+                stop[i] *= weight[start + i]
         total = 0.0
         going_on = 1.0
         i = start
-        while i < end and i - start < k:
-            stop = gain_of(labels[i], kind, table) / best
-            if len(weight) > 0:
-                stop *= weight[i]
+        while i < start + n and i - start < k:
             j = i + 1
-            if j == end or not tied[j]:
-                total += going_on * stop / (j - start)
-                going_on *= 1 - stop
+            while j < start + n and tied[j]:
+                j += 1
+            if j == i + 1:
+                total += going_on * stop[i - start] / (j - start)
             else:
-                while j < end and tied[j]:
-                    j += 1
-                total += going_on * _tie(
-                    labels[i:j], weight[i:j], kind, table, best, i - start, k - (i - start), survival, chance
-                )
-                for d in range(i, j):
-                    stop = gain_of(labels[d], kind, table) / best
-                    going_on *= 1 - (stop * weight[d] if len(weight) > 0 else stop)
+                block = stop[i - start : j - start]
+                total += going_on * _tie(block, i - start, k - (i - start), survival, chance)
+            for d in range(i, j):
+                going_on *= 1 - stop[d - start]
             i = j
         values[q] = total
 
 
-@kernel
+@part
 def _tie(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    kind: int,
-    table: NDArray[np.float64],
-    best: float,
+    stop: NDArray[np.float64],
     above: int,
     room: int,
     survival: NDArray[np.float64],
@@ -138,21 +135,18 @@ def _tie(
     elementary symmetric sums, normalised: every step is a weighted mean, so nothing cancels or
     overflows); `chance[x]` is the chance that x of them came before a place.
     """
-    size = len(labels)
+    size = len(stop)
     relevant = 0
     top = 0  # beyond it survival is negligible
     survival[0] = 1.0
     for d in range(size):
-        stop = gain_of(labels[d], kind, table) / best
-        if len(weight) > 0:
-            stop *= weight[d]
-        if stop > 0:
+        if stop[d] > 0:
             relevant += 1
             if top < room:
                 top += 1
                 survival[top] = 0.0
             for x in range(top, 0, -1):
-                survival[x] = ((relevant - x) * survival[x] + x * (1 - stop) * survival[x - 1]) / relevant
+                survival[x] = ((relevant - x) * survival[x] + x * (1 - stop[d]) * survival[x - 1]) / relevant
             while survival[top] < NEGLIGIBLE and top > 1 and survival[top - 1] < NEGLIGIBLE:
                 top -= 1
     total = 0.0

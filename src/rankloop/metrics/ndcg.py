@@ -44,6 +44,6 @@ def ndcg(
 @measure(ndcg, "ndcg", reads="top")
 def per_list(lists: Lists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
     made = discounted_gain(lists, k, gain, ties)
-    best = lists.shared(("best", k, str(gain)), lambda: best_gain(lists, k, gain))
+    best = best_gain(lists, k, gain)
     with np.errstate(invalid="ignore"):
         return lists.blank(made / best, best == 0, empty)

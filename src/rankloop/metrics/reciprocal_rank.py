@@ -51,7 +51,7 @@ def _reciprocal_rank(
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
     offsets: NDArray[np.int64],
-    count: NDArray[np.int64],
+    kept: NDArray[np.int64],
     k: int,
     relevant_from: np.float32,
     values: NDArray[np.float64],
@@ -60,7 +60,7 @@ def _reciprocal_rank(
 ) -> None:
     for q in range(first, last):
         start = offsets[q]
-        end = start + count[q]
+        end = start + kept[q]
         values[q] = 0.0
         i = start
         while i < end and i - start < k:
