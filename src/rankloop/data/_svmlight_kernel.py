@@ -5,7 +5,7 @@ compared as one word, and the value behind it is cut, stripped of its point and 
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -25,6 +25,7 @@ BAD_LABEL, BAD_TOKEN, BAD_QID, INDEX_ZERO, INDEX_ABOVE, TWICE, TOO_LARGE = range
 
 # 10**22 is the last power of ten that a float64 holds exactly.
 _POWERS = np.array([float(f"1e{i}") for i in range(281)])
+_TENS = np.array([10**i for i in range(9)], np.uint64)
 _EXACT = np.uint64(2**53)
 _FLOAT32_END = 3.4028235677973366e38  # what rounds to infinity
 
@@ -42,6 +43,15 @@ _DOCID = np.uint64(0x6469636F64)
 _FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
 
 
+# Without a way in from Python, which costs time to compile.
+_PART: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+
 def _load(typing: Any, text: Any, at: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
@@ -52,6 +62,15 @@ def _load(typing: Any, text: Any, at: Any) -> Any:
     return numba.uint64(text, numba.int64), code
 
 
+def _byte(typing: Any, text: Any, at: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        value = builder.load(builder.gep(array.data, [args[1]]))
+        return builder.zext(value, context.get_value_type(numba.int64))
+
+    return numba.int64(text, numba.int64), code
+
+
 def _first(typing: Any, mask: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zeros = builder.cttz(args[0], context.get_constant(numba.boolean, False))
@@ -60,30 +79,45 @@ def _first(typing: Any, mask: Any) -> Any:
     return numba.int64(numba.uint64), code
 
 
-# The eight bytes from `at` on as one number, and the first byte of it whose high bit is set.
+# The byte at `at`, the eight bytes from `at` on as one number, and the first byte of a number whose high bit
+# is set; without the question whether `at` is negative, which costs a tenth of the time.
+byte = cast(Callable[[NDArray[np.uint8], int], int], intrinsic(_byte))
 load = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_load))
 first = cast(Callable[[np.uint64], int], intrinsic(_first))
 
 
-@kernel
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def inlined(function: F) -> F:
+    """A part of a kernel that is copied to where it is used, and never called from Python."""
+    return cast(F, numba.njit(**_PART, forceinline=True)(function))
+
+
+def called(function: F) -> F:
+    """A part of a kernel that is rarely reached."""
+    return cast(F, numba.njit(**_PART)(function))
+
+
+@inlined
 def not_digits(word: np.uint64) -> np.uint64:
     """The high bit of every byte that is not 0 to 9 once '0' is taken off."""
     return (((word & _LOW_BITS) + _ABOVE_NINE) | word) & _HIGH_BITS
 
 
-@kernel
+@inlined
 def eight_digits(word: np.uint64) -> np.uint64:
     """The number that eight bytes of 0 to 9 spell, the first byte leading (Lemire, 2018)."""
     pairs = word * np.uint64(10) + (word >> np.uint64(8))
     return ((pairs & _PAIR) * _HUNDREDS + ((pairs >> np.uint64(16)) & _PAIR) * _UNITS) >> np.uint64(32)
 
 
-@kernel
-def is_end(byte: int) -> bool:
-    return byte == 32 or byte == 10 or byte == 9 or byte == 13 or byte == 35
+@inlined
+def is_end(letter: int) -> bool:
+    return letter == 32 or letter == 10 or letter == 9 or letter == 13 or letter == 35
 
 
-@kernel
+@inlined
 def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     """The value at `at`, where it ends, and whether it is sure; otherwise Python must look.
 
@@ -91,87 +125,87 @@ def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     once, as Python's float() is.
     """
     begin = at
-    negative = text[at] == 45
-    if negative or text[at] == 43:
+    negative = byte(text, at) == 45
+    if negative or byte(text, at) == 43:
         at += 1
     word = load(text, at) ^ _ZEROS
     stops = not_digits(word)
     if stops != 0:
         whole = first(stops)
-        if text[at + whole] == 46:
+        if byte(text, at + whole) == 46:
             keep = (np.uint64(1) << np.uint64(8 * whole)) - np.uint64(1)
             digits = (word & keep) | ((word >> np.uint64(8)) & ~keep)
             rest = stops & (stops - np.uint64(1))
             if rest != 0:
                 end = first(rest)
-                if end > 1 and is_end(text[at + end]):
+                if end > 1 and is_end(byte(text, at + end)):
                     mantissa = eight_digits(digits << np.uint64(8 * (9 - end)))
-                    value = np.float64(mantissa) / _POWERS[end - whole - 1]
+                    value = np.float64(np.int64(mantissa)) / _POWERS[end - whole - 1]
                     return -value if negative else value, at + end, True
             else:
                 tail = load(text, at + 8) ^ _ZEROS
                 rest = not_digits(tail)
                 if rest != 0:
                     more = first(rest)
-                    if is_end(text[at + 8 + more]):
+                    if is_end(byte(text, at + 8 + more)):
                         mantissa = eight_digits(digits << np.uint64(8))
                         if more > 0:
-                            mantissa = mantissa * np.uint64(_POWERS[more]) + eight_digits(
+                            mantissa = mantissa * _TENS[more] + eight_digits(
                                 tail << np.uint64(8 * (8 - more))
                             )
-                        value = np.float64(mantissa) / _POWERS[7 + more - whole]
+                        value = np.float64(np.int64(mantissa)) / _POWERS[7 + more - whole]
                         return -value if negative else value, at + 8 + more, True
-        elif whole > 0 and is_end(text[at + whole]):
-            value = np.float64(eight_digits(word << np.uint64(8 * (8 - whole))))
+        elif whole > 0 and is_end(byte(text, at + whole)):
+            value = np.float64(np.int64(eight_digits(word << np.uint64(8 * (8 - whole)))))
             return -value if negative else value, at + whole, True
     return long_number(text, begin)
 
 
-@kernel
+@called
 def long_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     """Any other spelling: many digits, an exponent, nan, NULL.
 
     The quotient is off by less than 2**-51 of itself; where that could change the float32, Python decides.
     """
-    negative = text[at] == 45
-    if negative or text[at] == 43:
+    negative = byte(text, at) == 45
+    if negative or byte(text, at) == 43:
         at += 1
     word = load(text, at)
-    if (word & np.uint64(0xFFFFFFFF)) | _LOWER_CASE == _NULL and is_end(text[at + 4]):
+    if (word & np.uint64(0xFFFFFFFF)) | _LOWER_CASE == _NULL and is_end(byte(text, at + 4)):
         return np.nan, at + 4, True
-    if (word & np.uint64(0xFFFFFF)) | np.uint64(0x202020) == _NAN and is_end(text[at + 3]):
+    if (word & np.uint64(0xFFFFFF)) | np.uint64(0x202020) == _NAN and is_end(byte(text, at + 3)):
         return np.nan, at + 3, True
     mantissa, digits, exponent, cut, point = np.uint64(0), 0, 0, False, False
     while True:
-        byte = text[at]
-        if 48 <= byte <= 57:
+        digit = byte(text, at) - 48
+        if 0 <= digit <= 9:
             if mantissa < np.uint64(10**18):
-                mantissa = mantissa * np.uint64(10) + np.uint64(byte - 48)
+                mantissa = mantissa * np.uint64(10) + np.uint64(digit)
                 exponent -= point
             else:
                 cut = True
                 exponent += not point
             digits += 1
-        elif byte == 46 and not point:
+        elif digit == -2 and not point:
             point = True
         else:
             break
         at += 1
     if digits == 0:
         return 0.0, at, False
-    if text[at] | 32 == 101:
+    if byte(text, at) | 32 == 101:
         at += 1
-        down = text[at] == 45
-        if down or text[at] == 43:
+        down = byte(text, at) == 45
+        if down or byte(text, at) == 43:
             at += 1
         power = 0
-        if not 48 <= text[at] <= 57:
+        if not 48 <= byte(text, at) <= 57:
             return 0.0, at, False
-        while 48 <= text[at] <= 57:
-            power = min(power * 10 + int(text[at]) - 48, 1 << 40)
+        while 48 <= byte(text, at) <= 57:
+            power = min(power * 10 + byte(text, at) - 48, 1 << 40)
             at += 1
         exponent += -power if down else power
-    if not is_end(text[at]):
+    if not is_end(byte(text, at)):
         return 0.0, at, False
     value = np.float64(mantissa)
     if mantissa != 0:
@@ -185,44 +219,38 @@ def long_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     return -value if negative else value, at, True
 
 
-@kernel
+@called
 def document_span(text: NDArray[np.uint8], at: int, span: NDArray[np.int64]) -> int:
     """Note where the id of `docid = ID` lies in the comment at `at`; gives the end of the line."""
     span[0], span[1] = 0, 0
-    while text[at] != 10:
-        if text[at] == 100 and (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(text[at - 1]):
+    while byte(text, at) != 10:
+        if byte(text, at) == 100 and (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(byte(text, at - 1)):
             at += 5
-            while text[at] == 32 or text[at] == 9 or text[at] == 61 or text[at] == 58:
+            while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 61 or byte(text, at) == 58:
                 at += 1
             span[0] = at
-            while not (text[at] == 32 or text[at] == 10 or text[at] == 9 or text[at] == 13):
+            while not (
+                byte(text, at) == 32 or byte(text, at) == 10 or byte(text, at) == 9 or byte(text, at) == 13
+            ):
                 at += 1
             span[1] = at
             break
         at += 1
-    while text[at] != 10:
+    while byte(text, at) != 10:
         at += 1
     return at
 
 
-@kernel
+@called
 def qid_span(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """The end and the size of the id of `qid:ID` at `at`; a size of -1 where there is none."""
     if load(text, at) & np.uint64(0xFFFFFFFF) != np.uint64(0x3A646971):
         return at, -1
     start = at + 4
     at = start
-    while not is_end(text[at]):
+    while not is_end(byte(text, at)):
         at += 1
     return at, at - start
-
-
-@kernel
-def same_bytes(text: NDArray[np.uint8], a: int, b: int, size: int) -> bool:
-    for i in range(size):  # noqa: SIM110 (a generator would not compile)
-        if text[a + i] != text[b + i]:
-            return False
-    return True
 
 
 @kernel
@@ -258,10 +286,10 @@ def parse_lines(
     careful = False
     while at < stop:
         line = at
-        while text[at] == 32 or text[at] == 9 or text[at] == 13:
+        while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13:
             at += 1
-        if text[at] == 10 or text[at] == 35:
-            while text[at] != 10:
+        if byte(text, at) == 10 or byte(text, at) == 35:
+            while byte(text, at) != 10:
                 at += 1
             at += 1
             lines += 1
@@ -269,7 +297,8 @@ def parse_lines(
         if row == capacity:
             reason, at = FULL, line
             break
-        X[row, :] = missing
+        for each in range(width):
+            X[row, each] = missing
         documents[row, 0] = documents[row, 1] = 0
         column = highest = -1
         qid = qid_size = -1
@@ -284,7 +313,7 @@ def parse_lines(
                     break
                 odd[n_odd, 0], odd[n_odd, 1], odd[n_odd, 2], odd[n_odd, 3] = row, column, place, lines
                 n_odd += 1
-                while not is_end(text[at]):
+                while not is_end(byte(text, at)):
                     at += 1
             elif abs(value) >= _FLOAT32_END:
                 reason = TOO_LARGE
@@ -296,7 +325,7 @@ def parse_lines(
             else:
                 reason = BAD_LABEL
                 break
-            while text[at] == 32:
+            while byte(text, at) == 32:
                 at += 1
             column += 1
             if (
@@ -309,27 +338,27 @@ def parse_lines(
                 highest = column
                 continue
             column -= 1
-            while text[at] == 32 or text[at] == 9 or text[at] == 13:
+            while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13:
                 at += 1
             place = at
-            if column < 0 and text[at] == 113:
+            if column < 0 and byte(text, at) == 113:
                 at, qid_size = qid_span(text, at)
                 qid = at - qid_size
                 if qid_size < 1:
                     reason = BAD_QID
                     break
-                while text[at] == 32 or text[at] == 9 or text[at] == 13:
+                while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13:
                     at += 1
                 place = at
-            if text[at] == 35:
+            if byte(text, at) == 35:
                 at = document_span(text, at, documents[row])
-            if text[at] == 10:
+            if byte(text, at) == 10:
                 break
             index = 0
-            while 48 <= text[at] <= 57 and at < place + 15:
-                index = index * 10 + int(text[at]) - 48
+            while 48 <= byte(text, at) <= 57 and at < place + 15:
+                index = index * 10 + byte(text, at) - 48
                 at += 1
-            if at == place or text[at] != 58:
+            if at == place or byte(text, at) != 58:
                 reason = BAD_TOKEN
                 break
             at += 1
@@ -359,7 +388,10 @@ def parse_lines(
             break
         if again:
             continue
-        if row == 0 or qid_size != last_size or not same_bytes(text, qid, last_qid, qid_size):
+        same = 0
+        while same < qid_size and byte(text, qid + same) == byte(text, last_qid + same):
+            same += 1
+        if row == 0 or qid_size != last_size or same < qid_size:
             runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2], runs[n_runs, 3] = row, qid, qid_size, lines
             n_runs += 1
         last_qid, last_size = qid, qid_size
