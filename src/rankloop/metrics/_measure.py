@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Values])
 DATA = ("weight", "pool_labels", "pool_offsets")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measure:
     """One metric: the public function, its body over checked lists, and its names in strings.
 

@@ -63,9 +63,10 @@ def _best_gain(lists: Lists, k: int | None, gain: GainOption) -> Values:
             if best.min(initial=0) >= 0:
                 return best
     gains = worth.of(labels)
-    if len(lists.pool_weight):
-        gains *= lists.pool_weight
-    return rank_sums(Lists(gains, labels, offsets, lists.pool_weight), "stable", k, worth, sums)
+    weight = lists.pool_weight if len(lists.pool_weight) else None
+    if weight is not None:
+        gains *= weight
+    return rank_sums(Lists(gains, labels, offsets, weight), "stable", k, worth, sums)
 
 
 def discount_sums(offsets: NDArray[np.int64], k: int | None) -> Values:

@@ -188,7 +188,10 @@ def _options(inside: str | None, measure: Measure, name: str) -> dict[str, Any]:
 def _value(text: str) -> Any:
     """A number, numbers joined by slashes (a table of gains), or a word."""
     if "/" in text:
-        return tuple(float(entry) for entry in text.split("/"))
+        try:
+            return tuple(float(entry) for entry in text.split("/"))
+        except ValueError:
+            raise ValueError(f"a table of gains is numbers joined by slashes, got {text!r}") from None
     try:
         return int(text)
     except ValueError:
