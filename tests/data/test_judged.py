@@ -55,3 +55,13 @@ def test_it_says_what_it_left_out():
     assert repr(both) == "JudgedRun(2 queries, 1 missing; 1 documents, 1 unjudged)"
     assert both.unknown == ("q9",)
     assert both.labels.dtype == np.float32
+
+
+def test_nothing_against_something_and_something_against_nothing():
+    run, qrels = Run(["q"], ["a"], [1.0]), Qrels(["p"], ["a"], [1])
+    nothing = judged(Run([], [], []), qrels)
+    assert nothing.missing.tolist() == [True]
+    assert nothing.pool_labels.tolist() == [1.0]
+    assert judged(run, qrels).unknown == ("q",)
+    assert len(judged(run, Qrels([], [], [])).qid) == 0
+    assert len(judged(Run([], [], []), Qrels([], [], [])).ranked_by_trec().scores) == 0

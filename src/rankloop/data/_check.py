@@ -37,17 +37,23 @@ def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
     if np.dtype(dtype).kind == "f":
-        single = array.astype(dtype)
+        with np.errstate(over="ignore"):
+            single = array.astype(dtype)
         if name != "y" and not np.all(np.isfinite(single)):
             row = int(np.argmin(np.isfinite(single)))
             raise ValueError(f"{name} must be finite, got {array[row]} in row {row}")
+        if name != "y" and np.any(single < 0):
+            row = int(np.argmax(single < 0))
+            raise ValueError(f"{name} is >= 0, got {array[row]} in row {row}")
         return single
     if array.dtype.kind == "f" and not np.all(array == np.round(array)):
         row = int(np.argmin(array == np.round(array)))
         raise ValueError(f"{name} must hold whole numbers, got {array[row]} in row {row}")
-    if name == "position" and np.any(array < 1):
-        row = int(np.argmax(array < 1))
-        raise ValueError(f"position starts at 1, got {array[row]} in row {row}")
+    beyond = (array < 1) | (array > np.iinfo(dtype).max)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        limit = "starts at 1" if array[row] < 1 else f"ends at {np.iinfo(dtype).max}"
+        raise ValueError(f"{name} {limit}, got {array[row]} in row {row}")
     return array.astype(dtype)
 
 
@@ -57,17 +63,26 @@ def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one id per row ({rows}), got shape {array.shape}")
     if array.dtype.kind in "iub":
-        return array.astype(np.int64)
+        fits = array.dtype != np.uint64 or not np.any(array >= 2**63)
+        return array.astype(np.int64 if fits else np.str_)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array)):
             raise ValueError(f"{name} is missing in row {int(np.argmin(np.isfinite(array)))}")
-        if np.all(array == np.round(array)):
+        if np.all((array == np.round(array)) & (np.abs(array) < 2**63)):
             return array.astype(np.int64)
     if array.dtype.kind == "O":
-        absent = np.array([value is None or value != value for value in array.tolist()], bool)
+        absent = np.array([_absent(value) for value in array.tolist()], bool)
         if absent.any():
             raise ValueError(f"{name} is missing in row {int(absent.argmax())}")
+    if array.dtype.kind == "T":
+        array = np.array(array.tolist(), dtype=object)
     return array.astype(np.str_)
+
+
+def _absent(value: object) -> bool:
+    """None, nan, and what compares with itself to something that is neither true nor false (pandas' NA)."""
+    differs = value != value
+    return value is None or not isinstance(differs, bool | np.bool_) or bool(differs)
 
 
 def labels(y: NDArray[np.float32], offsets: NDArray[np.int64], qid: NDArray[Any]) -> None:

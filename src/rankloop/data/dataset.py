@@ -223,7 +223,7 @@ class RankingDataset:
         >>> [len(part) for part in data.split(0.6, 0.2, 0.2, seed=0)]
         [6, 2, 2]
         """
-        if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
+        if not fractions or not all(f > 0 for f in fractions) or sum(fractions) > 1 + 1e-9:
             raise ValueError(f"split takes fractions above 0 that sum to at most 1, got {fractions}")
         shares = np.asarray(fractions)
         if shares.sum() < 1 - 1e-9:
@@ -294,9 +294,15 @@ def _query_weight(
             raise ValueError(f"query_weight has no entry for query {missing[0]!r}")
         per_query = np.array([weight[query] for query in grouping.qid.tolist()], np.float32)
     else:
-        values = np.asarray(weight, dtype=np.float32).reshape(-1)
+        values = np.asarray(weight).reshape(-1)
+        if len(values) not in (len(grouping.qid), rows):
+            raise ValueError(
+                f"query_weight needs one value per query ({len(grouping.qid)}) or per row ({rows}), "
+                f"got {len(values)}"
+            )
         if len(values) == len(grouping.qid):
-            per_query = values
+            with np.errstate(over="ignore"):
+                per_query = values.astype(np.float32)
         else:
             by_row = grouping.apply(_check.column(values, rows, "query_weight", np.float32))
             per_query = by_row[grouping.offsets[:-1]]

@@ -79,8 +79,7 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
     place = run._place
     lists = np.array([place.get(query, -1) for query in qrels], np.int64)
     found, _, _ = places_in(run.docid, run.offsets, lists, qrels, np.arange(len(qrels)))
-    there = lists >= 0
-    lengths = np.where(there, np.diff(run.offsets)[lists], 0)
+    lengths = np.append(np.diff(run.offsets), 0)[lists]  # -1, not there, has length 0
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     rows: Any = slice(None)
     if not np.array_equal(lists, np.arange(len(run))):
@@ -91,7 +90,7 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
         qid=qrels.qid,
         offsets=offsets,
         scores=run.scores[rows],
-        labels=np.where(at >= 0, pool[at], np.float32(0)),
+        labels=np.append(pool, np.float32(0))[at],  # -1, not judged, has label 0
         docid=run.docid[rows],
         unjudged=at < 0,
         pool_labels=pool,

@@ -28,8 +28,7 @@ class Pairs:
         probability: ArrayLike | None = None,
         weight: ArrayLike | None = None,
     ) -> None:
-        first = np.asarray(better, dtype=np.int64).reshape(-1)
-        second = np.asarray(worse, dtype=np.int64).reshape(-1)
+        first, second = _rows(better), _rows(worse)
         n = len(first)
         chance = np.ones(n, np.float32) if probability is None else _column(probability)
         heavy = np.ones(n, np.float32) if weight is None else _column(weight)
@@ -60,5 +59,19 @@ class Pairs:
         return Pairs(better[kept], worse[kept], self.probability[kept], self.weight[kept])
 
 
+def _rows(values: ArrayLike) -> NDArray[np.int64]:
+    rows = np.asarray(values).reshape(-1)
+    if rows.size == 0:
+        return np.zeros(0, np.int64)
+    if rows.dtype.kind not in "iuf":
+        raise ValueError(f"rows must be whole numbers, got dtype {rows.dtype}")
+    whole = np.isfinite(rows) & (rows == np.round(rows))
+    if not whole.all():
+        at = int(np.argmin(whole))
+        raise ValueError(f"rows must be whole numbers, got {rows[at]} in pair {at}")
+    return rows.astype(np.int64)
+
+
 def _column(values: ArrayLike) -> NDArray[np.float32]:
-    return np.asarray(values, dtype=np.float32).reshape(-1)
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(np.float32).reshape(-1)
