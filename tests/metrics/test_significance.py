@@ -139,7 +139,7 @@ def slow_bootstrap(values, baseline, draws):
 @pytest.mark.parametrize("n", [4, 9, 25])
 def test_bootstrap_is_its_slow_twin_on_the_same_draws(n):
     values, baseline = systems(n, shift=0.04, seed=n)
-    draws = np.random.default_rng(7).integers(0, n, (400, n))
+    draws = np.random.default_rng(7).integers(0, n, (400, n), dtype=np.int32)
     found = paired_bootstrap(values, baseline, samples=400, seed=7)
     assert found.p_value == pytest.approx(slow_bootstrap(values, baseline, draws.tolist()))
 

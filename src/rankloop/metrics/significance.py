@@ -1,6 +1,5 @@
 """Is the difference between two systems more than luck? Three paired tests and a correction."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.metrics._mean import check_confidence, mean_of
 
 __all__ = ["Difference", "holm", "paired_bootstrap", "paired_t", "randomization"]
+
+_CHUNK = 8192  # draws at a time: what they need stays in the cache
 
 
 class Difference(NamedTuple):
@@ -68,11 +69,7 @@ def randomization(
     n, total = len(d), float(w @ d)
     exact = n < 63 and 2**n <= _at_least_one(samples)
     draws = 2**n if exact else samples
-    swapped, swapped_weight = np.zeros(draws), np.zeros(draws)
-    for part, codes in _swaps(n, draws, None if exact else np.random.default_rng(seed)):
-        bits = _BITS[:, : len(d[part])]
-        swapped += (bits @ (w * d)[part])[codes]
-        swapped_weight += (bits @ w[part])[codes]
+    swapped, swapped_weight = _swapped_sums(w * d, w, draws, None if exact else np.random.default_rng(seed))
     as_large = np.abs(total - 2 * swapped) >= abs(total) - 1e-12 * float(w @ np.abs(d))
     seen = 0 if exact else 1
     p_value = (int(as_large.sum()) + seen) / (draws + seen)
@@ -140,31 +137,38 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-# Row c holds the eight bits of c: eight queries are swapped by one look into a table.
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.float64)
+def _swapped_sums(
+    values: NDArray[np.float64], weight: NDArray[np.float64], draws: int, rng: np.random.Generator | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums of values and of weights over the queries that each draw swaps: all ways, or at random.
 
-
-def _swaps(
-    n: int, draws: int, rng: np.random.Generator | None
-) -> Iterator[tuple[slice, NDArray[np.integer]]]:
-    """For every eight queries, which of them each draw swaps: all ways in turn, or at random."""
-    for start in range(0, n, 8):
-        if rng is None:
-            codes: NDArray[np.integer] = (np.arange(draws) >> start) & 255
-        else:
-            codes = rng.integers(0, 256, draws, dtype=np.uint8)
-        width = min(8, n - start)
-        yield slice(start, start + width), codes & (2**width - 1)
+    Eight queries are swapped by one look into a table of the 256 ways to swap them; complex numbers
+    carry both sums at once.
+    """
+    groups = -(-len(values) // 8)
+    padded = np.zeros(8 * groups, np.complex128)
+    padded[: len(values)] = values + 1j * weight
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    tables = padded.reshape(groups, 8) @ bits.T.astype(np.float64)
+    sums = np.zeros(draws, np.complex128)
+    for start in range(0, draws, _CHUNK):
+        part = sums[start : start + _CHUNK]
+        for group, table in enumerate(tables):
+            if rng is None:
+                part += table[np.arange(start, start + len(part)) >> 8 * group & 255]
+            else:
+                part += table.take(rng.integers(0, 256, len(part), dtype=np.uint8))
+    return sums.real, sums.imag
 
 
 def _resampled_sums(columns: NDArray[np.float64], samples: int, seed: int) -> NDArray[np.float64]:
     """The sums of the columns over queries drawn with replacement, one row per draw."""
     rng, n = np.random.default_rng(seed), len(columns)
     sums = np.empty((samples, columns.shape[1]))
-    step = max(1, 1_000_000 // n)
+    step = max(1, 12 * _CHUNK // n)
     for start in range(0, samples, step):
         rows = min(step, samples - start)
-        drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, None]
+        drawn = rng.integers(0, n, (rows, n), dtype=np.int32) + n * np.arange(rows, dtype=np.int32)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         sums[start : start + rows] = counts @ columns
     return sums
