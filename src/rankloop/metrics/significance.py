@@ -153,11 +153,14 @@ def _swapped_sums(
     sums = np.zeros(draws, np.complex128)
     for start in range(0, draws, _CHUNK):
         part = sums[start : start + _CHUNK]
-        for group, table in enumerate(tables):
-            if rng is None:
-                part += table[np.arange(start, start + len(part)) >> 8 * group & 255]
+        for first in range(0, groups, 64):
+            some = tables[first : first + 64]
+            if rng is None:  # at most 62 queries, so this is the only block
+                ways = np.arange(start, start + len(part)) >> 8 * np.arange(groups)[:, None] & 255
             else:
-                part += table.take(rng.integers(0, 256, len(part), dtype=np.uint8))
+                ways = rng.integers(0, 256, (len(some), len(part)), dtype=np.uint8)
+            for table, way in zip(some, ways, strict=True):
+                part += table.take(way)
     return sums.real, sums.imag
 
 
