@@ -166,10 +166,11 @@ def places_in(
     """
     place = np.full(len(docid), -1, np.int64)
     longest = int(np.diff(table.offsets).max(initial=0))
-    slots = np.empty(1 << (2 * longest + 1).bit_length(), np.int64)
+    slots = np.empty(max(4, 1 << (2 * longest + 1).bit_length()), np.int64)
     codes, table_codes = _codes(docid), _codes(table.docid)
+    hashes = np.empty(len(table.docid), np.int64)
     first, second = _meet(
-        codes, offsets, lists, table_codes, table.offsets, table_lists, _hash(table_codes), slots, place
+        codes, offsets, lists, table_codes, table.offsets, table_lists, hashes, slots, place
     )
     return place, first, second
 
@@ -181,15 +182,7 @@ def _codes(text: NDArray[np.str_]) -> NDArray[np.uint32]:
 
 
 @kernel
-def _hash(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
-    out = np.empty(len(codes), np.int64)
-    for row in range(len(codes)):
-        out[row] = _hash_one(codes, row)
-    return out
-
-
-@kernel
-def _hash_one(codes: NDArray[np.uint32], row: int) -> np.int64:
+def _hash(codes: NDArray[np.uint32], row: int) -> np.int64:
     value = np.int64(1469598103934665603)
     for i in range(codes.shape[1]):
         if codes[row, i] == 0:
@@ -230,8 +223,10 @@ def _meet(
         while size < 2 * (end - start):
             size *= 2
         mask = size - 1
-        slots[:size] = -1
+        for slot in range(size):
+            slots[slot] = -1
         for row in range(start, end):
+            hashes[row] = _hash(table, row)
             at = hashes[row] & mask
             while slots[at] >= 0:
                 if hashes[slots[at]] == hashes[row] and _same(table, slots[at], table, row):
@@ -241,7 +236,7 @@ def _meet(
         if lists[i] < 0:
             continue
         for row in range(offsets[lists[i]], offsets[lists[i] + 1]):
-            value = _hash_one(codes, row)
+            value = _hash(codes, row)
             at = value & mask
             while slots[at] >= 0:
                 if hashes[slots[at]] == value and _same(codes, row, table, slots[at]):
