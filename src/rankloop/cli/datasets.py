@@ -25,10 +25,10 @@ def list_datasets(as_json: _Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", "kind", "here", "what", "licence")
+    table = Table("name", "kind", "here", "what")
     for row in rows:
-        here = "yes" if row["folder"] else "get" if row["downloads"] else "by form"
-        table.add_row(row["name"], row["kind"], here, f"{row['title']}: {row['shape']}", row["licence"])
+        here = "yes" if row["folder"] else "get" if row["downloads"] else "by hand"
+        table.add_row(row["name"], row["kind"], here, row["title"])
     Console().print(table)
 
 
@@ -43,7 +43,9 @@ def show_dataset(name: _Name, as_json: _Json = False) -> None:
     from rich.table import Table
 
     table = Table(show_header=False)
-    checksums = [f"{digest}  {file}" for file, digest in row["checksums"].items()]
+    table.add_column()
+    table.add_column(overflow="fold")
+    checksums = [f"{file}\n{digest}" for file, digest in row["checksums"].items()]
     for field, value in (
         ("name", row["name"]),
         ("what", row["title"]),
@@ -57,7 +59,7 @@ def show_dataset(name: _Name, as_json: _Json = False) -> None:
         ("on this machine", row["folder"] or "no"),
     ):
         table.add_row(field, value)
-    Console(soft_wrap=False).print(table)
+    Console().print(table)
 
 
 @datasets.command("get")
