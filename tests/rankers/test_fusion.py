@@ -1,0 +1,154 @@
+"""Fusion of score arrays against loops, and of rankers."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from rankloop.data import synthetic
+from rankloop.metrics import metric
+from rankloop.rankers import (
+    AdaRank,
+    CoordinateAscent,
+    Ensemble,
+    Fusion,
+    PointwiseRanker,
+    RankSVM,
+    comb_mnz,
+    comb_sum,
+    rrf,
+)
+from rankloop.rankers._per_list import normalised, ranks
+from strategies import ragged_lists
+
+DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
+
+
+@given(ragged_lists())
+def test_ranks_equal_loops(lists):
+    scores, labels, offsets = lists
+    scores = np.where(labels == 4, np.nan, scores)
+    found = ranks(scores, offsets)
+    for start, stop in pairwise(offsets):
+        part = scores[start:stop]
+        for i, score in enumerate(part):
+            if np.isnan(score):
+                assert np.isnan(found[start + i])
+            else:
+                above, level = np.sum(part > score), np.sum(part == score)
+                assert found[start + i] == above + (1 + level) / 2
+
+
+@given(ragged_lists())
+@pytest.mark.parametrize("how", ["minmax", "sum", "zscore"])
+def test_norms_equal_loops(how, lists):
+    scores, labels, offsets = lists
+    scores = np.where(labels == 4, np.nan, scores)
+    found = normalised(scores, offsets, how)
+    for start, stop in pairwise(offsets):
+        part, given = found[start:stop], scores[start:stop]
+        known = given[~np.isnan(given)]
+        np.testing.assert_array_equal(np.isnan(part), np.isnan(given))
+        part = part[~np.isnan(part)]
+        if len(set(known)) > 1:
+            expected = {
+                "minmax": (known - known.min()) / (known.max() - known.min()),
+                "sum": (known - known.min()) / (known - known.min()).sum(),
+                "zscore": (known - known.mean()) / known.std(),
+            }[how]
+            np.testing.assert_allclose(part, expected, atol=1e-12)
+        elif len(known):
+            np.testing.assert_allclose(part, 1 / len(known) if how == "sum" else 0.0)
+
+
+def test_by_hand():
+    runs, offsets = [[3.0, 2.0, 1.0], [9.0, np.nan, 8.0]], [0, 3]
+    np.testing.assert_allclose(rrf(runs, offsets), [2 / 61, 1 / 62, 1 / 63 + 1 / 62])
+    np.testing.assert_allclose(rrf(runs, offsets, k=0, weights=[1, 2]), [3, 1 / 2, 1 / 3 + 1])
+    np.testing.assert_allclose(comb_sum(runs, offsets), [2, 0.5, 0])
+    np.testing.assert_allclose(comb_mnz(runs, offsets), [4, 0.5, 0])
+    np.testing.assert_allclose(comb_mnz(runs, offsets, norm="none"), [24, 2, 18])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rrf([], [0, 1]), "at least one ranker"),
+        (lambda: rrf([[1.0, 2.0]], [0, 3]), r"one score per document \(3\), got shape \(2,\)"),
+        (lambda: comb_sum([[1.0]], [0, 1], weights=[1, 2]), "one number per ranker"),
+        (lambda: comb_sum([[1.0]], [0, 1], norm="max"), "unknown norm 'max'"),
+        (lambda: Fusion().fit(DATA), "needs at least one ranker"),
+        (lambda: Fusion([RankSVM()], method="borda").fit(DATA), "unknown method 'borda'"),
+        (lambda: Fusion([RankSVM()], method="learned", weights=[1.0]).fit(DATA), "finds the weights itself"),
+        (lambda: Ensemble([RankSVM()], weights=[1.0, 2.0]).fit(DATA), r"one finite number per ranker \(1\)"),
+    ],
+)
+def test_wrong_use(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def parts():
+    return [RankSVM().fit(DATA), PointwiseRanker(Ridge()).fit(DATA)]
+
+
+@pytest.mark.parametrize("method", ["rrf", "comb_sum", "comb_mnz"])
+def test_a_fusion_of_rankers_is_the_function_of_their_scores(method):
+    rankers = parts()
+    scores = [ranker.predict(DATA) for ranker in rankers]
+    join = {"rrf": rrf, "comb_sum": comb_sum, "comb_mnz": comb_mnz}[method]
+    np.testing.assert_array_equal(Fusion(rankers, method=method).predict(DATA), join(scores, DATA.offsets))
+
+
+def test_depth_makes_votes_count():
+    rankers = parts()
+    deep = Fusion(rankers, method="comb_mnz", depth=3).predict(DATA)
+    assert np.sum(deep == 0) > DATA.n_documents / 3
+
+
+def test_an_ensemble_is_a_weighted_sum():
+    rankers = parts()
+    scores = [normalised(ranker.predict(DATA), DATA.offsets, "zscore") for ranker in rankers]
+    found = Ensemble(rankers, weights=[2.0, -0.5]).predict(DATA)
+    np.testing.assert_allclose(found, 2 * scores[0] - 0.5 * scores[1])
+
+
+def test_fitting_fits_copies_and_prefit_does_not():
+    rankers = parts()
+    before = rankers[0].coef_.copy()
+    other = DATA.select(np.arange(10))
+    refitted = Ensemble(rankers).fit(other)
+    assert not np.array_equal(refitted.rankers_[0].coef_, before)
+    np.testing.assert_array_equal(rankers[0].coef_, before)
+    assert Ensemble(rankers, prefit=True).fit(other).rankers_[0] is rankers[0]
+    with pytest.raises(ValueError, match="trained on 4 and 3 features"):
+        Ensemble([rankers[0], RankSVM().fit(DATA.replace(X=DATA.X[:, :3]))]).predict(DATA)
+
+
+def test_learned_weights_do_not_trust_a_part_that_knows_its_training_set_by_heart():
+    """A full tree is perfect on its training queries and poor elsewhere; stacking over folds sees that."""
+    train, test = synthetic(n_queries=80, docs_per_query=8, n_features=4, seed=1).split(0.5, seed=0)
+    tree = PointwiseRanker(DecisionTreeRegressor(random_state=0))
+    fusion = Fusion([RankSVM(), tree], method="learned", folds=4).fit(train)
+    assert fusion.learner_.coef_[0] > fusion.learner_.coef_[1]
+    naive = Fusion([RankSVM().fit(train), tree.fit(train)], method="learned", prefit=True).fit(train)
+
+    def quality(ranker):
+        return np.nanmean(metric("ndcg@5")(ranker.predict(test), test.y, test.offsets))
+
+    assert quality(fusion) > quality(naive)
+
+
+def test_any_ranker_can_be_the_learner(tmp_path):
+    from rankloop.rankers import load
+
+    fusion = Fusion([RankSVM(), RankSVM(C=0.01)], method="learned", learner=AdaRank(), folds=3).fit(
+        DATA, DATA
+    )
+    assert isinstance(fusion.learner_, AdaRank)
+    fusion.save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(DATA), fusion.predict(DATA))
+    assert isinstance(Fusion([RankSVM()], method="learned").fit(DATA).learner_, CoordinateAscent)

@@ -1,0 +1,84 @@
+"""Tuning over whole-query folds."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from rankloop.data import synthetic
+from rankloop.metrics import metric
+from rankloop.rankers import PointwiseRanker, RankBoost, RankSVM, tune
+
+DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
+
+
+def test_the_best_trial_by_hand():
+    study = tune(RankSVM(), {"C": [1e-9, 1.0]}, DATA, "ndcg@5", folds=3, trials=4, seed=1)
+    values = []
+    for train, test in DATA.folds(3, seed=1):
+        ranker = study.best_ranker().fit(train)
+        values.append(np.nanmean(metric("ndcg@5")(ranker.predict(test), test.y, test.offsets)))
+    np.testing.assert_allclose(study.best_.values, values)
+    assert study.best_value_ == pytest.approx(np.mean(values))
+    assert study.best_value_ == max(trial.mean for trial in study.trials if not trial.pruned)
+
+
+def test_same_seed_same_study():
+    space = {"C": (0.001, 10.0, "log"), "loss": ["hinge", "squared_hinge"], "max_iter": (50, 60)}
+    first, second = (tune(RankSVM(), space, DATA, folds=2, trials=4, seed=2).to_dict() for _ in range(2))
+    assert json.dumps(first) == json.dumps(second)
+    for trial in first["trials"]:
+        assert 0.001 <= trial["params"]["C"] <= 10
+        assert isinstance(trial["params"]["max_iter"], int)
+
+
+def test_lower_is_better_where_the_metric_says_so():
+    study = tune(
+        PointwiseRanker(Ridge()), {"estimator__alpha": (1e-3, 1e6, "log")}, DATA, "arp", trials=4, folds=2
+    )
+    assert study.best_value_ == min(trial.mean for trial in study.trials if not trial.pruned)
+    assert study.best_value_ > 0
+
+
+def test_hold_out_serves_early_stopping():
+    study = tune(
+        RankBoost(rounds=20), {"thresholds": {"low": 4, "high": 8, "step": 4}}, DATA, trials=2, hold_out=0.25
+    )
+    assert {trial.params["thresholds"] for trial in study.trials} <= {4, 8}
+
+
+def test_hopeless_trials_are_given_up():
+    space = {"C": [1.0] * 5 + [1e-12] * 5, "tol": (1e-5, 1e-4)}
+    study = tune(RankSVM(), space, DATA, folds=4, trials=20, seed=0)
+    assert any(trial.pruned and len(trial.values) < 4 for trial in study.trials)
+    assert not any(
+        trial.pruned for trial in tune(RankSVM(), space, DATA, folds=2, trials=8, prune=False).trials
+    )
+
+
+def test_table_and_plot():
+    study = tune(RankSVM(), {"C": (0.001, 10.0, "log"), "loss": ["squared_hinge"]}, DATA, folds=2, trials=3)
+    assert repr(study).splitlines()[0].split() == ["C", "loss", "ndcg@10", "spread", "folds"]
+    assert "3 trials, 0 given up early" in repr(study)
+    assert study._repr_html_().count("<tr") >= 3
+    panels = study.plot().axes
+    assert [panel.get_xlabel() for panel in panels] == ["trial", "C", "loss"]
+
+
+@pytest.mark.parametrize(
+    ("space", "options", "message"),
+    [
+        ({}, {}, "needs a space"),
+        ({"c": [1.0]}, {}, "unknown parameter of RankSVM 'c'"),
+        ({"C": []}, {}, "the space of C is empty"),
+        ({"C": (1.0, 2.0, "linear")}, {}, r"written \(low, high\)"),
+        ({"C": 3.0}, {}, "a list of choices, a tuple"),
+        ({"C": {"low": 1.0}}, {}, "a table with low, high"),
+        ({"C": [1.0]}, {"hold_out": 1.0}, "hold_out lies in"),
+        ({"C": [1.0]}, {"folds": 1}, "folds takes 2 to 40"),
+    ],
+)
+def test_wrong_use(space, options, message):
+    with pytest.raises(ValueError, match=message):
+        tune(RankSVM(), space, DATA, trials=1, **options)
