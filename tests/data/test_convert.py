@@ -48,6 +48,15 @@ def test_streaming_gives_the_same_set(tmp_path_factory, text, missing):
     assert not list(folder.glob("stream/*.spill"))
 
 
+@pytest.mark.parametrize("text", ["0 qid:1\n", "0 qid:1\n1 qid:1\n2 qid:2 3:1\n"])
+def test_rows_without_features(tmp_path, text):
+    (tmp_path / "bare.txt").write_text(text)
+    convert(tmp_path / "bare.txt", tmp_path / "bare")
+    data = load_dataset(tmp_path / "bare", verify=True)
+    assert fingerprint(data) == fingerprint(read_svmlight(tmp_path / "bare.txt"))
+    assert data.n_documents == text.count("\n")
+
+
 def test_side_files_are_converted(tmp_path):
     (tmp_path / "set.txt").write_text("1 1:1\n0 1:2\n2 1:3\n")
     (tmp_path / "set.txt.query").write_text("2\n1\n")

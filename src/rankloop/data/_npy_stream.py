@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["NpyStream", "gather_rows"]
+__all__ = ["NpyStream", "gather_rows", "mapped"]
 
-_HEADER = 128
+_HEADER = 128  # bytes of a .npy file before its values
 _CHUNK = 8 << 20
 
 
@@ -62,25 +62,26 @@ class NpyStream:
     def _widen(self, width: int) -> None:
         """Write the rows again with more columns, in place, the last ones first."""
         old, self.width = self.width or 0, width
-        if self.rows == 0:
-            return
-        if old == 0:
-            self.file.write(np.full((self.rows, width), self.missing, self.dtype).data)
-            return
         row, wide_row = old * self.dtype.itemsize, width * self.dtype.itemsize
         step = max(1, _CHUNK // wide_row)
         for start in reversed(range(0, self.rows, step)):
             stop = min(start + step, self.rows)
             self.file.seek(_HEADER + start * row)
-            part = np.frombuffer(self.file.read((stop - start) * row), self.dtype).reshape(-1, old)
+            values = np.frombuffer(self.file.read((stop - start) * row), self.dtype)
             self.file.seek(_HEADER + start * wide_row)
-            self.file.write(self._wide(part).data)
+            self.file.write(self._wide(values.reshape(stop - start, old)).data)
         self.file.seek(0, 2)
+
+
+def mapped(path: Path) -> NDArray[Any]:
+    """The array of a `.npy` file, in memory only where it is touched; an empty one cannot be mapped."""
+    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None)
+    return values
 
 
 def gather_rows(path: Path, order: NDArray[np.int64]) -> None:
     """Put the rows of a `.npy` file in another order, in bounded memory."""
-    values: NDArray[Any] = np.load(path, mmap_mode="r")
+    values = mapped(path)
     beside = path.with_suffix(".part")
     width = None if values.ndim == 1 else values.shape[1]
     with NpyStream(beside, values.dtype, width) as stream:

@@ -2,15 +2,17 @@
 
 import zlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rankloop._extras import require
+from rankloop._progress import Advance, progress
 
-__all__ = ["LONGEST_LINE", "TextSource"]
+__all__ = ["LONGEST_LINE", "TextSource", "long_work"]
 
 LONGEST_LINE = 64 << 20
+_LONG_WORK = 64 << 20  # bytes that take about a tenth of a second
 _COMPRESSED_BLOCK = 16 << 10  # small, since a few bytes may stand for very many
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -42,7 +44,8 @@ class TextSource:
         if magic[:2] == b"\x1f\x8b":
             self._read = _Unpacked(self.path, self._file, lambda: zlib.decompressobj(31), zlib.error)
         elif magic == b"\x28\xb5\x2f\xfd":
-            zstandard = require("zstandard", "bench")
+            import zstandard
+
             new = zstandard.ZstdDecompressor().decompressobj
             self._read = _Unpacked(self.path, self._file, new, zstandard.ZstdError)
         elif magic[:3] == _BYTE_ORDER_MARK:
@@ -91,6 +94,15 @@ class TextSource:
             buffer = buffer + bytes(len(buffer))
         self._tail = bytes(memoryview(buffer)[stop:filled])
         return buffer, stop
+
+
+def long_work(title: str, total: int) -> AbstractContextManager[Advance]:
+    """Progress over so many bytes, if they are worth a bar."""
+    return progress(title, total) if total > _LONG_WORK else nullcontext(_at_once)
+
+
+def _at_once(by: float = 1, note: str = "") -> None:
+    """Too short to be shown."""
 
 
 class _Unpacked:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
 from rankloop._names import one_of
-from rankloop.data._npy_stream import NpyStream, gather_rows
+from rankloop.data._npy_stream import NpyStream, gather_rows, mapped
 from rankloop.data._svmlight_blocks import Layout
 from rankloop.data._svmlight_queries import FileQueries
 from rankloop.data._text_ids import decoded, text_ids
@@ -83,8 +83,8 @@ def _stream(
         for path in rows:
             if path.exists() and grouping.order is not None:
                 gather_rows(path, grouping.order)
-        mapped = {path.stem: np.load(path, mmap_mode="r") for path in rows if path.exists()}
-        write_manifest(folder, RankingDataset._trusted(**mapped, **columns))
+        columns |= {path.stem: mapped(path) for path in rows if path.exists()}
+        write_manifest(folder, RankingDataset._trusted(**columns))
 
 
 class _SpilledIds:

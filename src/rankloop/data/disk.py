@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
+from rankloop.data._npy_stream import mapped
 from rankloop.data.dataset import RankingDataset
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.pairs import Pairs
@@ -20,7 +21,6 @@ _NEEDED = ("X", "y", "offsets", "qid")
 _OPTIONAL = ("docid", "query_weight", "item_weight", "position")
 _PAIRS = ("better", "worse", "probability", "weight")
 _KINDS = {"X": "f4", "y": "f4", "offsets": "i8", "query_weight": "f4", "item_weight": "f4", "position": "i4"}
-_HEADER = 128  # bytes of a .npy file before its values; an empty array cannot be mapped
 
 
 def save(dataset: RankingDataset, path: str | Path) -> None:
@@ -136,7 +136,7 @@ def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> NDA
             "save the set again"
         )
     try:
-        values: NDArray[Any] = np.load(path, mmap_mode="r" if mmap and size > _HEADER else None)
+        values: NDArray[Any] = mapped(path) if mmap else np.load(path)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path} is not a whole .npy file ({error}); save the set again") from None
     kind = _KINDS.get(name)

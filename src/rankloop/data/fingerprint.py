@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import mmap
 from typing import Any
 
 import numpy as np
@@ -47,3 +48,13 @@ def _add(digest: "hashlib.blake2b", name: str, values: NDArray[Any]) -> None:
             digest.update("".join(part.tolist()).encode("utf-8", "surrogatepass"))
         else:
             digest.update(np.ascontiguousarray(part).data)
+        _forget(values)
+
+
+def _forget(values: NDArray[Any]) -> None:
+    """What was read from a file need not stay in memory, where the system can be told so."""
+    base: Any = values.base
+    if isinstance(base, mmap.mmap) and isinstance(values, np.memmap) and values.mode == "r":
+        forget = getattr(mmap, "MADV_DONTNEED", None)
+        if forget is not None:
+            base.madvise(forget)

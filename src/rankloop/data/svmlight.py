@@ -7,15 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop._progress import progress
 from rankloop.data._svmlight_blocks import Block, Layout, parsed_blocks
 from rankloop.data._svmlight_queries import FileQueries
+from rankloop.data._text import long_work
 from rankloop.data._text_ids import text_ids
 from rankloop.data.dataset import RankingDataset
 
 __all__ = ["blocks_of_files", "read_svmlight", "text_paths"]
-
-_LONG_WORK = 256 << 20
 
 
 def read_svmlight(
@@ -88,7 +86,7 @@ def blocks_of_files(
 ) -> Iterator[tuple[Block, int]]:
     """The blocks of all files in turn, with the bytes read so far."""
     total, read = sum(path.stat().st_size for path in paths), 0
-    with progress(f"reading {paths[0].name}", total if total > _LONG_WORK else None) as advance:
+    with long_work(f"reading {paths[0].name}", total) as advance:
         for path in paths:
             queries.begin(path)
             for block in parsed_blocks(path, layout, threads=threads):

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing
-from rankloop._extras import require
-from rankloop._progress import progress
 from rankloop.data._svmlight_spell import WIDEST_FEATURE, spell_rows
+from rankloop.data._text import long_work
 from rankloop.data.dataset import RankingDataset
 
 __all__ = ["write_svmlight"]
@@ -51,7 +50,7 @@ def write_svmlight(
     with (
         replacing(target) as beside,
         _packed(beside, target.suffix) as file,
-        progress(f"writing {target.name}", dataset.n_documents) as advance,
+        long_work(f"writing {target.name}", dataset.X.nbytes) as advance,
     ):
         for start in range(0, dataset.n_documents, step):
             rows = slice(start, start + step)
@@ -60,7 +59,7 @@ def write_svmlight(
             query = np.ascontiguousarray(dataset.row_query[rows])
             used = spell_rows(X, y, query, qid, docid[rows], _QID, _DOCID, base, sparse, out)
             file.write(out.data[:used])
-            advance(len(y))
+            advance(X.nbytes)
     if weights is not None:
         text = "".join(f"{value}\n" for value in weights.tolist())
         with replacing(_weight_path(target)) as beside:
@@ -116,7 +115,8 @@ def _packed(path: Path, suffix: str) -> Iterator[BinaryIO]:
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed:
                 yield packed  # type: ignore[misc]
         elif suffix == ".zst":
-            zstandard = require("zstandard", "bench")
+            import zstandard
+
             with zstandard.ZstdCompressor(level=3).stream_writer(raw) as packed:
                 yield packed
         else:
