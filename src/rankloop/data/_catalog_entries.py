@@ -6,7 +6,6 @@ from typing import Any
 __all__ = ["ENTRIES", "Entry"]
 
 _GITHUB = "https://raw.githubusercontent.com"
-_LFS = "https://media.githubusercontent.com/media"
 _BEIR = "https://public.ukp.informatik.tu-darmstadt.de/thakur/BEIR/datasets"
 _WEBIS = "webis-de/sigir20-sampling-bias-due-to-near-duplicates-in-learning-to-rank"
 _WEBIS_FOLDS = {
@@ -15,6 +14,9 @@ _WEBIS_FOLDS = {
     3: "3598b6f1ff411e6fd5572e6bac392efc6814614fec68d881c1e4b5edaeb03c5d",
     4: "cdfa2d696b5bda4dfe27dfbba432e9dff2a481507736af594824881127cd4377",
     5: "a2db821816295163492ddeb9ef94a05bb80cb68c195a5e783167f65960ab03fb",
+}
+_WEBIS_COMMITS = dict.fromkeys(_WEBIS_FOLDS, "55ed9db8bb930c36d0c4c61c192f4ce242c2ff6a") | {
+    3: "100f0c085053e4300452932f7ab37154440dc6c0"
 }
 _GRAPHCM = f"{_GITHUB}/CHIANGEL/GraphCM/ce7bcf11ccb7a4270a94e44cecd44137ac0cf1b3/data/demo"
 _LIGHTGBM = f"{_GITHUB}/microsoft/LightGBM/v4.5.0/examples/lambdarank"
@@ -158,8 +160,8 @@ _ALL = [
         parts=("train", "test"),
         checksums={f"Fold{i}_test.txt": digest for i, digest in _WEBIS_FOLDS.items()},
         downloads={
-            f"Fold{i}_test.txt": f"{_LFS}/{_WEBIS}/master/data/features/ClueWeb09/Fold{i}/test.txt"
-            for i in _WEBIS_FOLDS
+            f"Fold{i}_test.txt": f"{_GITHUB}/{_WEBIS}/{commit}/data/features/ClueWeb09/Fold{i}/test.txt"
+            for i, commit in _WEBIS_COMMITS.items()
         },
     ),
     _entry(
