@@ -24,7 +24,10 @@ def _counted(lists: Lists, ties: str) -> NDArray[np.float64]:
     ranked = lists.ranked(ties)
     longest = int(np.diff(lists.offsets).max(initial=0))
     made = np.zeros((len(lists), 4))
-    over_lists(lambda first, last: _count_pairs(*ranked[:4], longest, made, first, last), lists.offsets)
+    over_lists(
+        lambda first, last: _count_pairs(*ranked[:3], lists.offsets, longest, made, first, last),
+        lists.offsets,
+    )
     return made
 
 

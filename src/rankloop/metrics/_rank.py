@@ -12,9 +12,11 @@ __all__ = ["Ranked", "rank_lists"]
 
 Singles = NDArray[np.float32]
 
+FEW = 20  # documents that are cheaper to pick than to sort all
+
 
 class Ranked(NamedTuple):
-    """The best documents of each list in order: list q holds places `offsets[q]` to `offsets[q] + kept[q]`.
+    """The best documents of each list in order: list q holds places `start[q]` to `start[q] + kept[q]`.
 
     `tied` marks documents that tie with the one before. A tie is never cut: where it straddles the
     depth, all of it is here. `weight` is empty when there are no item weights.
@@ -23,7 +25,7 @@ class Ranked(NamedTuple):
     labels: Singles
     weight: Singles
     tied: NDArray[np.bool_]
-    offsets: NDArray[np.int64]
+    start: NDArray[np.int64]
     kept: NDArray[np.int64]
     depth: int
 
@@ -44,7 +46,7 @@ def rank_lists(
         labels=np.empty(len(labels), np.float32),
         weight=np.empty(len(weight), np.float32),
         tied=np.empty(len(labels), np.bool_),
-        offsets=offsets,
+        start=np.empty(len(offsets) - 1, np.int64),
         kept=np.empty(len(offsets) - 1, np.int64),
         depth=int(np.iinfo(np.int64).max) if depth is None else depth,
     )
@@ -53,7 +55,7 @@ def rank_lists(
     def work(first: int, last: int) -> None:
         _rank_lists(
             scores, labels, weight, offsets, ranked.depth, average, longest,
-            ranked.labels, ranked.weight, ranked.tied, ranked.kept, first, last,
+            ranked.labels, ranked.weight, ranked.tied, ranked.start, ranked.kept, first, last,
         )  # fmt: skip
 
     over_lists(work, offsets)
@@ -72,6 +74,7 @@ def _rank_lists(
     out_labels: Singles,
     out_weight: Singles,
     out_tied: NDArray[np.bool_],
+    out_start: NDArray[np.int64],
     out_kept: NDArray[np.int64],
     first: int,
     last: int,
@@ -83,14 +86,16 @@ def _rank_lists(
     slot = np.empty(longest + 1, np.int32)
     best = np.empty(longest, np.float64)
     best_row = np.empty(longest, np.int32)
+    to = offsets[first]  # what was kept is written without gaps, so that metrics read it fast
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
+        out_start[q] = to
+        out_kept[q] = 0
         if n == 0:
-            out_kept[q] = 0
             continue
         own = scores[start : start + n]
-        some = depth < n // 4
+        some = depth <= FEW and 4 * depth + 8 <= n
         if some:
             own = best[: pick_best(own, best, best_row, depth)]
         sort_all(own, key, row, spare, spare_row, slot)
@@ -103,8 +108,9 @@ def _rank_lists(
                 row[i] = best_row[row[i]]
         out_kept[q] = kept
         for i in range(kept):
-            out_labels[start + i] = labels[start + row[i]]
-            out_tied[start + i] = average and i > 0 and key[i] == key[i - 1]
+            out_labels[to + i] = labels[start + row[i]]
+            out_tied[to + i] = average and i > 0 and key[i] == key[i - 1]
         if len(weight) > 0:
             for i in range(kept):
-                out_weight[start + i] = weight[start + row[i]]
+                out_weight[to + i] = weight[start + row[i]]
+        to += kept

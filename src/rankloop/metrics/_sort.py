@@ -52,20 +52,25 @@ def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: R
 
 @part
 def pick_best(scores: Floats, best: Floats, row: Rows, depth: int) -> int:
-    """Put the best `depth` documents, whatever ties the last of them and some more first; how many.
+    """Put the best `depth` documents, whatever ties the last of them and a few more first; how many.
 
-    The documents fall into `depth` groups: no group's best can be worse than the last one wanted, so
-    that documents as good as the worst of these bests are enough.
+    The documents fall into half as many groups again as are wanted: documents as good as the
+    `depth`-th best of the groups' bests are enough. There must be four times as many as are wanted.
     """
     n = len(scores)
-    for g in range(depth):
+    groups = (depth + depth // 2 + 7) // 8 * 8  # whole vectors
+    for g in range(groups):
         best[g] = scores[g]
-    for first in range(depth, n - depth + 1, depth):
-        for g in range(depth):
+    for first in range(groups, n - groups + 1, groups):
+        for g in range(groups):
             best[g] = max(best[g], scores[first + g])
-    enough = best[0]
-    for g in range(1, depth):
-        enough = min(enough, best[g])
+    enough = np.inf
+    for g in range(groups):
+        better = 0
+        for other in range(groups):
+            better += best[other] > best[g]
+        if better < depth:
+            enough = min(enough, best[g])
     found = 0
     for i in range(n):
         row[found] = i

@@ -34,7 +34,7 @@ def _rank_sums(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     limits: NDArray[np.int64],
     kind: int,
@@ -45,20 +45,20 @@ def _rank_sums(
     last: int,
 ) -> None:
     for q in range(first, last):
-        start = offsets[q]
+        start = starts[q]
         end = start + kept[q]
         k = limits[q]
         total = 0.0
         i = start
         while i < end and i - start < k:
-            worth = gain_of(labels[i], kind, table)
-            if len(weight) > 0:
-                worth *= weight[i]
-            j = i + 1
-            while j < end and tied[j]:
-                more = gain_of(labels[j], kind, table)
-                worth += more * weight[j] if len(weight) > 0 else more
+            worth = 0.0
+            j = i
+            while j == i or (j < end and tied[j]):
+                gain = gain_of(labels[j], kind, table)
+                worth += gain * weight[j] if len(weight) > 0 else gain
                 j += 1
-            total += worth / (j - i) * (sums[min(j - start, k)] - sums[i - start])
+            if j > i + 1:
+                worth /= j - i
+            total += worth * (sums[min(j - start, k)] - sums[i - start])
             i = j
         values[q] = total

@@ -36,7 +36,8 @@ def ap_correlation(
 @measure(ap_correlation, "ap_correlation", "tau_ap", bounded=False)
 def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
     longest = int(np.diff(lists.offsets).max(initial=0))
-    made = lists.fill(_ap_correlation, *lists.ranked(ties)[:4], longest)
+    ranked = lists.ranked(ties)
+    made = lists.fill(_ap_correlation, *ranked[:3], lists.offsets, longest)
     return lists.blank(made, np.isnan(made), empty)
 
 

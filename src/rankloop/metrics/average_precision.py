@@ -10,7 +10,6 @@ from rankloop._names import one_of
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
 from rankloop.metrics._part import part
-from rankloop.metrics._relevant import is_relevant
 
 __all__ = ["average_precision"]
 
@@ -72,7 +71,7 @@ def _average_precision(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
     relevant_from: np.float32,
@@ -82,24 +81,31 @@ def _average_precision(
 ) -> None:
     """The sum of precisions at relevant ranks."""
     for q in range(first, last):
-        start = offsets[q]
+        start = starts[q]
         end = start + kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         i = start
         while i < end and i - start < k:
-            relevant = 0
-            mass = 0.0
-            j = i
-            while j == i or (j < end and tied[j]):
-                w = weight[j] if len(weight) > 0 else np.float32(1)
-                if is_relevant(labels[j], w, relevant_from):
-                    relevant += 1
-                    mass += float(w)
-                j += 1
-            if relevant > 0:
-                total += mass * _tie_precision(before, relevant, i - start, j - i, min(j - start, k))
-            before += relevant
+            j = i + 1
+            if j == end or not tied[j]:
+                alone = 1.0 if labels[i] >= relevant_from else 0.0
+                w = float(weight[i]) if len(weight) > 0 else 1.0
+                before += alone if w > 0 else 0.0
+                total += alone * w * before / (j - start)
+            else:
+                relevant = 0.0
+                mass = 0.0
+                j = i
+                while j == i or (j < end and tied[j]):
+                    w = float(weight[j]) if len(weight) > 0 else 1.0
+                    if labels[j] >= relevant_from and w > 0:
+                        relevant += 1
+                        mass += w
+                    j += 1
+                if relevant > 0:
+                    total += mass * _tie_precision(before, relevant, i - start, j - i, min(j - start, k))
+                before += relevant
             i = j
         values[q] = total
 
@@ -109,7 +115,7 @@ def _average_found(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
     relevant_from: np.float32,
@@ -119,20 +125,20 @@ def _average_found(
 ) -> None:
     """The same over the number of relevant documents found, which a tie at k leaves to chance."""
     for q in range(first, last):
-        start = offsets[q]
+        start = starts[q]
         end = start + kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         values[q] = 0.0
         i = start
         while i < end and i - start < k:
-            relevant = 0
+            relevant = 0.0
             j = i
             while j == i or (j < end and tied[j]):
                 relevant += labels[j] >= relevant_from
                 j += 1
             if j - start > k:
-                values[q] = _cut_tie(total, before, relevant, i - start, j - i, start + k - i)
+                values[q] = _cut_tie(total, before, int(relevant), i - start, j - i, start + k - i)
                 break
             if relevant > 0:
                 total += relevant * _tie_precision(before, relevant, i - start, j - i, j - start)
@@ -142,7 +148,7 @@ def _average_found(
 
 
 @part
-def _tie_precision(before: float, relevant: int, above: int, size: int, until: int) -> float:
+def _tie_precision(before: float, relevant: float, above: int, size: int, until: int) -> float:
     """Expected precision at a relevant document of a tie, for its places up to rank `until`.
 
     A given relevant document is at each place with the same chance; of the others, each place
@@ -170,7 +176,7 @@ def _cut_tie(total: float, before: float, relevant: int, above: int, size: int, 
         )
         chance += p
         if before + inside > 0:
-            more = inside * _tie_precision(before, inside, above, room, above + room)
+            more = inside * _tie_precision(before, float(inside), above, room, above + room)
             value += p * (total + more) / (before + inside)
     return value / chance
 

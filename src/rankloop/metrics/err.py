@@ -81,7 +81,7 @@ def _err(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
     kind: int,
@@ -96,7 +96,7 @@ def _err(
     survival = np.empty(longest + 1, np.float64)
     chance = np.empty(longest + 1, np.float64)
     for q in range(first, last):
-        start = offsets[q]
+        start = starts[q]
         n = kept[q]
         for i in range(n):
             stop[i] = gain_of(labels[start + i], kind, table) / best
@@ -112,11 +112,12 @@ def _err(
                 j += 1
             if j == i + 1:
                 total += going_on * stop[i - start] / (j - start)
+                going_on *= 1 - stop[i - start]
             else:
                 block = stop[i - start : j - start]
                 total += going_on * _tie(block, i - start, k - (i - start), survival, chance)
-            for d in range(i, j):
-                going_on *= 1 - stop[d - start]
+                for d in range(i, j):
+                    going_on *= 1 - stop[d - start]
             i = j
         values[q] = total
 

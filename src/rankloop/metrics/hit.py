@@ -50,7 +50,7 @@ def _hit(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     tied: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
     relevant_from: np.float32,
@@ -59,7 +59,7 @@ def _hit(
     last: int,
 ) -> None:
     for q in range(first, last):
-        start = offsets[q]
+        start = starts[q]
         end = start + kept[q]
         values[q] = 0.0
         i = start
