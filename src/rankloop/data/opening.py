@@ -33,6 +33,12 @@ def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> Ran
     """Read SVMLight text (one path or several), a Parquet file or a saved folder.
 
     `options` are those of `read_svmlight`, `read_parquet` or `load_dataset`.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "set"
+    >>> write_dataset(RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"]), path)
+    >>> open_dataset(path)
+    RankingDataset(1 queries, 2 documents, 1 features)
     """
     if not isinstance(path, str | Path):
         return read_svmlight(path, **options)
