@@ -80,7 +80,7 @@ def gradient(
     for name, start in problem.start.items():
         held = problem.held.get(name)
         free[name] = np.ones(len(start), bool) if held is None else ~held
-        first = logit(np.clip(start, 1e-6, 1 - 1e-6))
+        first = logit(np.clip(start, 0.01, 0.99))
         if name in inputs:
             begin = np.append(np.zeros(inputs[name].shape[1]), float(np.mean(first)))
         else:

@@ -134,10 +134,11 @@ def _intervene(state: Any, design: int, top: int, begin: int, n: int, row: Any, 
                 _exchange(row, begin + j, begin + j + 1)
                 _exchange(original, begin + j, begin + j + 1)
         return state, side + 1
-    number = int(u * (top - 1)) + 1
-    low, high = (0, number) if design == 1 else (number - 1, number)
-    if high >= n:
+    last = min(top, n) - 1
+    if last < 1:
         return state, 0
+    number = int(u * last) + 1
+    low, high = (0, number) if design == 1 else (number - 1, number)
     state, coin = uniform(state)
     if coin < 0.5:
         _exchange(row, begin + low, begin + high)

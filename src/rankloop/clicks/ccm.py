@@ -56,7 +56,7 @@ class CCM(ClickModel):
             all_good_on = float(good_on.sum() + good_if_on[earlier].sum())
             all_good = all_good_on + float(good_off.sum())
             drawn = np.bincount(final, good_on + good_off, n_pairs)
-            drawn += np.bincount(earlier, good_if_on[earlier], n_pairs)
+            drawn = drawn + np.bincount(earlier, good_if_on[earlier], n_pairs)
             return value, {
                 "attraction": (clicks.clicks + drawn, tail.read + again),
                 "after_skip": (np.array([tail.skips_onward]), np.array([tail.skips])),

@@ -25,7 +25,7 @@ class ContextualPBM(ClickModel):
     .. math:: P(c = 1 \mid q, d, k, l) = \theta_{l,k} \gamma_{qd}
 
     `examination` maps each layout to its curve. Documents seen in several layouts tie the curves together, so
-    only the first rank of the commonest layout is held at 1.
+    only one first rank is held at 1: that of the layout where it is clicked most.
 
     >>> user = ContextualPBM(examination={"phone": [1.0, 0.2], "desktop": [1.0, 0.6]}, attraction=0.5)
     >>> user.at("phone").click_probability([0, 0])
@@ -58,10 +58,12 @@ class ContextualPBM(ClickModel):
 
         start = np.tile(1.0 / np.arange(1, depth + 1) ** 0.5, number)
         start[::depth] = 0.9
-        commonest = int(np.bincount(layouts, minlength=number).argmax())
-        start[commonest * depth] = 1.0
+        shown = np.bincount(cells.factor, cells.impressions, len(start))[::depth]
+        rate = np.bincount(cells.factor, cells.clicks, len(start))[::depth] / np.maximum(shown, 1)
+        anchor = int(rate.argmax()) * depth
+        start[anchor] = 1.0
         problem = self._make(seen, expect, examination=start)
-        problem.held["examination"] = np.arange(len(start)) == commonest * depth
+        problem.held["examination"] = np.arange(len(start)) == anchor
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:

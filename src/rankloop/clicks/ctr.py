@@ -88,6 +88,8 @@ class RankDocumentCTR(ClickModel):
 
     attraction: Any = None
 
+    from_features: ClassVar[bool] = False
+
     def _problem(self, seen: Evidence) -> Problem:
         cells = seen.cells()
         entry = cells.pair.astype(np.int64) * seen.depth + cells.factor
@@ -98,6 +100,9 @@ class RankDocumentCTR(ClickModel):
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
         return Behaviour.plain(self._document("attraction", pages), depth)
+
+    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.repeat(super()._given(name, given, seen, like), seen.depth)
 
     def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
         return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen)

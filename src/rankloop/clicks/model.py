@@ -45,6 +45,7 @@ class ClickModel(ABC):
     documents: ClassVar[tuple[str, ...]] = ("attraction",)  # one probability per (query, document)
     ranked: ClassVar[tuple[str, ...]] = ()  # one per rank
     scalars: ClassVar[tuple[str, ...]] = ()  # one
+    from_features: ClassVar[bool] = True  # whether features can stand for documents
 
     def fit(
         self,
@@ -62,6 +63,8 @@ class ClickModel(ABC):
         how = one_of("method", method or ("em" if features is None else "gradient"), ("em", "gradient"))
         if features is not None and how == "em":
             raise ValueError("parameters from features are fitted by gradient; leave method out")
+        if features is not None and not (self.documents and self.from_features):
+            raise ValueError(f"{type(self).__name__} has nothing that features could explain; fit it without")
         seen = Evidence.of(log, data if features is None else features)
         problem = self._problem(seen)
         for name in (*self.documents, *self.ranked, *self.scalars):

@@ -44,7 +44,8 @@ class UBM(ClickModel):
             return factors(cells, values["attraction"], values["examination"])
 
         distance = np.arange(1, depth + 1)[:, None] - np.arange(depth + 1)
-        start = 1.0 / np.maximum(distance, 1.0) ** 0.5
+        start = 0.9 / np.sqrt(np.maximum(distance, 1.0))
+        start[0, 0] = 1.0
         problem = self._make(seen, expect, examination=start.reshape(-1))
         problem.held["examination"] = np.arange(depth * (depth + 1)) == 0
         return problem
