@@ -60,7 +60,7 @@ class PointwiseRanker(Ranker):
             labels = train.y.astype(np.int64)
             if not np.array_equal(labels, train.y):
                 raise ValueError("a classifier needs labels that are whole numbers; use a regressor")
-        self.absent_ = np.isnan(train.X).all(axis=0)
+        self.absent_ = np.asarray(np.isnan(train.X).all(axis=0))
         weight = _row_weight(train)
         given = {} if weight is None else {"sample_weight": weight}
         if given and not has_fit_parameter(estimator, "sample_weight"):

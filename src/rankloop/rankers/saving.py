@@ -17,7 +17,7 @@ from rankloop._names import unknown
 from rankloop.rankers._codec import decode, encode
 from rankloop.rankers.base import Member, Ranker
 
-__all__ = ["class_named", "dumps", "load", "loads", "manifest", "save"]
+__all__ = ["class_named", "dumps", "load", "loads", "manifest", "save", "versions"]
 
 FORMAT = 1
 _SUFFIX = {"array": "npy", "text": "txt", "bytes": "bin"}
@@ -86,7 +86,7 @@ def dumps(ranker: Ranker) -> bytes:
         "fingerprint": ranker.fingerprint_,
         "metrics": ranker.metrics_,
         "propensity": None if ranker.propensity_ is None else np.asarray(ranker.propensity_).tolist(),
-        "versions": _versions(ranker._libraries),
+        "versions": versions(ranker._libraries),
         "members": {name: _kind(value) for name, value in members.items()},
     }
     buffer = io.BytesIO()
@@ -185,7 +185,8 @@ def _write(archive: zipfile.ZipFile, name: str, whole: bytes) -> None:
     archive.writestr(entry, whole, compresslevel=3)
 
 
-def _versions(libraries: tuple[str, ...]) -> dict[str, str | None]:
+def versions(libraries: tuple[str, ...]) -> dict[str, str | None]:
+    """The versions of rankloop, Python and the libraries named; None where one is not installed."""
     found: dict[str, str | None] = {"rankloop": rankloop.__version__, "python": platform.python_version()}
     for library in libraries:
         try:

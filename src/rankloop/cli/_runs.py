@@ -1,0 +1,122 @@
+"""What `train`, `predict` and `tune` share: configurations, rankers by name, data of the right width."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+    from rankloop.rankers import Ranker
+
+__all__ = ["MODEL", "as_toml", "data_facts", "make_ranker", "read_config", "read_data", "setting"]
+
+MODEL = "model.rank"
+
+
+def read_config(path: Path | None, known: Sequence[str]) -> dict[str, Any]:
+    """The tables and keys of a TOML file; those that nothing would read are an error."""
+    from rankloop._names import unknown
+
+    if path is None:
+        return {}
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no configuration file {path}")
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not valid TOML: {error}") from None
+    for key in config:
+        if key not in known:
+            raise unknown(f"key in {path}", key, known)
+    return config
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """`key=value` with the value as TOML reads it, or else as a word.
+
+    >>> setting("trees=500"), setting("loss=lambdarank"), setting("weights=[1, 0.5]")
+    (('trees', 500), ('loss', 'lambdarank'), ('weights', [1, 0.5]))
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not key or not value:
+        raise ValueError(f"a setting is written key=value, got {text!r}")
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, value
+
+
+def make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
+    """A ranker by its class name in any case, with or without "Ranker" at its end."""
+    from rankloop import rankers
+    from rankloop._names import unknown
+
+    classes = {
+        found.lower().removesuffix("ranker"): found
+        for found in rankers.__all__
+        if found[0].isupper() and found not in ("Calibrated", "Ensemble", "Fusion", "Ranker", "Study")
+    }
+    word = name.lower().replace("_", "").replace("-", "").removesuffix("ranker")
+    if word not in classes:
+        raise unknown("ranker", name, classes)
+    made: Ranker = getattr(rankers, classes[word])()
+    parameters = made.get_params(deep=False)
+    for key in settings:
+        if key not in parameters:
+            raise unknown(f"parameter of {classes[word]}", key, parameters)
+    return made.set_params(**settings)  # type: ignore[no-any-return] # scikit-learn has no types
+
+
+def read_data(path: Path, n_features: int | None = None) -> "RankingDataset":
+    """A data set in any form; text that leaves out the last features gets the width of the others."""
+    from rankloop.data.opening import form_of, open_dataset
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no data set {path}")
+    if n_features is not None and form_of(path) == "svmlight":
+        return open_dataset(path, n_features=n_features)
+    return open_dataset(path)
+
+
+def data_facts(path: Path, data: "RankingDataset") -> dict[str, Any]:
+    """What a run folder says about a data set."""
+    return {
+        "path": str(path),
+        "fingerprint": data.fingerprint(),
+        "queries": data.n_queries,
+        "documents": data.n_documents,
+        "features": data.n_features,
+    }
+
+
+def as_toml(values: Mapping[str, Any]) -> str:
+    """Plain values and tables of them as TOML; what is None is left out, as TOML has no word for it.
+
+    >>> print(as_toml({"data": "a.txt", "ranker": {"name": "linear", "l2": 0.1, "valid": None}}), end="")
+    data = "a.txt"
+    <BLANKLINE>
+    [ranker]
+    name = "linear"
+    l2 = 0.1
+    """
+    lines = [
+        f"{key} = {_written(value)}"
+        for key, value in values.items()
+        if value is not None and not isinstance(value, Mapping)
+    ]
+    for key, table in values.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{key}]"]
+            lines += [f"{name} = {_written(value)}" for name, value in table.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _written(value: Any) -> str:
+    import json
+
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,59 @@
+"""`rankloop predict`: score documents with a saved ranker."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankloop.data import RankingDataset
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A saved ranker, or the run folder that holds one.")],
+    data: Annotated[Path, typer.Argument(help="LETOR/SVMLight text, Parquet or a saved folder.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="scores.txt, .npy or .parquet; without it the scores are printed."),
+    ] = None,
+) -> None:
+    """Score the documents of a data set: one number per document, in the order of the rows.
+
+    rankloop predict runs/linear test.txt --out scores.txt
+    """
+    import numpy as np
+
+    from rankloop._atomic import replacing
+    from rankloop.cli._runs import MODEL, read_data
+    from rankloop.rankers import load
+
+    forms = (".npy", ".parquet", ".txt")
+    if out is not None and out.suffix not in forms:
+        raise ValueError(f"cannot write {out}: the name must end in {', '.join(forms)}")
+    ranker = load(model / MODEL if model.is_dir() else model)
+    documents = read_data(data, ranker.n_features_in_)
+    scores = ranker.predict(documents)
+    if out is None:
+        typer.echo("\n".join(map(repr, scores.tolist())))
+        return
+    with replacing(out) as beside:
+        if out.suffix == ".npy":
+            with beside.open("wb") as file:
+                np.save(file, scores, allow_pickle=False)
+        elif out.suffix == ".txt":
+            beside.write_text("".join(f"{score!r}\n" for score in scores.tolist()), encoding="ascii")
+        else:
+            _write_parquet(documents, scores, beside)
+    typer.echo(f"{len(scores):,} scores written to {out}")
+
+
+def _write_parquet(documents: "RankingDataset", scores: "NDArray[np.float64]", path: Path) -> None:
+    import polars
+
+    named = {} if documents.docid is None else {"docid": documents.docid}
+    polars.DataFrame({"qid": documents.row_qid, **named, "score": scores}).write_parquet(path)

@@ -1,0 +1,136 @@
+"""`rankloop train`: fit a ranker and keep everything about it in one folder."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["train"]
+
+_KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
+
+
+def train(
+    data: Annotated[
+        Path | None, typer.Argument(help="Training data: LETOR/SVMLight text, Parquet or a saved folder.")
+    ] = None,
+    ranker: Annotated[
+        str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
+    ] = None,
+    loss: Annotated[str | None, typer.Option("--loss", help="The ranker's loss, such as lambdarank.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the ranker, key=value; repeat it.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A TOML file; what is given here wins over it.")
+    ] = None,
+    valid: Annotated[
+        Path | None, typer.Option("--valid", help="Validation data, for early stopping and figures.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="Test data, for figures only.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="A metric to report; repeat it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Train a ranker. The run folder holds the model, figures, parameters, data and environment.
+
+    rankloop train train.txt --valid vali.txt --ranker linear --loss ranknet --out runs/linear
+
+    rankloop train --config runs/linear/run.toml --set l2=0.1 --out runs/again
+    """
+    import json as writer
+    import time
+
+    from rankloop._atomic import replacing_folder
+    from rankloop.cli._runs import MODEL, as_toml, data_facts, make_ranker, read_config, read_data, setting
+    from rankloop.metrics import evaluate
+
+    given = read_config(config, _KEYS)
+    paths = {
+        name: _path(flag, given.get(name))
+        for name, flag in _named(data=data, valid=valid, test=test, out=out)
+    }
+    if paths["data"] is None:
+        raise ValueError(
+            "what shall it learn from? rankloop train DATA, or data = '...' in the configuration"
+        )
+    target = paths.pop("out") or Path("runs") / paths["data"].stem
+    if target.exists() and not overwrite:
+        raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
+    settings = dict(given.get("ranker", {}))
+    name = ranker or settings.get("name") or "lambdamart"
+    settings.pop("name", None)
+    settings |= {} if loss is None else {"loss": loss}
+    settings |= dict(setting(text) for text in set_ or [])
+    model = make_ranker(name, settings)
+    metrics = metric or given.get("metrics") or ["ndcg@10"]
+
+    sets = {"data": read_data(paths["data"])}
+    for part in ("valid", "test"):
+        if (path := paths[part]) is not None:
+            sets[part] = read_data(path, sets["data"].n_features)
+    started = time.perf_counter()
+    model.fit(sets["data"], sets.get("valid"))
+    seconds = time.perf_counter() - started
+    judged = {part: evaluate(model, judged, metrics) for part, judged in sets.items() if part != "data"}
+    judged = judged or {"train": evaluate(model, sets["data"], metrics)}
+    for part, found in judged.items():
+        model.metrics_[part] = {key: value for key, value in found.mean.items() if value == value}
+
+    with replacing_folder(target) as folder:
+        model.save(folder / MODEL)
+        run = {**{part: str(path) for part, path in paths.items() if path is not None}, "metrics": metrics}
+        (folder / "run.toml").write_text(
+            as_toml({**run, "ranker": {"name": name, **settings}}), encoding="utf-8"
+        )
+        for file, content in {
+            "metrics.json": {part: found.to_dict() for part, found in judged.items()},
+            "parameters.json": {key: _plain(value) for key, value in model.get_params().items()},
+            "data.json": {part: data_facts(paths[part] or target, made) for part, made in sets.items()},
+            "environment.json": {**_environment(model._libraries), "seconds": round(seconds, 3)},
+        }.items():
+            (folder / file).write_text(
+                writer.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8"
+            )
+    figures = {part: found.to_dict() for part, found in judged.items()}
+    if json:
+        typer.echo(
+            writer.dumps({"run": str(target), "seconds": round(seconds, 3), "metrics": figures}, indent=2)
+        )
+        return
+    for part, found in judged.items():
+        typer.echo(f"{part}\n{found!r}")
+    typer.echo(f"trained in {seconds:.1f} s; written to {target}")
+
+
+def _named(**flags: Path | None) -> Any:
+    return flags.items()
+
+
+def _path(flag: Path | None, configured: str | None) -> Path | None:
+    return flag if flag is not None or configured is None else Path(configured)
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _environment(libraries: tuple[str, ...]) -> dict[str, Any]:
+    import os
+    import platform
+    import sys
+    from datetime import UTC, datetime
+
+    from rankloop.rankers.saving import versions
+
+    return {
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "versions": versions((*libraries, "scipy", "numba")),
+    }

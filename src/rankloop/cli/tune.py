@@ -1,0 +1,100 @@
+"""`rankloop tune`: the best parameters of a ranker over whole-query folds."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["tune"]
+
+_KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
+
+
+def tune(
+    data: Annotated[
+        Path | None, typer.Argument(help="LETOR/SVMLight text, Parquet or a saved folder.")
+    ] = None,
+    ranker: Annotated[
+        str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter that stays, key=value; repeat it.")
+    ] = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option("--space", help="What to try: C=0.01:10:log, trees=100:500, loss=ranknet,listnet."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A TOML file with [ranker] and [space].")
+    ] = None,
+    metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to raise.")] = None,
+    folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = 3,
+    trials: Annotated[int, typer.Option(help="How many sets of parameters to try.")] = 50,
+    timeout: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    hold_out: Annotated[float, typer.Option(help="Share of training queries for early stopping.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Same seed, same study.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A folder for the study, its plot and best.toml.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find the best parameters; best.toml goes to rankloop train --config.
+
+    rankloop tune train.txt --ranker ranksvm --space C=0.001:10:log --out runs/tuned
+    """
+    import json as writer
+
+    from rankloop._atomic import replacing_folder
+    from rankloop.cli._outputs import show
+    from rankloop.cli._runs import as_toml, make_ranker, read_config, read_data, setting
+    from rankloop.rankers import tune as tune_ranker
+
+    given = read_config(config, _KEYS)
+    source = data or (Path(given["data"]) if "data" in given else None)
+    if source is None:
+        raise ValueError("what shall it learn from? rankloop tune DATA, or data = '...' in the configuration")
+    if out is not None and out.exists():
+        raise ValueError(f"{out} exists; choose another --out")
+    settings = dict(given.get("ranker", {}))
+    name = ranker or settings.get("name") or "lambdamart"
+    settings.pop("name", None)
+    settings |= dict(setting(text) for text in set_ or [])
+    ranges = {**given.get("space", {}), **dict(_range(text) for text in space or [])}
+    chosen = metric or given.get("metrics", ["ndcg@10"])[0]
+    found = tune_ranker(
+        make_ranker(name, settings),
+        ranges,
+        read_data(source),
+        chosen,
+        folds=folds,
+        trials=trials,
+        timeout=timeout,
+        hold_out=hold_out,
+        seed=seed,
+    )
+    if out is not None:
+        best = {"name": name, **settings, **found.best_params_}
+        with replacing_folder(out) as folder:
+            text = as_toml({"data": str(source), "metrics": [chosen], "ranker": best})
+            (folder / "best.toml").write_text(text, encoding="utf-8")
+            (folder / "study.json").write_text(
+                writer.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8"
+            )
+            found.plot().savefig(folder / "study.png", dpi=120)
+    show(found, as_json=json, data=str(source), ranker=name)
+
+
+def _range(text: str) -> tuple[str, Any]:
+    """`key=low:high`, `key=low:high:log` or `key=a,b,c`.
+
+    >>> _range("C=0.01:10:log"), _range("loss=hinge,squared_hinge"), _range("trees=100:500")
+    (('C', (0.01, 10, 'log')), ('loss', ['hinge', 'squared_hinge']), ('trees', (100, 500)))
+    """
+    from rankloop.cli._runs import setting
+
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not key or not value:
+        raise ValueError(f"a range is written key=low:high, key=low:high:log or key=a,b,c, got {text!r}")
+    if ":" in value:
+        return key, tuple(setting(f"{key}={part}")[1] for part in value.split(":"))
+    return key, [setting(f"{key}={part}")[1] for part in value.split(",")]
