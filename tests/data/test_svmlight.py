@@ -260,6 +260,17 @@ def test_features_beyond_the_number_given(read):
         read("0 qid:1 3:1", n_features=0)
 
 
+def test_more_features_than_we_would_guess(read):
+    text = "0 qid:1 1100000:inf 5:1\n" * 3
+    with pytest.raises(ValueError, match="feature 1100000 would make a table of more than 1,000,000 columns"):
+        read(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_svmlight_blocks, "_ROOM", 1)
+        data = read(text, n_features=1_200_000)
+    assert data.X.shape == (3, 1_200_000)
+    assert data.X[:, 1_099_999].tolist() == [np.inf] * 3
+
+
 def test_a_table_that_grows_wider_and_longer(read):
     lines = [f"{i % 3} qid:{i // 7} {i // 40 + 1}:{i}" for i in range(8000)]
     with pytest.MonkeyPatch.context() as patch:

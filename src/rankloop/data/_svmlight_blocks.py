@@ -20,6 +20,7 @@ __all__ = ["Block", "Layout", "parsed_blocks", "shown"]
 
 _TEXT = 1 << 20
 _ROOM = 1 << 20  # values of one block
+_MOST_THREADS = 8  # one thread reads and gathers what they parse
 _PREDICTED = 4096  # columns whose index is compared as one word
 _WIDEST = 1_000_000
 _LONGEST_ID = 1024
@@ -56,7 +57,7 @@ def parsed_blocks(
     path: Path, layout: Layout, *, threads: int | None = None, longest_line: int | None = None
 ) -> Iterator[Block]:
     """The rows of a file, block by block, in order; parsing runs ahead in `threads`."""
-    workers = _workers(1 << 40, threads)
+    workers = min(_MOST_THREADS, _workers(1 << 40, threads))
     with TextSource(path, longest_line=longest_line) as source, ThreadPoolExecutor(workers) as pool:
         idle = deque(_Parser(source.path, layout) for _ in range(workers + 1 if workers > 1 else 1))
         busy: deque[tuple[_Parser, Future[None] | None]] = deque()
@@ -165,8 +166,8 @@ class _Parser:
             before.lines += lines
             if self.reason == fast.DONE:
                 return
-            if self.reason not in (fast.FULL, fast.WIDER) or self.state[7] >= _WIDEST:
-                place, column = int(self.state[6]), int(self.state[7])
+            place, column = int(self.state[6]), int(self.state[7])
+            if self.reason != fast.FULL and not (self.reason == fast.WIDER and column < _WIDEST):
                 raise self.fault(self.reason, place, before.lines, before.rows, column)
             self.bytes = 0
             self.step()
