@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from rankloop.data import Corpus, RankingDataset, catalog
-from rankloop.data._catalog_entries import ENTRIES
-from rankloop.data._catalog_readers import READERS
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def empty(tmp_path, monkeypatch):
 def test_entries_are_whole(name):
     entry = catalog.entry(name)
     assert entry.kind in ("features", "text", "clicks")
-    assert entry.reader in READERS
+    assert entry.reader in catalog.READERS
     assert all((entry.title, entry.shape, entry.licence, entry.origin, entry.how, entry.parts))
     assert all(len(digest) == 64 for digest in entry.checksums.values())
     assert all(url.startswith("http") for url in entry.downloads.values())
@@ -62,11 +60,11 @@ def served(folder, monkeypatch, content, wanted=None):
     source = folder / "source"
     source.write_bytes(content)
     entry = dataclasses.replace(
-        ENTRIES["lightgbm-example"],
+        catalog.ENTRIES["lightgbm-example"],
         downloads={"rank.train": source.as_uri()},
         checksums={"rank.train": wanted or hashlib.sha256(content).hexdigest()},
     )
-    monkeypatch.setitem(ENTRIES, "lightgbm-example", entry)
+    monkeypatch.setitem(catalog.ENTRIES, "lightgbm-example", entry)
 
 
 def test_get_downloads_once_and_checks(empty, monkeypatch):
@@ -109,8 +107,8 @@ def test_archives_are_unpacked_with_or_without_their_own_folder(empty, monkeypat
             packed.add(inner / "corpus.jsonl", "corpus.jsonl")
             packed.add(inner / "queries.jsonl", "queries.jsonl")
             packed.add(inner / "qrels", "qrels")
-    entry = dataclasses.replace(ENTRIES["nfcorpus"], downloads={f"nfcorpus.{kind}": archive.as_uri()})
-    monkeypatch.setitem(ENTRIES, "nfcorpus", entry)
+    entry = dataclasses.replace(catalog.ENTRIES["nfcorpus"], downloads={f"nfcorpus.{kind}": archive.as_uri()})
+    monkeypatch.setitem(catalog.ENTRIES, "nfcorpus", entry)
     catalog.get("nfcorpus")
     corpus = catalog.load("nfcorpus", "valid")
     assert corpus.documents == {"d1": {"title": "t", "text": "x"}}
