@@ -6,12 +6,18 @@ A stage takes `Candidates` and gives `Candidates`; a pipeline is stages joined b
 from rankloop.search.analyser import Analyser
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
-from rankloop.search.candidates import Candidates
+from rankloop.search.candidates import Candidates, Hit
+from rankloop.search.documents import read_documents
+from rankloop.search.duplicates import collapse
 from rankloop.search.fields import Field
+from rankloop.search.fusion import reciprocal_rank, tune_weights, weighted
 from rankloop.search.index import Index
+from rankloop.search.links import link_signals, url_depth, url_length
+from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline, Stage, first
 from rankloop.search.query import Query, parse
 from rankloop.search.retriever import Retriever
+from rankloop.search.snippets import snippet
 
 __all__ = [
     "BM25",
@@ -19,11 +25,22 @@ __all__ = [
     "Analyser",
     "Candidates",
     "Field",
+    "Hit",
     "Index",
     "Pipeline",
     "Query",
     "Retriever",
     "Stage",
+    "collapse",
     "first",
+    "link_signals",
+    "pagerank",
     "parse",
+    "read_documents",
+    "reciprocal_rank",
+    "snippet",
+    "tune_weights",
+    "url_depth",
+    "url_length",
+    "weighted",
 ]

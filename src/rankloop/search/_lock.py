@@ -44,6 +44,9 @@ class WriterLock:
             self._file.close()
             self._file = None
 
+    def __del__(self) -> None:
+        self.release()  # a writer that was forgotten must not lock others out
+
 
 def _lock(file: BinaryIO) -> None:
     if sys.platform == "win32":

@@ -15,6 +15,7 @@ from rankloop.search._arrays import pack, read_arrays, unpack
 __all__ = ["Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
 
 Arrays = dict[str, NDArray[Any]]
+REMEMBERED = 100_000  # terms whose numbers were looked up and are kept
 
 
 class Segment:
@@ -36,6 +37,7 @@ class Segment:
         self.live: NDArray[np.uint8] = self.arrays["live"].copy()
         self.live[deleted] = 0
         self.live.flags.writeable = False
+        self._numbers: dict[str, int] = {}
         self._folded: dict[str, dict[str, list[int]]] = {}
 
     @property
@@ -86,9 +88,16 @@ class Segment:
 
     def term(self, term: str) -> int:
         """The number of a term here, or -1."""
+        known = self._numbers.get(term)
+        if known is not None:
+            return known
         wanted = term.encode("utf-8", "surrogatepass")
         at = self._first_not_below(wanted)
-        return at if at < self.terms and self._term_bytes(at) == wanted else -1
+        number = at if at < self.terms and self._term_bytes(at) == wanted else -1
+        if len(self._numbers) >= REMEMBERED:
+            self._numbers.clear()
+        self._numbers[term] = number
+        return number
 
     def terms_with_prefix(self, prefix: str) -> range:
         """The numbers of all terms that begin like this."""

@@ -1,6 +1,7 @@
 """One generation of an index, as it was committed: what every search reads."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ __all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+_FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Part:
     name: str
     deleted: str | None = None
     graphs: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for file in self.files:
+            if not _FILE.fullmatch(file):
+                raise ValueError(f"the manifest names a file that no index has: {file!r}")
 
     @property
     def files(self) -> list[str]:

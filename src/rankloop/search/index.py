@@ -15,13 +15,14 @@ from rankloop.search._snapshot import MANIFEST, Manifest, Snapshot
 from rankloop.search._writer import Writer
 from rankloop.search.analyser import Analyser
 from rankloop.search.bm25 import BM25
+from rankloop.search.documents import Unreadable
 from rankloop.search.fields import Field, read_fields
 from rankloop.search.query import Query, as_query
 from rankloop.search.retriever import Retriever
 
 __all__ = ["Added", "Index", "Skipped"]
 
-Document = Mapping[str, Any]
+Document = Mapping[str, Any] | Unreadable
 
 
 class Skipped(NamedTuple):
@@ -236,23 +237,25 @@ class Index:
                     advance(500, f"{count:,} documents")
         return Added(count, skipped)
 
-    def _id(self, writer: Writer, document: Document) -> str:
+    def _identified(self, writer: Writer, document: Document) -> tuple[str, Mapping[str, Any]]:
         name = self.snapshot.manifest.id_field
+        if isinstance(document, Unreadable):
+            raise ValueError(document.reason)
         if not isinstance(document, Mapping):
             raise ValueError(f"a document maps field names to values, got {type(document).__name__}")
         if document.get(name) is None:
             raise ValueError(
                 f"a document needs its id under {name!r}, got the fields {sorted(map(str, document))}"
             )
-        return writer.id_of(document[name])
+        return writer.id_of(document[name]), document
 
     def _add_one(self, writer: Writer, document: Document) -> None:
-        id = self._id(writer, document)
+        id, given = self._identified(writer, document)
         if writer.has(id):
             raise ValueError(f"document {id!r} is in the index already; update() replaces it")
-        writer.add(id, document)
+        writer.add(id, given)
 
     def _update_one(self, writer: Writer, document: Document) -> None:
-        id = self._id(writer, document)
-        whole = {**(writer.document(id) or {}), **document}
+        id, given = self._identified(writer, document)
+        whole = {**(writer.document(id) or {}), **given}
         writer.put(id, whole)

@@ -38,6 +38,15 @@ class Query:
     clauses: tuple[Clause, ...] = ()
     vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, compare=False, hash=False)
 
+    @classmethod
+    def of_words(cls, text: str) -> "Query":
+        """A text of which every piece is a word: no language, no marks.
+
+        >>> [(c.text, c.excluded) for c in Query.of_words('methods -dash "exact').clauses]
+        [('methods', False), ('-dash', False), ('"exact', False)]
+        """
+        return cls(text, tuple(Clause("word", word) for word in text.split()))
+
     @property
     def plain(self) -> str:
         """The words to search by, without the marks."""

@@ -1,0 +1,71 @@
+"""`rankloop index`: documents into an index."""
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["index"]
+
+
+def index(
+    source: Annotated[str, typer.Argument(help="JSONL, CSV, Parquet, a folder, or a database with --sql.")],
+    into: Annotated[str, typer.Option(help="The index: made if it is not there, updated if it is.")],
+    fields: Annotated[
+        str | None, typer.Option(help="Like title:text,genre:keyword,price:number,embedding:vector:384.")
+    ] = None,
+    id: Annotated[str, typer.Option(help="The field that identifies a document.")] = "id",
+    language: Annotated[
+        str, typer.Option(help="Of stop words and stemmer; 'none' leaves words be.")
+    ] = "english",
+    sql: Annotated[str | None, typer.Option(help="The query whose rows are the documents.")] = None,
+    skip_errors: Annotated[bool, typer.Option(help="Leave wrong documents out and report them.")] = False,
+    compact: Annotated[bool, typer.Option(help="Merge everything into one segment at the end.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Put documents into an index; documents that are there already are updated."""
+    from json import dumps
+    from pathlib import Path
+
+    from rankloop.search import Analyser, Index, read_documents
+
+    if (Path(into) / "manifest.json").exists():
+        if fields:
+            raise ValueError(f"{into} has its fields already; leave --fields out, or choose another --into")
+        target = Index.open(into)
+    else:
+        plain = language == "none"
+        declared = _declared(fields, sql is None and Path(source).is_dir())
+        if not Path(source).exists() and sql is None:
+            raise FileNotFoundError(f"no documents at {source}")
+        target = Index.create(into, declared, id=id, analyser=Analyser(None if plain else language))
+    documents = read_documents(source, sql=sql, fields=target.fields)
+    with target:
+        added = target.update(documents, on_error="skip" if skip_errors else "raise")
+        if compact:
+            target.compact()
+        else:
+            target.commit()
+    if json:
+        skipped = [skip._asdict() for skip in added.skipped]
+        print(dumps({"index": into, "taken": added.documents, "skipped": skipped, "documents": len(target)}))
+        return
+    print(f"{added.documents:,} documents taken, {len(target):,} in {into}")
+    for skip in added.skipped[:10]:
+        print(f"  skipped number {skip.number}: {skip.reason}")
+    if len(added.skipped) > 10:
+        print(f"  ... and {len(added.skipped) - 10} more")
+
+
+def _declared(fields: str | None, folder: bool) -> dict[str, str]:
+    """The fields as typed; a folder of files has a title and a body."""
+    if fields is None:
+        if folder:
+            return {"title": "text", "body": "text"}
+        raise ValueError("a new index needs --fields, as in --fields title:text,price:number")
+    declared = {}
+    for part in fields.split(","):
+        name, colon, kind = part.strip().partition(":")
+        if not colon:
+            raise ValueError(f"--fields takes name:kind pairs, got {part!r}; as in title:text,price:number")
+        declared[name.strip()] = kind.strip()
+    return declared

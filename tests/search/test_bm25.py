@@ -1,0 +1,177 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankloop.search import BM25, BM25F, Analyser, Index, Query
+from rankloop.search._top import top_sum
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+DOCUMENTS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)
+
+
+def build(folder, documents, commits=1):
+    index = Index.create(folder / "i", {"title": "text", "body": "text"})
+    for part in range(commits):
+        index.add(
+            {"id": i, "title": title, "body": body}
+            for i, (title, body) in enumerate(documents)
+            if i % commits == part
+        )
+        index.commit()
+    return index
+
+
+def mapped(values):
+    """As read from an index: not writeable."""
+    values.flags.writeable = False
+    return values
+
+
+def naive_bm25f(documents, query, weights, k1, b, length):
+    """BM25F in plain loops: one saturation per term over the fields."""
+    texts = [[Analyser().terms(text) for text in document] for document in documents]
+    n = len(texts)
+    averages = [sum(len(text[f]) for text in texts) / n for f in range(2)]
+    scores = np.zeros(n)
+    for term in Analyser().terms(query):
+        df = sum(any(term in field for field in text) for text in texts)
+        idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+        for i, text in enumerate(texts):
+            if length == "field":
+                x = sum(
+                    w * field.count(term) / (1 - b + b * len(field) / average)
+                    for w, field, average in zip(weights, text, averages, strict=True)
+                    if field
+                )
+                below = k1
+            else:
+                x = sum(w * field.count(term) for w, field in zip(weights, text, strict=True))
+                below = k1 * (1 - b + b * sum(map(len, text)) / max(sum(averages), 1e-9))
+            scores[i] += idf * x / (x + below) if x else 0.0
+    return scores
+
+
+def test_a_number_by_hand(tmp_path):
+    index = build(tmp_path, [("", "alpha beta"), ("", "alpha alpha gamma delta"), ("", "beta")])
+    found = index.retriever()("alpha")
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    average = 7 / 3
+    wanted = [
+        idf * 2 / (2 + 1.2 * (0.25 + 0.75 * 4 / average)),
+        idf * 1 / (1 + 1.2 * (0.25 + 0.75 * 2 / average)),
+    ]
+    assert found.ids.tolist() == [1, 0]
+    assert found.scores.tolist() == pytest.approx(wanted, rel=1e-14)
+
+
+@settings(max_examples=40)
+@given(DOCUMENTS, TEXTS, st.sampled_from(["field", "whole"]), st.integers(1, 3))
+def test_bm25f_equals_plain_loops(tmp_path_factory, documents, query, length, commits):
+    index = build(tmp_path_factory.mktemp("bm25f"), documents, commits)
+    unique = " ".join(dict.fromkeys(query.split()))
+    model = BM25F(k1=0.9, b=0.4, fields={"title": 2.0, "body": 1.0}, length=length)
+    wanted = naive_bm25f(documents, unique, (2.0, 1.0), 0.9, 0.4, length)
+    retriever = index.retriever(model=model)
+    found = retriever(unique)
+    assert found.matches == (wanted > 0).sum() == len(found)
+    np.testing.assert_allclose(found.scores, wanted[found.ids], rtol=1e-12)
+    np.testing.assert_allclose(retriever.score(unique, range(len(documents))), wanted, rtol=1e-12)
+    for id in found.ids.tolist():
+        parts = retriever.explain(unique, id)
+        assert sum(part.score for part in parts) == pytest.approx(wanted[id], rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(DOCUMENTS, TEXTS, st.integers(1, 5))
+def test_the_best_k_scores_and_explanations_agree(tmp_path_factory, documents, query, k):
+    index = build(tmp_path_factory.mktemp("bm25"), documents, 2)
+    model = BM25(fields={"title": 2.0, "body": 0.5})
+    everything = index.retriever(k=1000, model=model)
+    whole, best = everything(query), index.retriever(k=k, model=model)(query)
+    assert best.ids.tolist() == whole.ids.tolist()[:k]
+    assert best.matches == whole.matches
+    assert best.scores.tolist() == whole.scores.tolist()[:k]
+    np.testing.assert_allclose(everything.score(query, whole.ids), whole.scores, rtol=1e-12)
+    for id, score in zip(whole.ids.tolist(), whole.scores.tolist(), strict=True):
+        parts = everything.explain(query, id)
+        assert sum(part.score for part in parts) == pytest.approx(score, rel=1e-12)
+        assert all(part.weight in (2.0, 0.5) or part.weight > 0 for part in parts)
+
+
+@settings(max_examples=25)
+@given(DOCUMENTS, TEXTS)
+def test_equal_to_bm25s(tmp_path_factory, documents, query):
+    bm25s = pytest.importorskip("bm25s")
+    bodies = [body.split() for _, body in documents]
+    if not any(bodies) or not query:
+        return
+    index = build(tmp_path_factory.mktemp("bm25s"), documents)
+    peer = bm25s.BM25(k1=1.2, b=0.75, method="lucene", dtype="float64")
+    peer.index([[Analyser().terms(word)[0] for word in body] for body in bodies], show_progress=False)
+    known = [term for term in Analyser().terms(query) if term in peer.vocab_dict]
+    wanted = peer.get_scores(known) if known else np.zeros(len(documents))
+    found = index.retriever(model=BM25(fields={"body": 1.0}))(query)
+    scores = np.zeros(len(documents))
+    scores[found.ids] = found.scores
+    np.testing.assert_allclose(scores, wanted, rtol=1e-12)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=70), st.integers(1, 20))
+def test_the_heap_keeps_the_first_of_equals(values, k):
+    tf = np.array(values, np.int32)
+    docs = np.flatnonzero(tf).astype(np.int32)
+    n = len(values)
+    scores, who, matches = top_sum(
+        mapped(docs),
+        mapped(tf[docs]),
+        mapped(np.ones((1, n), np.int32)),
+        np.array([0]),
+        np.array([len(docs)]),
+        np.array([0]),
+        np.array([1.0]),
+        np.array([1.0]),
+        np.array([0.0]),
+        mapped(np.ones(n, np.uint8)),
+        min(k, n),
+    )
+    order = sorted(docs.tolist(), key=lambda d: (-values[d], d))[:k]
+    assert sorted(who.tolist()) == sorted(order)
+    assert matches == len(docs)
+    assert sorted(scores.tolist()) == pytest.approx(sorted(values[d] / (values[d] + 1) for d in order))
+
+
+def test_many_documents_pass_the_edge_of_a_block(tmp_path, monkeypatch):
+    index = Index.create(tmp_path / "i", {"t": "text"})
+    index.add({"id": i, "t": "rare word" if i % 9_999 == 0 else "word"} for i in range(70_000))
+    index.commit()
+    assert index.retriever(k=10)("rare").ids.tolist() == list(range(0, 70_000, 9_999))
+    found = index.retriever(k=5)("word")
+    assert found.matches == 70_000
+    assert found.ids.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_words_only_queries_know_no_marks(tmp_path):
+    index = build(tmp_path, [("alpha", ""), ("beta", "")])
+    assert index.retriever()("beta -alpha").ids.tolist() == [1]
+    assert index.retriever()(Query.of_words("beta -alpha")).ids.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("bad", [{"k1": 0}, {"b": 2}, {"fields": {}}, {"fields": {"title": 0}}])
+@pytest.mark.parametrize("model", [BM25, BM25F])
+def test_wrong_parameters_say_so(model, bad):
+    with pytest.raises(ValueError, match="got"):
+        model(**bad)
+
+
+def test_wrong_fields_say_so(tmp_path):
+    index = build(tmp_path, [("alpha", "")])
+    with pytest.raises(ValueError, match="did you mean 'title'"):
+        index.retriever(model=BM25(fields={"titel": 1.0}))
+    with pytest.raises(ValueError, match="no document 7"):
+        index.retriever().explain("alpha", 7)
+    assert np.isnan(index.retriever().score("alpha", [7])).all()

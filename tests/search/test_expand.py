@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloop.search import Analyser, Index
+from rankloop.search._arrays import pack
+from rankloop.search._expand import edit_distances, near_terms, prefix_terms
+
+
+def naive_distance(a, b):
+    """Optimal string alignment in a full table."""
+    d = [[max(i, j) if min(i, j) == 0 else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]))
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                d[i][j] = min(d[i][j], d[i - 2][j - 2] + 1)
+    return d[-1][-1]
+
+
+LETTERS = st.text(alphabet="abé東😀", max_size=7)
+
+
+@given(st.lists(LETTERS, min_size=1, max_size=8), LETTERS.filter(bool), st.integers(1, 2))
+def test_distances_equal_a_full_table(words, wanted, most):
+    data, offsets = pack(word.encode() for word in words)
+    found = edit_distances(data, offsets, np.array([ord(letter) for letter in wanted], np.int64), most)
+    assert found.tolist() == [min(naive_distance(word, wanted), most + 1) for word in words]
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory):
+    index = Index.create(tmp_path_factory.mktemp("expand") / "i", {"t": "text"}, analyser=Analyser(None))
+    for i, text in enumerate(["insidious", "insidiously inside", "inside insidious", "zebra cat"]):
+        index.add([{"id": i, "t": text}])
+        index.commit()
+    return index.snapshot
+
+
+def test_prefixes_over_segments(snapshot):
+    assert prefix_terms(snapshot, 0, "insid") == {"inside": 2, "insidious": 2, "insidiously": 1}
+    assert prefix_terms(snapshot, 0, "zz") == {}
+
+
+def test_near_terms_over_segments(snapshot):
+    assert near_terms(snapshot, 0, "insidous") == {"insidious": (1, 2)}
+    assert near_terms(snapshot, 0, "isnidiuos") == {"insidious": (2, 2)}
+    assert near_terms(snapshot, 0, "cta") == {}

@@ -1,0 +1,73 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rankloop.cli.index import index
+from rankloop.cli.search import search
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command()(index)
+    app.command()(search)
+
+    def call(*words):
+        done = CliRunner().invoke(app, [str(word) for word in words])
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    return call
+
+
+def test_index_and_search(tmp_path, run):
+    source = tmp_path / "shop.jsonl"
+    source.write_text('{"id": 1, "title": "Red <b>shoes</b>", "price": 80}\n{"id": 2, "title": "Red hat"}\n')
+    shop = tmp_path / "shop.index"
+    told = run("index", source, "--into", shop, "--fields", "title:text,price:number")
+    assert told.startswith("2 documents taken, 2 in")
+    found = json.loads(run("search", shop, "red shoes", "--json", "--explain"))
+    assert [hit["id"] for hit in found["hits"]] == [1, 2]
+    assert found["matches"] == 2
+    total = sum(part["score"] for part in found["hits"][0]["explain"])
+    assert total == pytest.approx(found["hits"][0]["score"])
+    page = run("search", shop, "shoez", "--explain", "--fields", "title:2")
+    assert "1 documents match" in page
+    assert "Red <b>shoes</b>" in page
+    assert "title:shoe" in page
+    assert "0 documents match" in run("search", shop, "shoez", "--no-typos")
+
+
+def test_indexing_again_updates(tmp_path, run):
+    source, shop = tmp_path / "shop.csv", tmp_path / "shop.index"
+    source.write_text("id,title,price\na,Red hat,5\nb,Blue hat,cheap\n")
+    told = run("index", source, "--into", shop, "--fields", "title:text,price:number", "--skip-errors")
+    assert "1 documents taken" in told
+    assert "skipped number 1: document 'b', field 'price'" in told
+    source.write_text("id,title,price\na,Green hat,6\nb,Blue hat,7\n")
+    told = json.loads(run("index", source, "--into", shop, "--compact", "--json"))
+    assert told["documents"] == 2
+    assert json.loads(run("search", shop, "green", "--json"))["hits"][0]["document"]["price"] == 6
+
+
+def test_mistakes_are_one_sentence(tmp_path, run):
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"id": 1}\n')
+    with pytest.raises(ValueError, match="needs --fields"):
+        run("index", source, "--into", tmp_path / "i")
+    with pytest.raises(ValueError, match="name:kind pairs"):
+        run("index", source, "--into", tmp_path / "i", "--fields", "title")
+    with pytest.raises(FileNotFoundError, match="no documents"):
+        run("index", tmp_path / "none.jsonl", "--into", tmp_path / "i", "--fields", "title:text")
+    assert not (tmp_path / "i").exists()
+    with pytest.raises(FileNotFoundError, match="no index at"):
+        run("search", tmp_path / "i", "x")
+    run("index", source, "--into", tmp_path / "i", "--fields", "title:text")
+    with pytest.raises(ValueError, match="has its fields already"):
+        run("index", source, "--into", tmp_path / "i", "--fields", "title:text")
+    with pytest.raises(ValueError, match="name:weight pairs"):
+        run("search", tmp_path / "i", "x", "--fields", "title")
