@@ -51,7 +51,7 @@ class Support:
     fix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LogReport:
     """The verdict on a log; prints as a table."""
 
@@ -71,7 +71,7 @@ class LogReport:
     def to_dict(self) -> dict[str, Any]:
         return {"facts": asdict(self.facts), "estimators": [asdict(one) for one in self.estimators]}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         facts = self.facts
         lines = [
             f"{facts.pages:,} pages, {facts.impressions:,} impressions, {facts.clicks:,} clicks, "

@@ -1,0 +1,117 @@
+"""`rankloop clicks`: what a click log can support, and models of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["check", "clicks", "fit"]
+
+clicks = typer.Typer(name="clicks", help="Click logs: check them, fit models of them.", no_args_is_help=True)
+
+Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or another --format.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="parquet, csv, jsonl, yandex, trec or graphcm; else by ending.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@clicks.command()
+def check(log: Log, format: Format = None, json: Json = False) -> None:
+    """Which estimators a log supports, why not the others, and what to change.
+
+    rankloop clicks check log.parquet
+    """
+    from rankloop.cli._outputs import show
+    from rankloop.clicks import check as report_on
+    from rankloop.clicks import read_clicks
+
+    show(report_on(read_clicks(log, format=format)), as_json=json, log=str(log))
+
+
+@clicks.command()
+def fit(
+    log: Log,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="pbm, dbn, ubm, ...; repeat it. All without it.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="A log to measure on; else the same.")] = None,
+    features: Annotated[
+        Path | None, typer.Option("--features", help="A data set whose features explain documents.")
+    ] = None,
+    iterations: Annotated[int, typer.Option("--iterations")] = 200,
+    prior: Annotated[float, typer.Option("--prior", help="Strength of the priors, in impressions.")] = 1.0,
+    out: Annotated[Path | None, typer.Option("--out", help="Save the one model named (.npz).")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """Fit click models and say how well each predicts: perplexity, 1 is certainty.
+
+    rankloop clicks fit log.parquet --model pbm --model dbn
+
+    rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.npz
+    """
+    import rankloop.clicks as family
+    from rankloop.cli._outputs import show
+    from rankloop.data import open_dataset
+
+    if out is not None and (model is None or len(model) != 1):
+        raise ValueError("--out saves one model; name it with one --model")
+    train = family.read_clicks(log, format=format)
+    tested = train if test is None else family.read_clicks(test, format=format)
+    data = None if features is None else open_dataset(features)
+    names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
+    rows = []
+    for name in names:
+        fitted = family.model(name)(iterations=iterations, prior=prior).fit(train, features=data)
+        unconditional = fitted.perplexity(tested, data)
+        rows.append(
+            {
+                "model": name,
+                "log_likelihood": _finite(float(fitted.log_likelihood(tested, data).mean())),
+                "perplexity": _finite(unconditional.overall),
+                "conditional_perplexity": _finite(fitted.perplexity(tested, data, given_clicks=True).overall),
+                "perplexity_by_rank": [_finite(one) for one in unconditional.per_rank.tolist()],
+                "iterations": len(fitted.history_),
+            }
+        )
+        if out is not None:
+            fitted.save(out)
+    show(_Fits(rows), as_json=json, log=str(log), test=str(test or log))
+
+
+def _fits(name: str, has_layouts: bool, data: Any) -> bool:
+    from rankloop.clicks import models
+
+    kind = models()[name]
+    explained = data is None or bool(kind.documents and kind.from_features)
+    return explained and (has_layouts or name != "contextualpbm")
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: a model that says "never" of what happened has no figure."""
+    return value if abs(value) < float("inf") else None
+
+
+@dataclass(frozen=True, repr=False)
+class _Fits:
+    rows: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"models": self.rows}
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{'model':<16}{'log-likelihood':>15}{'perplexity':>12}{'given clicks':>14}{'iterations':>12}"
+        ]
+        for row in sorted(self.rows, key=lambda row: row["perplexity"] or float("inf")):
+            figures = (row["log_likelihood"], row["perplexity"], row["conditional_perplexity"])
+            written = ["-inf" if i == 0 else "inf" for i in range(3)]
+            written = [
+                f"{one:.4f}" if one is not None else no for one, no in zip(figures, written, strict=True)
+            ]
+            lines.append(
+                f"{row['model']:<16}{written[0]:>15}{written[1]:>12}{written[2]:>14}{row['iterations']:>12}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,99 @@
+"""`rankloop simulate`: a click log that never happened."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    data: Annotated[Path, typer.Argument(help="A data set with grades: LETOR/SVMLight, Parquet or saved.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The log: .parquet, .csv or .jsonl.")],
+    shown_by: Annotated[
+        Path | None, typer.Option("--shown-by", help="What ranks: scores (text, .npy) or a saved ranker.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="Rank by one feature: its number or name.")] = None,
+    user: Annotated[
+        str,
+        typer.Option(
+            "--user",
+            help="pbm, eye_tracking, trust, dbn, perfect, navigational, informational, or a saved model.",
+        ),
+    ] = "pbm",
+    sessions: Annotated[int, typer.Option("--sessions", "-n", help="How many pages.")] = 100_000,
+    k: Annotated[int, typer.Option("-k", help="How many documents a page shows.")] = 10,
+    randomize: Annotated[
+        str | None, typer.Option("--randomize", help="swap, adjacent, fairpairs or shuffle.")
+    ] = None,
+    rate: Annotated[float, typer.Option("--rate", help="The share of pages in the experiment.")] = 1.0,
+    top: Annotated[int | None, typer.Option("--top", help="How many ranks the experiment moves.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Draw rankings from Plackett-Luce.")
+    ] = None,
+    eta: Annotated[float, typer.Option("--eta", help="How steep examination falls.")] = 1.0,
+    noise: Annotated[float, typer.Option("--noise", help="How often grade 0 attracts.")] = 0.1,
+    ranker: Annotated[str | None, typer.Option("--ranker", help="The name to log for the ranker.")] = None,
+    layout: Annotated[str | None, typer.Option("--layout", help="The name to log for the layout.")] = None,
+    seed: Annotated[int, typer.Option("--seed")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show a data set's documents to a simulated user and log the clicks.
+
+    rankloop simulate train.txt --by 25 --user navigational -n 1000000 --out log.parquet
+
+    rankloop simulate train.txt --shown-by scores.txt --randomize swap --rate 0.1 --out log.parquet
+    """
+    import json as json_lines
+
+    import rankloop.clicks as family
+    from rankloop.cli._inputs import read_ranking
+    from rankloop.data import open_dataset
+
+    if (shown_by is None) == (by is None):
+        raise ValueError("what ranks the documents? give --shown-by FILE or --by FEATURE (one of them)")
+    documents = open_dataset(data)
+    shown: Any = _feature(documents, by) if by is not None else None
+    if shown_by is not None:
+        shown = read_ranking(shown_by)
+        if not (hasattr(shown, "predict") or hasattr(shown, "shape")):
+            raise ValueError(
+                f"{shown_by} is a run; pages are shown by scores in row order, or a saved ranker"
+            )
+    log = family.simulate(
+        documents,
+        shown_by=shown,
+        user=_user(user, eta, noise, int(documents.y.max())),
+        sessions=sessions,
+        k=k,
+        randomize=randomize,
+        rate=rate,
+        top=top,
+        temperature=temperature,
+        ranker=ranker,
+        layout=layout,
+        seed=seed,
+    )
+    family.write_clicks(log, out)
+    told = {"out": str(out), "pages": log.n_pages, "impressions": len(log), "clicks": int(log.click.sum())}
+    typer.echo(json_lines.dumps(told) if json else f"{log} written to {out}")
+
+
+def _user(name: str, eta: float, noise: float, max_grade: int) -> Any:
+    from rankloop.clicks import load, user
+
+    if Path(name).suffix == ".npz":
+        return load(name)
+    return user(name, eta=eta, noise=noise, max_grade=max(max_grade, 4))
+
+
+def _feature(documents: "RankingDataset", by: str) -> Any:
+    if documents.feature_names is not None and by in documents.feature_names:
+        return documents.X[:, documents.feature_names.index(by)]
+    if by.isdigit() and 1 <= int(by) <= documents.n_features:
+        return documents.X[:, int(by) - 1]
+    raise ValueError(f"there is no feature {by!r}; name one, or a number from 1 to {documents.n_features}")

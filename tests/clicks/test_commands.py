@@ -1,0 +1,77 @@
+"""`rankloop simulate` and `rankloop clicks` from file to file."""
+
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import rankloop.clicks as family
+from rankloop.cli.clicks import clicks
+from rankloop.cli.simulate import simulate
+from rankloop.data import synthetic, write_svmlight
+
+APP = typer.Typer()
+APP.command()(simulate)
+APP.add_typer(clicks)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(APP, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def letor(tmp_path):
+    data = synthetic(n_queries=20, docs_per_query=8, n_features=5, seed=0)
+    write_svmlight(data, tmp_path / "data.txt")
+    np.savetxt(tmp_path / "scores.txt", data.y)
+    return tmp_path
+
+
+def test_from_a_data_set_to_a_model(letor):
+    told = run(
+        "simulate", letor / "data.txt", "--shown-by", letor / "scores.txt", "-n", 3000, "--randomize", "swap",
+        "--user", "navigational", "-k", 5, "--out", letor / "log.parquet", "--json",
+    )  # fmt: skip
+    assert json.loads(told)["pages"] == 3000
+    report = json.loads(run("clicks", "check", letor / "log.parquet", "--json"))
+    by_name = {one["estimator"]: one["support"] for one in report["estimators"]}
+    assert by_name["swap_intervention"] != "no"
+    assert "swap_intervention" in run("clicks", "check", letor / "log.parquet")
+    fitted = json.loads(
+        run("clicks", "fit", letor / "log.parquet", "--model", "dbn", "--out", letor / "dbn.npz", "--json")
+    )
+    assert fitted["models"][0]["perplexity"] < 2
+    assert isinstance(family.load(letor / "dbn.npz"), family.DBN)
+    again = run(
+        "simulate", letor / "data.txt", "--by", 1, "--user", letor / "dbn.npz", "--out", letor / "x.csv"
+    )
+    assert "written to" in again
+    table = run("clicks", "fit", letor / "log.parquet", "--iterations", 5)
+    assert len(table.strip().splitlines()) == len(family.models())  # all but the contextual, and the title
+    explained = run(
+        "clicks", "fit", letor / "log.parquet", "--features", letor / "data.txt", "--iterations", 5
+    )
+    assert "rankctr" not in explained
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "data.txt", "--out", "log.csv"], "what ranks the documents"),
+        (["simulate", "data.txt", "--by", "99", "--out", "log.csv"], "there is no feature '99'"),
+        (
+            ["simulate", "data.txt", "--by", "1", "--out", "log.xyz", "-n", "5"],
+            "no ending that says what it is",
+        ),
+        (["clicks", "fit", "log.csv", "--out", "x.npz"], "--out saves one model"),
+        (["clicks", "check", "none.csv"], "no such file"),
+    ],
+)
+def test_mistakes(letor, monkeypatch, arguments, message):
+    monkeypatch.chdir(letor)
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        run(*arguments)
