@@ -1,11 +1,13 @@
 """How long the first answer takes on a new machine, and the next one.
 
-Each figure is the wall time of a fresh process; "first" has an empty numba cache. Run on a quiet machine:
+Each figure is one fresh process; "first" has an empty numba cache. The bars are for wall time on a quiet
+machine; CPU time tells a slow program from a busy machine:
 
     python benchmarks/cold_start.py
 """
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -89,20 +91,22 @@ def best(code, *arguments, cache=None):
 
 def took(code, *arguments, cache=None):
     environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(cache)} if cache else {})}
-    start = time.perf_counter()
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode:
         sys.exit(done.stderr)
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - start, cpu
 
 
 def show(rows):
-    print(f"{'':36} {'seconds':>8} {'bar':>6}")
-    for what, seconds, bar in rows:
-        verdict = "" if bar is None else f"{bar:6.1f} {'held' if seconds <= bar else 'MISSED'}"
-        print(f"{what:36} {seconds:8.2f} {verdict}")
+    print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'bar':>6}")
+    for what, (wall, cpu), bar in rows:
+        verdict = "" if bar is None else f"{bar:6.1f} {'held' if wall <= bar else 'MISSED'}"
+        print(f"{what:36} {wall:8.2f} {cpu:8.2f} {verdict}")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,14 @@ def test_tables_for_papers(files):
     )
 
 
+def test_scores_of_a_data_set(files):
+    (files / "letor.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:1\n0 qid:2 1:2\n")
+    (files / "worse.txt").write_text("1\n2\n1\n2\n")
+    (files / "better.txt").write_text("2\n1\n1\n2\n")
+    told = json.loads(run("worse.txt", "better.txt", "--data", "letor.txt", "-m", "mrr", "--json"))
+    assert told["verdicts"]["mrr"]["better"]["difference"] == pytest.approx(0.25)
+
+
 def test_names_tell_files_apart(files):
     (files / "old").mkdir()
     (files / "old" / "new.run").write_text((files / "base.run").read_text())

@@ -85,6 +85,16 @@ def test_every_form_of_a_data_set_and_of_scores(files):
     assert means == {0.75}
 
 
+def test_a_saved_ranker(files):
+    from sklearn.linear_model import LinearRegression
+
+    from rankloop.data import read_svmlight
+    from rankloop.rankers import PointwiseRanker
+
+    PointwiseRanker(LinearRegression()).fit(read_svmlight(files / "letor.txt")).save(files / "model")
+    assert json.loads(run("model", "letor.txt", "-m", "mrr", "--json"))["metrics"]["mrr"]["mean"] == 1.0
+
+
 def test_rank_by_a_feature(files):
     assert json.loads(run("letor.txt", "--by", "2", "-m", "mrr", "--json"))["metrics"]["mrr"]["mean"] == 1.0
     assert json.loads(run("letor.txt", "--by", "1", "-m", "mrr", "--json"))["metrics"]["mrr"]["mean"] == 0.75
