@@ -4,21 +4,101 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankloop.data import (
-        Pairs as Pairs,
-    )
-    from rankloop.data import (
-        RankingDataset as RankingDataset,
-    )
+    from rankloop.clicks import ClickLog as ClickLog
+    from rankloop.clicks import read_clicks as read_clicks
+    from rankloop.clicks import simulate as simulate
+    from rankloop.clicks import write_clicks as write_clicks
+    from rankloop.data import Corpus as Corpus
+    from rankloop.data import Pairs as Pairs
+    from rankloop.data import Qrels as Qrels
+    from rankloop.data import RankingDataset as RankingDataset
+    from rankloop.data import Run as Run
+    from rankloop.data import catalog as catalog
+    from rankloop.data import concat as concat
+    from rankloop.data import convert as convert
+    from rankloop.data import describe as describe
+    from rankloop.data import fingerprint as fingerprint
+    from rankloop.data import from_frame as from_frame
+    from rankloop.data import judged as judged
+    from rankloop.data import load_dataset as load_dataset
+    from rankloop.data import open_dataset as open_dataset
+    from rankloop.data import read_parquet as read_parquet
+    from rankloop.data import read_qrels as read_qrels
+    from rankloop.data import read_run as read_run
+    from rankloop.data import read_svmlight as read_svmlight
+    from rankloop.data import synthetic as synthetic
+    from rankloop.data import to_frame as to_frame
+    from rankloop.data import write_dataset as write_dataset
+    from rankloop.data import write_parquet as write_parquet
+    from rankloop.data import write_qrels as write_qrels
+    from rankloop.data import write_run as write_run
+    from rankloop.data import write_svmlight as write_svmlight
+    from rankloop.metrics import compare as compare
+    from rankloop.metrics import evaluate as evaluate
+    from rankloop.metrics import metric as metric
+    from rankloop.rankers import AdaRank as AdaRank
+    from rankloop.rankers import CoordinateAscent as CoordinateAscent
+    from rankloop.rankers import Ensemble as Ensemble
+    from rankloop.rankers import Fusion as Fusion
+    from rankloop.rankers import LinearRanker as LinearRanker
+    from rankloop.rankers import PointwiseRanker as PointwiseRanker
+    from rankloop.rankers import RankBoost as RankBoost
+    from rankloop.rankers import RankSVM as RankSVM
+    from rankloop.rankers import load as load
+    from rankloop.rankers import tune as tune
+    from rankloop.search import Index as Index
+    from rankloop.search import first as first
 
 __version__ = "0.1.0"
 
-_FAMILIES = ("data", "metrics")
+_FAMILIES = ("clicks", "data", "interleaving", "losses", "metrics", "online", "rankers", "search")
 
-_HOME = {
-    "Pairs": "data",
-    "RankingDataset": "data",
+_PUBLIC = {
+    "clicks": ("ClickLog", "read_clicks", "simulate", "write_clicks"),
+    "data": (
+        "Corpus",
+        "Pairs",
+        "Qrels",
+        "RankingDataset",
+        "Run",
+        "catalog",
+        "concat",
+        "convert",
+        "describe",
+        "fingerprint",
+        "from_frame",
+        "judged",
+        "load_dataset",
+        "open_dataset",
+        "read_parquet",
+        "read_qrels",
+        "read_run",
+        "read_svmlight",
+        "synthetic",
+        "to_frame",
+        "write_dataset",
+        "write_parquet",
+        "write_qrels",
+        "write_run",
+        "write_svmlight",
+    ),
+    "metrics": ("compare", "evaluate", "metric"),
+    "rankers": (
+        "AdaRank",
+        "CoordinateAscent",
+        "Ensemble",
+        "Fusion",
+        "LinearRanker",
+        "PointwiseRanker",
+        "RankBoost",
+        "RankSVM",
+        "load",
+        "tune",
+    ),
+    "search": ("Index", "first"),
 }
+
+_HOME = {name: family for family, names in _PUBLIC.items() for name in names}
 
 __all__ = ["__version__", *_FAMILIES, *_HOME]
 

@@ -1,12 +1,20 @@
 """One thin command per verb."""
 
-import gc
 import sys
 
 import typer
 
+from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
+from rankloop.cli.convert import convert
+from rankloop.cli.datasets import datasets
 from rankloop.cli.evaluate import evaluate
+from rankloop.cli.index import index
+from rankloop.cli.predict import predict
+from rankloop.cli.search import search
+from rankloop.cli.simulate import simulate
+from rankloop.cli.train import train
+from rankloop.cli.tune import tune
 
 __all__ = ["app", "main"]
 
@@ -19,18 +27,19 @@ app = typer.Typer(
 )
 
 
-for command in (evaluate, compare):
-    app.command()(command)
-
-
 @app.callback()
 def _root() -> None:
     """Learning to rank, end to end."""
 
 
+for command in (evaluate, compare, train, predict, tune, index, search, simulate, convert):
+    app.command()(command)
+app.add_typer(clicks, name="clicks")
+app.add_typer(datasets, name="datasets")
+
+
 def main() -> None:
     """Run the command; a user's mistake ends in one sentence, not in a traceback."""
-    gc.set_threshold(100_000, 50, 50)  # collecting while numba loads costs a tenth of a second
     try:
         app()
     except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
