@@ -13,7 +13,7 @@ from rankloop._progress import progress
 from rankloop.clicks._expect import Counts
 from rankloop.clicks._parameters import ByFeatures, scaled
 
-__all__ = ["Problem", "Values", "em", "gradient"]
+__all__ = ["Problem", "Values", "em", "gradient", "pooled"]
 
 Values = dict[str, NDArray[np.float64]]
 Pseudo = float | NDArray[np.float64]
@@ -33,6 +33,12 @@ class Problem:
     impressions: int
     held: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
+    def centre(self, name: str) -> float:
+        """Where the prior of a parameter is centred; its start where it has none."""
+        yes, no = self.prior[name]
+        total = float(np.mean(yes) + np.mean(no))
+        return float(np.mean(yes)) / total if total > 0 else float(self.start[name].mean())
+
     def penalised(self, values: Values) -> tuple[float, Counts]:
         """Log-likelihood plus log-prior, and the counts with the prior's in them."""
         value, counts = self.expect(values)
@@ -45,6 +51,20 @@ class Problem:
             value += float(np.sum(xlogy(yes, p)[free]) + np.sum(xlog1py(no, -p)[free]))
             with_prior[name] = successes + yes, tosses + yes + no
         return value, with_prior
+
+
+def pooled(problem: Problem, names: list[str], rounds: int = 5) -> dict[str, float]:
+    """For each parameter one value for all its entries, with the others as they start."""
+    values = dict(problem.start)
+    found: dict[str, float] = {}
+    for _ in range(rounds if names else 0):
+        _, counts = problem.expect(values)
+        for name in names:
+            successes, tosses = counts[name]
+            share = float(successes.sum()) / max(float(tosses.sum()), 1e-12)
+            found[name] = min(max(share, 0.001), 0.999)
+            values[name] = np.full(len(problem.start[name]), found[name])
+    return found
 
 
 def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, list[float]]:

@@ -86,10 +86,10 @@ class ContextualPBM(ClickModel):
             return np.concatenate(curves)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
         if name == "examination":
             return dict(zip(self._layouts(seen), value.reshape(-1, seen.depth), strict=True))
-        return super()._stored(name, value, seen)
+        return super()._stored(name, value, seen, default)
 
 
 def _layout_of_rows(pages: Pages) -> NDArray[np.int32]:

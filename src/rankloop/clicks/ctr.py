@@ -104,8 +104,8 @@ class RankDocumentCTR(ClickModel):
     def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.repeat(super()._given(name, given, seen, like), seen.depth)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
-        return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen)
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+        return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen, default)
 
 
 def _rates(name: str, cells: Cells, entry: NDArray[Any], size: int) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._names import one_of
 from rankloop.clicks._behaviour import Behaviour, conditional, draw, marginal
 from rankloop.clicks._evidence import Evidence
-from rankloop.clicks._fit import Problem, Values, em, gradient
+from rankloop.clicks._fit import Problem, Values, em, gradient, pooled
 from rankloop.clicks._pages import Pages, Shown, pages_of
 from rankloop.clicks._parameters import Parameter, by_document, by_rank
 from rankloop.clicks._random import key_of
@@ -33,8 +33,8 @@ class Perplexity(NamedTuple):
 class ClickModel(ABC):
     """The contract. Parameters given to the constructor are kept; `fit` learns the others.
 
-    `prior` is the strength of the Beta priors in impressions, centred on the click rate of the first rank
-    for documents; a pair gives pseudo-counts (successes, failures) for documents directly.
+    `prior` is the strength of the Beta priors in impressions; for documents they are centred on what one
+    value for all of them would be. A pair gives pseudo-counts (successes, failures) for documents directly.
     """
 
     prior: float | tuple[float, float] = 1.0
@@ -72,6 +72,7 @@ class ClickModel(ABC):
             if given is not None:
                 problem.start[name] = self._given(name, given, seen, problem.start[name])
                 problem.held[name] = np.ones(len(problem.start[name]), bool)
+        self._centre(problem)
         linear: dict[str, Any] = {}
         if how == "em":
             values, history = em(problem, self.iterations, self.tolerance)
@@ -81,7 +82,7 @@ class ClickModel(ABC):
             problem.prior.update(dict.fromkeys(X, (0.0, 0.0)))  # the weights have theirs
             values, linear, history = gradient(problem, self.iterations, self.tolerance, X, self.l2)
         self.learned_: dict[str, Any] = {
-            name: linear[name] if name in linear else self._stored(name, value, seen)
+            name: linear[name] if name in linear else self._stored(name, value, seen, problem.centre(name))
             for name, value in values.items()
         }
         self.history_ = np.array(history)
@@ -201,25 +202,26 @@ class ClickModel(ABC):
             return seen.by_pair(by_document(given, name))
         return by_rank(given, len(like), name)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
-        """A learned parameter in the form in which it would be given."""
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+        """A learned parameter in the form in which it would be given; `default` for unseen documents."""
         if name in self.documents:
-            yes, no = self._document_prior(seen)
-            return seen.table(value, yes / (yes + no) if yes + no > 0 else seen.first_rate)
+            return seen.table(value, default)
         return float(value[0]) if name in self.scalars else value
 
-    def _document_prior(self, seen: Evidence) -> tuple[float, float]:
+    def _centre(self, problem: Problem) -> None:
+        """Start documents from, and shrink them to, what one value for all of them would be."""
         if isinstance(self.prior, tuple):
-            yes, no = self.prior
-        else:
-            yes, no = self.prior * seen.first_rate, self.prior * (1 - seen.first_rate)
-        if yes < 0 or no < 0:
-            raise ValueError(f"prior holds pseudo-counts >= 0, got {self.prior}")
-        return yes, no
+            return
+        free = [name for name in self.documents if getattr(self, name) is None]
+        for name, value in pooled(problem, free).items():
+            problem.start[name][:] = value
+            problem.prior[name] = self.prior * value, self.prior * (1 - value)
 
     def _make(self, seen: Evidence, expect: Any, **start: NDArray[np.float64]) -> Problem:
         """A problem with this model's priors: neutral ones for what all documents share."""
-        pair = self._document_prior(seen)
+        pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
+        if min(pair) < 0:
+            raise ValueError(f"prior holds pseudo-counts >= 0, got {self.prior}")
         even = (sum(pair) / 2, sum(pair) / 2)
         values: Values = {**{name: seen.start() for name in self.documents}, **start}
         prior: dict[str, Any] = {name: pair if name in self.documents else even for name in values}

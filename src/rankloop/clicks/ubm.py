@@ -59,10 +59,10 @@ class UBM(ClickModel):
             return _matrix(given, seen.depth).reshape(-1)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence) -> Any:
+    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
         if name == "examination":
             return value.reshape(seen.depth, seen.depth + 1)
-        return super()._stored(name, value, seen)
+        return super()._stored(name, value, seen, default)
 
 
 def last_click(pages: Pages) -> NDArray[np.int32]:
