@@ -85,7 +85,7 @@ def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
     falling = np.empty(n, np.float64)
     row = np.empty(n, np.int32)
     values = labels.astype(np.float64)
-    sort_all(-values, falling, row, np.empty(n), np.empty(n, np.int32), np.empty(n + 1, np.int32))
+    sort_all(-values, falling, row, np.empty(n), np.empty(n, np.int32), np.empty(2 * n + 1, np.int32))
     top = 0
     for i in range(n):
         top += i > 0 and falling[i] != falling[i - 1]

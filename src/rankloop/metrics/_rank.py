@@ -83,7 +83,7 @@ def _rank_lists(
     row = np.empty(longest, np.int32)
     spare = np.empty(longest, np.float64)
     spare_row = np.empty(longest, np.int32)
-    slot = np.empty(longest + 1, np.int32)
+    slot = np.empty(2 * longest + 1, np.int32)
     best = np.empty(longest, np.float64)
     best_row = np.empty(longest, np.int32)
     to = offsets[first]  # what was kept is written without gaps, so that metrics read it fast
@@ -109,7 +109,9 @@ def _rank_lists(
         out_kept[q] = kept
         for i in range(kept):
             out_labels[to + i] = labels[start + row[i]]
-            out_tied[to + i] = average and i > 0 and key[i] == key[i - 1]
+        out_tied[to] = False
+        for i in range(1, kept):
+            out_tied[to + i] = average and key[i] == key[i - 1]
         if len(weight) > 0:
             for i in range(kept):
                 out_weight[to + i] = weight[start + row[i]]

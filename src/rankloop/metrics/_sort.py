@@ -17,20 +17,15 @@ RUN = 16
 def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: Rows, slot: Rows) -> None:
     """Fill `key` with the scores, falling, and `row` with where each came from; ties keep their order.
 
-    Scores are spread over as many buckets as there are documents, by value, which leaves them almost
-    sorted; insertion finishes the work, and merging where the values are too skewed for that.
+    Scores are spread over twice as many buckets as there are documents, by value, which leaves them
+    almost sorted; insertion finishes the work, and merging where the values are too skewed for that.
     """
     n = len(scores)
-    high = scores[0]
-    low = scores[0]
-    for i in range(n):
-        high = max(high, scores[i])
-        low = min(low, scores[i])
-    scale = (n - 1) / (high - low)
+    high, low = _ends(scores)
+    scale = (2 * n - 1) / (high - low)
     if not (high > low and high - low < np.inf and scale < np.inf):
         scale = 0.0  # all alike, or too far apart to spread: one bucket
-    for i in range(n + 1):
-        slot[i] = 0
+    slot[: 2 * n + 1] = 0
     if scale > 0:
         for i in range(n):
             spare_row[i] = np.int32((high - scores[i]) * scale)
@@ -39,7 +34,7 @@ def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: R
             spare_row[i] = 0
     for i in range(n):
         slot[spare_row[i] + 1] += 1
-    for i in range(n):
+    for i in range(2 * n):
         slot[i + 1] += slot[i]
     for i in range(n):
         at = slot[spare_row[i]]
@@ -48,6 +43,20 @@ def sort_all(scores: Floats, key: Floats, row: Rows, spare: Floats, spare_row: R
         row[at] = i
     if not _insertion(key[:n], row[:n], 4 * n):
         _merge_sort(key, row, spare, spare_row, n)
+
+
+@part
+def _ends(scores: Floats) -> tuple[float, float]:
+    """The highest and the lowest score; every second one apart, as one chain of comparisons would wait."""
+    n = len(scores)
+    high = low = scores[0]
+    other_high = other_low = scores[n - 1]
+    for i in range(0, n - 1, 2):
+        high = max(high, scores[i])
+        low = min(low, scores[i])
+        other_high = max(other_high, scores[i + 1])
+        other_low = min(other_low, scores[i + 1])
+    return max(high, other_high), min(low, other_low)
 
 
 @part

@@ -66,7 +66,7 @@ def per_list(
         )
     longest = int(np.diff(lists.offsets).max(initial=0))
     ranked = lists.ranked(ties, k)
-    made = lists.fill(_err, *ranked[:5], cutoff(k), kind, table, best, longest)
+    made = lists.fill(_err, *ranked[:5], cutoff(k), kind, table, 1 / best, longest)
     return lists.blank(made, lists.relevant(ANY).number == 0, empty)
 
 
@@ -86,7 +86,7 @@ def _err(
     k: int,
     kind: int,
     table: NDArray[np.float64],
-    best: float,
+    share: float,
     longest: int,
     values: NDArray[np.float64],
     first: int,
@@ -99,25 +99,24 @@ def _err(
         start = starts[q]
         n = kept[q]
         for i in range(n):
-            stop[i] = gain_of(labels[start + i], kind, table) / best
+            stop[i] = gain_of(labels[start + i], kind, table) * share
         if len(weight) > 0:
             for i in range(n):
                 stop[i] *= weight[start + i]
         total = 0.0
         going_on = 1.0
-        i = start
-        while i < start + n and i - start < k:
+        i = start - start
+        while i < n and i < k:
             j = i + 1
-            while j < start + n and tied[j]:
-                j += 1
-            if j == i + 1:
-                total += going_on * stop[i - start] / (j - start)
-                going_on *= 1 - stop[i - start]
+            if j == n or not tied[start + j]:
+                total += going_on * stop[i] / j
+                going_on *= 1 - stop[i]
             else:
-                block = stop[i - start : j - start]
-                total += going_on * _tie(block, i - start, k - (i - start), survival, chance)
+                while j < n and tied[start + j]:
+                    j += 1
+                total += going_on * _tie(stop[i:j], i, k - i, survival, chance)
                 for d in range(i, j):
-                    going_on *= 1 - stop[d - start]
+                    going_on *= 1 - stop[d]
             i = j
         values[q] = total
 
