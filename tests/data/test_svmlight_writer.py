@@ -121,6 +121,9 @@ def test_what_the_format_cannot_say_is_refused(tmp_path):
     ]:
         with pytest.raises(ValueError, match=sentence):
             write_svmlight(data.replace(**column), tmp_path / "set.txt")
+    single = RankingDataset([[1.0]], [0], ["a"], query_weight=[2.0])
+    with pytest.raises(ValueError, match="query weights would read back as item weights; use save"):
+        write_svmlight(single, tmp_path / "set.txt")
     for qid in ("a b", "#", "", "a\0b"):
         with pytest.raises(ValueError, match=r"query id .* cannot stand in an SVMLight file"):
             write_svmlight(RankingDataset([[1.0]], [0], [qid]), tmp_path / "set.txt")

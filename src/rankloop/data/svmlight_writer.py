@@ -75,6 +75,11 @@ def _weights(dataset: RankingDataset, target: Path) -> NDArray[np.float32] | Non
             )
     if dataset.query_weight is not None and dataset.item_weight is not None:
         raise ValueError("SVMLight files hold one kind of weight; use save(), or drop one with replace()")
+    if dataset.query_weight is not None and dataset.n_queries == dataset.n_documents:
+        raise ValueError(
+            "with one document per query, query weights would read back as item weights; use save(), or "
+            "replace(query_weight=None)"
+        )
     weights = dataset.query_weight if dataset.item_weight is None else dataset.item_weight
     stale = _weight_path(target)
     if weights is None and stale.exists():
