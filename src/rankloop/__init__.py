@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rankloop.data import write_qrels as write_qrels
     from rankloop.data import write_run as write_run
     from rankloop.data import write_svmlight as write_svmlight
+    from rankloop.metrics import Comparison as Comparison
+    from rankloop.metrics import Evaluation as Evaluation
     from rankloop.metrics import compare as compare
     from rankloop.metrics import evaluate as evaluate
     from rankloop.metrics import metric as metric
@@ -82,7 +84,7 @@ _PUBLIC = {
         "write_run",
         "write_svmlight",
     ),
-    "metrics": ("compare", "evaluate", "metric"),
+    "metrics": ("Comparison", "Evaluation", "compare", "evaluate", "metric"),
     "rankers": (
         "AdaRank",
         "CoordinateAscent",
