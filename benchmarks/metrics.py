@@ -5,8 +5,8 @@
 Peers come with the extras `engines` and `bench`. Repeats are interleaved and medians are shown; imports and
 compilation are not counted. LightGBM evaluates NDCG@10 of scores it already holds (a booster without trees
 whose training set has them as init_score), so that nothing but its metric runs. pytrec_eval and ranx get
-their own objects ready made; both compute three metrics, ours is all four. scikit-learn is called list by list, on a part of them, and
-scaled up. Scores are rounded to three digits, so that most lists have ties.
+their own objects ready made; both compute three metrics, ours is all four. scikit-learn is called list by
+list, on a part of them, and scaled up. Scores are rounded to three digits, so that most lists have ties.
 """
 
 import argparse
