@@ -12,27 +12,35 @@ __all__ = ["LinearScores"]
 
 
 class LinearScores(Ranker):
-    """Scores `coef_ · (x - mean_) / scale_`; a missing feature counts as its mean."""
+    """Scores `coef_ · (x - mean_) / scale_ + intercept_`; a missing feature counts as its mean."""
 
     coef_: NDArray[np.float64]
     mean_: NDArray[np.float64]
     scale_: NDArray[np.float64]
+    intercept_: float
     n_iter_: int
 
-    def _learned(self, coef: NDArray[np.float64], standard: Standard, n_iter: int) -> None:
-        self.coef_, self.mean_, self.scale_, self.n_iter_ = coef, standard.mean, standard.scale, n_iter
+    def _learned(
+        self, coef: NDArray[np.float64], standard: Standard, n_iter: int, intercept: float = 0.0
+    ) -> None:
+        self.coef_, self.mean_, self.scale_ = coef, standard.mean, standard.scale
+        self.intercept_, self.n_iter_ = intercept, n_iter
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        return Standard(self.mean_, self.scale_).apply(X) @ self.coef_
+        return Standard(self.mean_, self.scale_).apply(X) @ self.coef_ + self.intercept_
 
     def _state(self) -> dict[str, Member]:
         return {
             "coef": self.coef_,
             "mean": self.mean_,
             "scale": self.scale_,
+            "intercept": np.array(self.intercept_),
             "n_iter": np.array(self.n_iter_),
         }
 
     def _restore(self, state: Mapping[str, Member]) -> None:
         self.coef_, self.mean_, self.scale_ = (np.asarray(state[name]) for name in ("coef", "mean", "scale"))
-        self.n_iter_ = int(np.asarray(state["n_iter"]))
+        self.intercept_, self.n_iter_ = (
+            float(np.asarray(state["intercept"])),
+            int(np.asarray(state["n_iter"])),
+        )

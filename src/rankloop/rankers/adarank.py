@@ -11,6 +11,8 @@ from rankloop.rankers._scale import Standard
 
 __all__ = ["AdaRank"]
 
+_REST = 10  # rounds
+
 
 class AdaRank(LinearScores):
     r"""AdaRank (Xu & Li, 2007): queries that the metric finds badly ranked weigh more in the next round.
@@ -20,8 +22,8 @@ class AdaRank(LinearScores):
     .. math:: \alpha = \tfrac12 \ln \frac{\sum_q P_q (1 + E_q)}{\sum_q P_q (1 - E_q)}, \qquad
         P_q \propto e^{-E_q(\text{sum so far})}
 
-    A feature that would not raise the metric of the sum rests until another one has. With a validation set
-    the weights that were best on it are kept.
+    A feature that would not raise the metric of the sum rests for some rounds. With a validation set the
+    weights that were best on it are kept.
 
     >>> X, y, qid = [[3.0, 0.1], [1.0, 0.9], [2.0, 0.2], [5.0, 0.7]], [0, 1, 0, 1], ["a", "a", "b", "b"]
     >>> AdaRank(metric="mrr").fit(X, y, qid=qid).rank(X[:2])
@@ -58,10 +60,10 @@ class AdaRank(LinearScores):
         alone = np.where(counts, alone, 0.0)
 
         weights, share = np.zeros(train.n_features), query / max(query.sum(), 1e-300)
-        resting, reached = np.zeros(len(alone), bool), -np.inf
+        rests_until, reached = np.zeros(len(alone), np.int64), -np.inf
         best, best_value, best_round, turn = weights, -np.inf, 0, 0
-        while turn < self.rounds and turn - best_round < self.patience and not resting.all():
-            gained = np.where(resting, -np.inf, alone @ share)
+        while turn < self.rounds and turn - best_round < self.patience and np.any(rests_until <= turn):
+            gained = np.where(rests_until > turn, -np.inf, alone @ share)
             chosen = int(np.argmax(gained))
             good = min(gained[chosen], 1 - 1e-9)
             trial = weights.copy()
@@ -70,10 +72,9 @@ class AdaRank(LinearScores):
             made = np.where(counts, raised.values(Z @ trial), 0.0)
             gain = float(query @ made)
             if not gain > reached:
-                resting[chosen] = True
+                rests_until[chosen] = turn + _REST
                 continue
             weights, reached, turn = trial, gain, turn + 1
-            resting[:] = False
             share = query * np.exp(-made)
             share /= max(share.sum(), 1e-300)
             value = judged(judged_Z @ weights)
