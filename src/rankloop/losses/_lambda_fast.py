@@ -1,0 +1,165 @@
+"""NDCG's and DCG's forces for boosted trees: the same pairs in single precision, two rows at a time."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.losses._gain import gains
+from rankloop.losses._input import Lists
+from rankloop.losses._math import exp_negative, fast, inner
+from rankloop.losses._order import LANES, descending
+from rankloop.losses._swap import discounts
+
+__all__ = ["MAX_GRADE", "SPAN", "ndcg_forces"]
+
+SPAN = 40.0  # up to this span of sigma * score, all odds of a list fit single precision
+MAX_GRADE = 31
+
+Row = NDArray[np.float64]
+Single = NDArray[np.float32]
+
+
+def ndcg_forces(
+    lists: Lists, gain: str | tuple[float, ...], *, normalise: bool, sigma: float, truncation: int
+) -> tuple[Row, Row, bool]:
+    """Gradient and curvature; False beside them where scores span too much or labels are not grades."""
+    gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
+    longest = int(np.diff(lists.offsets).max(initial=0))
+    discount = discounts(np.arange(1.0, longest + 1.0))
+    grades = len(gain) if isinstance(gain, tuple) else MAX_GRADE + 1
+    table = gains(np.arange(grades, dtype=np.float32), gain)
+    failed = np.zeros(lists.n_lists, np.bool_)
+
+    def work(first: int, last: int) -> None:
+        _force_lists(
+            first, last, lists.scores, lists.labels, lists.offsets, discount, table,
+            normalise, sigma, truncation, gradient, curvature, failed,
+        )  # fmt: skip
+
+    over_lists(work, lists.offsets)
+    return gradient, curvature, not failed.any()
+
+
+@fast
+def _force_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    labels: Single,
+    offsets: NDArray[np.int64],
+    discount: Row,
+    table: Row,
+    normalise: bool,
+    sigma: float,
+    truncation: int,
+    gradient: Row,
+    curvature: Row,
+    failed: NDArray[np.bool_],
+) -> None:
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    odds, gain, gamma, g, h = (
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        discount.astype(np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+    )
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys = np.empty(longest + LANES + 1, np.int16)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        n = stop - start
+        if n == 0:
+            continue
+        ideal = _ideal(labels[start:stop], truncation, table, discount)
+        descending(scores[start:stop], order, spare, keys)
+        high, low = scores[start + order[0]], scores[start + order[n - 1]]
+        if ideal < 0.0 or sigma * (high - low) > SPAN:
+            failed[q] = True
+            continue
+        for k in range(n):
+            odds[k] = np.float32(sigma * (high - scores[start + order[k]]))
+            gain[k] = np.float32(table[np.int64(labels[start + order[k]])])
+            g[k] = np.float32(0.0)
+            h[k] = np.float32(0.0)
+        _exponentials(odds[:n])
+        top = min(truncation, n) if ideal > 0.0 else 0
+        for i in range(0, min(top, n - 1), 2):
+            _two_rows(i, n, i + 1 < top, odds, gain, gamma, g, h)
+        factor = sigma / (ideal if normalise else 1.0) if ideal > 0.0 else 0.0
+        for k in range(n):
+            gradient[start + order[k]] = g[k] * factor
+            curvature[start + order[k]] = h[k] * odds[k] * (factor * sigma)
+
+
+@inner
+def _exponentials(odds: Single) -> None:
+    for k in range(odds.size):
+        odds[k] = np.float32(exp_negative(np.float64(odds[k])))
+
+
+@inner
+def _two_rows(
+    i: int, n: int, both: bool, odds: Single, gain: Single, gamma: Single, g: Single, h: Single
+) -> None:
+    """Forces between ranks i and i + 1 (0-based) and all below: two rows share a division and the memory.
+
+    `h[k]` still lacks the factor `odds[k]`: the caller multiplies once, at the end.
+    """
+    one, none = np.float32(1.0), np.float32(0.0)
+    a, b = np.uint64(i), np.uint64(i + 1)
+    odds_a, odds_b, gain_a, gain_b = odds[a], odds[b], gain[a], gain[b]
+    gamma_a, gamma_b = gamma[a], gamma[b]
+    second = one if both else none
+    p = one / (odds_a + odds_b)
+    x = (gain_a - gain_b) * (gamma_a - gamma_b)
+    f = x * p * (odds_b if x > none else odds_a)
+    v = abs(x) * p * p
+    force_a, bend_a, force_b, bend_b = f, v * odds_b, -f, v * odds_a
+    for j in range(np.uint64(i + 2), np.uint64(n)):
+        total_a, total_b = odds_a + odds[j], odds_b + odds[j]
+        inverse = one / (total_a * total_b)
+        p_a, p_b = total_b * inverse, total_a * inverse
+        x_a = (gain_a - gain[j]) * (gamma_a - gamma[j])
+        x_b = (gain_b - gain[j]) * (gamma_b - gamma[j]) * second
+        y_a, y_b = x_a * p_a, x_b * p_b
+        f_a = y_a * (odds[j] if x_a > none else odds_a)
+        f_b = y_b * (odds[j] if x_b > none else odds_b)
+        v_a, v_b = abs(y_a) * p_a, abs(y_b) * p_b
+        g[j] += f_a + f_b
+        h[j] += v_a * odds_a + v_b * odds_b
+        force_a += f_a
+        force_b += f_b
+        bend_a += v_a * odds[j]
+        bend_b += v_b * odds[j]
+    g[a] -= force_a
+    g[b] -= force_b
+    h[a] += bend_a
+    h[b] += bend_b
+
+
+@inner
+def _ideal(labels: Single, truncation: int, table: Row, discount: Row) -> float:
+    """The DCG of the best order by counting grades; -1 where labels are not grades of the table."""
+    high = np.float32(0.0)
+    for k in range(labels.size):
+        high = max(high, labels[k])
+    if high >= table.size:
+        return -1.0
+    rank, ideal = 0, 0.0
+    for grade in range(np.int64(high), -1, -1):
+        count = _count_equal(labels, np.float32(grade))
+        for k in range(min(rank, truncation), min(rank + count, truncation)):
+            ideal += table[grade] * discount[k]
+        rank += count
+    return ideal if rank == labels.size else -1.0
+
+
+@inner
+def _count_equal(labels: Single, grade: np.float32) -> int:
+    count = np.int32(0)
+    for j in range(labels.size):
+        count = np.int32(count + np.int32(labels[j] == grade))
+    return int(count)

@@ -1,0 +1,227 @@
+"""The one kernel of the logistic losses over pairs: lists in order of score, a row per document."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.losses._contract import LossResult
+from rankloop.losses._input import Lists, group_pairs
+from rankloop.losses._math import exp_negative, fast, inner
+from rankloop.losses._rows import affine_row, logistic_row, odds_row, scale_row, sign_row
+
+__all__ = ["EVERY", "PairRule", "pair_loss"]
+
+NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential a document
+EVERY = 2**62  # no truncation
+
+Row = NDArray[np.float64]
+
+
+class PairRule(NamedTuple):
+    """How pairs weigh, by rank: the affine swap form, a drop by distance, a document's own amount, a sign.
+
+    A pair of ranks i < j weighs ``(gain_i - gain_j) (alpha_i - beta_i gamma_j + drop[j - i])``; with `own` it
+    weighs `gain` of the preferred document in both directions; with `sign` it weighs 1 (and 1/2 each way
+    where labels are equal and `ties` count).
+    """
+
+    gain: Row
+    alpha: Row
+    beta: Row
+    gamma: Row
+    factor: Row
+    drop: Row = np.zeros(0)
+    own: bool = False
+    sign: bool = False
+    ties: bool = False
+    shrink_gap: bool = False
+    shrink_list: bool = False
+
+
+def pair_loss(
+    lists: Lists, order: NDArray[np.int64], rule: PairRule, *, sigma: float, truncation: int | None
+) -> LossResult:
+    """Value, gradient and curvature of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    value, gradient = np.zeros(lists.n_lists), np.empty(lists.n_documents)
+    curvature = np.empty(lists.n_documents)
+    scores = lists.scores[order]
+    weight = lists.weight[order].astype(np.float64) if len(lists.weight) else np.ones(lists.n_documents)
+    top = EVERY if truncation is None else truncation
+    g, h = np.zeros(lists.n_documents), np.zeros(lists.n_documents)
+    if lists.pairs is None:
+        scaled = bool(len(lists.weight)) or rule.shrink_gap
+
+        def work(first: int, last: int) -> None:
+            _pair_lists(
+                first, last, lists.offsets, scores, weight, *rule, scaled, sigma, top, value, g, h
+            )  # fmt: skip
+
+        over_lists(work, lists.offsets)
+    else:
+        place = np.empty(lists.n_documents, np.int64)
+        place[order] = np.arange(lists.n_documents)
+        edges, better, worse, chance, heavy = group_pairs(lists)
+        _judged_pairs(
+            edges, place[better], place[worse], chance, heavy,
+            lists.offsets, scores, weight, *rule, sigma, top, value, g, h,
+        )  # fmt: skip
+    gradient[order], curvature[order] = g, h
+    return LossResult(value, gradient, curvature)
+
+
+@fast
+def _pair_lists(
+    first: int,
+    last: int,
+    offsets: NDArray[np.int64],
+    scores: Row,
+    weight: Row,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    factor: Row,
+    drop: Row,
+    own: bool,
+    sign: bool,
+    ties: bool,
+    shrink_gap: bool,
+    shrink_list: bool,
+    scaled: bool,
+    sigma: float,
+    truncation: int,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    odds, t, x, zero = np.empty(longest), np.empty(longest), np.empty(longest), np.zeros(longest)
+    turns = 3 if ties else (2 if own or (drop.size > 0 and alpha.size > 0) else 1)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        n = stop - start
+        if n < 2 or factor[q] == 0.0:
+            continue
+        s, w, y = scores[start:stop], weight[start:stop], gain[start:stop]
+        g, h = gradient[start:stop], curvature[start:stop]
+        span = s[0] - s[n - 1]
+        near = sigma * span <= NEAR
+        if near:
+            _odds(s, sigma, odds)
+        shrink = 1.0 if shrink_gap and span > 0.0 else 0.0
+        total, size = 0.0, 0.0
+        for i in range(min(truncation, n - 1)):
+            low = i + 1
+            below = x[low:n]
+            odds_row(near, odds[i], odds[low:n], s[i], s[low:n], sigma, t[low:n])
+            for turn in range(turns):
+                if sign:
+                    half = 0.5 if turn == 1 else -0.5
+                    sign_row(y[i], y[low:n], 0.0 if turn else 1.0, half if turn else 0.0, below)
+                elif own:
+                    up = turn == 0
+                    affine_row(
+                        y[i] if up else 0.0, 1.0, 0.0, zero[low:n] if up else y[low:n], zero[low:n], below
+                    )
+                elif turn == 1 or alpha.size == 0:
+                    affine_row(y[i], 0.0, -1.0, y[low:n], drop[: n - low], below)
+                else:
+                    affine_row(
+                        y[i], alpha[start + i], beta[start + i], y[low:n], gamma[start + low : stop], below
+                    )
+                if scaled:
+                    scale_row(w[i], w[low:n], s[i], s[low:n], shrink, below)
+                force, bend, felt, cost = logistic_row(
+                    s[i], s[low:n], sigma, t[low:n], below, g[low:n], h[low:n]
+                )
+                g[i] -= force
+                h[i] += bend
+                size += felt
+                total += cost
+        value[q] = _finish(total, size, factor[q], sigma, shrink_list, g, h)
+
+
+@inner
+def _odds(s: Row, sigma: float, odds: Row) -> None:
+    for k in range(s.size):
+        odds[k] = exp_negative(sigma * (s[0] - s[k]))
+
+
+@inner
+def _finish(
+    total: float, size: float, factor: float, sigma: float, shrink_list: bool, g: Row, h: Row
+) -> float:
+    """Scale the forces of a list, by LightGBM's log2(1 + S) / S too where asked; its value."""
+    if shrink_list and size > 0.0:
+        felt = 2.0 * size * factor * sigma
+        factor *= np.log2(1.0 + felt) / felt
+    for k in range(g.size):
+        g[k] *= factor * sigma
+        h[k] *= factor * sigma * sigma
+    return total * factor
+
+
+@fast
+def _judged_pairs(
+    edges: NDArray[np.int64],
+    better: NDArray[np.int64],
+    worse: NDArray[np.int64],
+    chance: NDArray[np.float32],
+    heavy: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    scores: Row,
+    weight: Row,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    factor: Row,
+    drop: Row,
+    own: bool,
+    sign: bool,
+    ties: bool,
+    shrink_gap: bool,
+    shrink_list: bool,
+    sigma: float,
+    truncation: int,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    """The same costs for explicit pairs: cross-entropy with their own probability."""
+    for q in range(offsets.size - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        total, size = 0.0, 0.0
+        for p in range(edges[q], edges[q + 1]):
+            a, b = better[p], worse[p]
+            i, j = min(a, b), max(a, b)
+            if i - start >= truncation:
+                continue
+            up = heavy[p] * chance[p] * weight[a] * (gain[a] if own else 1.0)
+            down = heavy[p] * (1.0 - chance[p]) * weight[b] * (gain[b] if own else 1.0)
+            if not (own or sign):
+                swap = drop[j - i - 1] if drop.size > 0 else 0.0
+                if alpha.size > 0:
+                    swap += alpha[i] - beta[i] * gamma[j]
+                up *= abs(gain[i] - gain[j]) * swap
+                down *= abs(gain[i] - gain[j]) * swap
+            if shrink_gap and scores[start] > scores[stop - 1]:
+                up /= 0.01 + abs(scores[a] - scores[b])
+                down /= 0.01 + abs(scores[a] - scores[b])
+            z = sigma * (scores[a] - scores[b])
+            t = np.exp(-abs(z))
+            right = (1.0 if z > 0.0 else t) / (1.0 + t)
+            f = down * right - up * (1.0 - right if z < 0.0 else t / (1.0 + t))
+            gradient[a] += f
+            gradient[b] -= f
+            curvature[a] += (up + down) * t / (1.0 + t) ** 2
+            curvature[b] += (up + down) * t / (1.0 + t) ** 2
+            size += abs(f)
+            total += up * (np.log1p(t) + max(-z, 0.0)) + down * (np.log1p(t) + max(z, 0.0))
+        value[q] = _finish(
+            total, size, factor[q], sigma, shrink_list, gradient[start:stop], curvature[start:stop]
+        )

@@ -1,0 +1,42 @@
+"""ApproxAP: average precision with smooth ranks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists, list_sums
+from rankloop.losses._options import positive
+from rankloop.losses._smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses._swap import relevant_shares
+
+__all__ = ["ApproxAP"]
+
+
+@dataclass(frozen=True)
+class ApproxAP(Loss):
+    r"""One minus average precision at smooth ranks (Qin et al., 2010).
+
+    .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - \hat h_i / \hat r_i)
+
+    where :math:`\hat r_i` is the smooth rank of a document and :math:`\hat h_i` its smooth rank among the
+    relevant ones: their quotient is the precision at the document. Labels from `relevant` on are relevant.
+
+    >>> ApproxAP()([2.0, 1.0, 3.0], [1, 1, 0], [0, 3]).value.round(4)  # AP is (1/2 + 2/3) / 2
+    array([0.4167])
+    """
+
+    temperature: float = 0.1
+    relevant: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self, temperature=self.temperature, relevant=self.relevant)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        hit = (lists.labels >= self.relevant).astype(np.float64)
+        share = lists.mass(relevant_shares(lists, self.relevant))
+        rank, hits = smooth_ranks(lists, hit, self.temperature)
+        precision = (1.0 + hits) / rank
+        value = list_sums(share * (1.0 - precision), lists.offsets)
+        forces = smooth_forces(lists, hit, self.temperature, share * precision / rank, -share / rank)
+        return LossResult(value, *forces)

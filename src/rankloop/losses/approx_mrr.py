@@ -1,0 +1,40 @@
+"""ApproxMRR: reciprocal ranks with smooth ranks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists, list_sums
+from rankloop.losses._options import positive
+from rankloop.losses._smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses._swap import relevant_shares
+
+__all__ = ["ApproxMRR"]
+
+
+@dataclass(frozen=True)
+class ApproxMRR(Loss):
+    r"""One minus the mean reciprocal smooth rank of a list's relevant documents (as in TF-Ranking).
+
+    .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - 1/\hat r_i), \quad
+        \hat r_i = 1 + \sum_{j \ne i} \sigma((s_j - s_i)/\tau)
+
+    With one relevant document it is one minus the reciprocal rank. Labels from `relevant` on are relevant.
+
+    >>> ApproxMRR()([2.0, 1.0, 3.0], [1, 0, 0], [0, 3]).value.round(4)
+    array([0.5])
+    """
+
+    temperature: float = 0.1
+    relevant: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive(self, temperature=self.temperature, relevant=self.relevant)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        share = lists.mass(relevant_shares(lists, self.relevant))
+        none = np.zeros(lists.n_documents)
+        rank, _ = smooth_ranks(lists, none, self.temperature)
+        value = list_sums(share * (1.0 - 1.0 / rank), lists.offsets)
+        return LossResult(value, *smooth_forces(lists, none, self.temperature, share / rank**2, none))

@@ -1,0 +1,40 @@
+"""Distillation: a teacher's scores as soft labels for any loss."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._cross_entropy import softmax
+from rankloop.losses._input import Lists
+from rankloop.losses._lookup import loss as find
+from rankloop.losses._options import positive
+
+__all__ = ["Distill"]
+
+
+@dataclass(frozen=True)
+class Distill(Loss):
+    r"""Any loss with the softmax of a teacher's scores for labels (Hinton et al., 2015).
+
+    .. math:: C = C_0(s, p), \quad p = \mathrm{softmax}(t / \tau)
+
+    The labels of the call are the teacher's scores t, of any sign.
+
+    >>> Distill()([0.0, 0.0], [-1.0, 1.0], [0, 2]).gradient.round(4)
+    array([ 0.3808, -0.3808])
+    """
+
+    loss: Loss | str = "softmax"
+    temperature: float = 1.0
+
+    signed_labels: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", find(self.loss))
+        positive(self, temperature=self.temperature)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        soft = softmax(lists.labels.astype(np.float64) / self.temperature, lists.offsets)
+        return find(self.loss)._compute(lists._replace(labels=soft.astype(np.float32)), exact)

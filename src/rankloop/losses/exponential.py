@@ -1,0 +1,110 @@
+"""The exponential loss of RankBoost, in one pass over the sorted labels."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists, group_pairs
+from rankloop.losses._logsum import NOTHING, add_logs, lower_sums
+from rankloop.losses._options import positive
+from rankloop.losses._order import rank_lists
+
+__all__ = ["Exponential"]
+
+_CAP = 300.0  # e^300 is 10^130: forces past it are cut there
+
+Row = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    r"""Exponential loss over pairs (Freund et al., 2003), the one RankBoost descends.
+
+    .. math:: C = \sum_{l_i > l_j} e^{-\sigma (s_i - s_j)}
+
+    The sum factors over documents, so a list takes a sort and one pass. Value and forces are held below
+    e^300, so that no score makes them overflow.
+
+    >>> result = Exponential()([1.0, 0.0], [0, 1], [0, 2])
+    >>> result.value.round(4), result.gradient.round(4)
+    (array([2.7183]), array([ 2.7183, -2.7183]))
+    """
+
+    sigma: float = 1.0
+
+    takes_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive(self, sigma=self.sigma)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        if lists.pairs is not None:
+            return self._judged(lists)
+        value, gradient, curvature = (
+            np.zeros(lists.n_lists),
+            np.empty(lists.n_documents),
+            np.empty(lists.n_documents),
+        )
+        order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
+        scaled, weight = self.sigma * lists.scores, lists.mass(np.ones(lists.n_documents))
+
+        def work(first: int, last: int) -> None:
+            _exponential_lists(
+                first, last, scaled, lists.labels, lists.offsets, weight, order, value, gradient, curvature
+            )
+
+        over_lists(work, lists.offsets)
+        return LossResult(value, self.sigma * gradient, self.sigma**2 * curvature)
+
+    def _judged(self, lists: Lists) -> LossResult:
+        edges, better, worse, chance, heavy = group_pairs(lists)
+        weight = lists.mass(np.ones(lists.n_documents))
+        value, gradient, curvature = (
+            np.zeros(lists.n_lists),
+            np.zeros(lists.n_documents),
+            np.zeros(lists.n_documents),
+        )
+        query = np.repeat(np.arange(lists.n_lists), np.diff(edges))
+        for first, second, share in ((better, worse, chance), (worse, better, 1.0 - chance)):
+            gap = self.sigma * (lists.scores[first] - lists.scores[second])
+            cost = heavy * share * weight[first] * np.exp(np.minimum(-gap, _CAP))
+            value += np.bincount(query, cost, lists.n_lists)
+            for side, sign in ((first, -self.sigma), (second, self.sigma)):
+                gradient += sign * np.bincount(side, cost, lists.n_documents)
+                curvature += self.sigma**2 * np.bincount(side, cost, lists.n_documents)
+        return LossResult(value, gradient, curvature)
+
+
+@kernel
+def _exponential_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    labels: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    weight: Row,
+    order: NDArray[np.int64],
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        below = lower_sums(scores, labels, order, start, stop)
+        # `above` sums w exp(-s) over the higher labels, `met` also over those equal to the current one.
+        above, met = NOTHING, NOTHING
+        for k in range(start, stop):
+            i = order[k]
+            if k > start and labels[i] != labels[order[k - 1]]:
+                above = met
+            heavy = np.log(weight[i]) if weight[i] > 0.0 else NOTHING
+            met = add_logs(met, heavy - scores[i])
+            up = np.exp(min(heavy - scores[i] + below[k - start], _CAP))
+            down = np.exp(min(scores[i] + above, _CAP))
+            value[q] += up
+            gradient[i] = down - up
+            curvature[i] = up + down

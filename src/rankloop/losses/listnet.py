@@ -1,0 +1,43 @@
+"""ListNet: the distribution of who comes first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._cross_entropy import cross_entropy, softmax
+from rankloop.losses._gain import gains
+from rankloop.losses._input import Lists, list_sums
+from rankloop.losses._options import check_gain, choice
+
+__all__ = ["ListNet"]
+
+
+@dataclass(frozen=True)
+class ListNet(Loss):
+    r"""Top-one cross-entropy (Cao et al., 2007).
+
+    .. math:: C = -\sum_i w_i p_i \log q_i, \quad q = \mathrm{softmax}(s)
+
+    where p is the softmax of the labels (`target="softmax"`) or their gains over the sum of the list's gains
+    (`target="gains"`).
+
+    >>> ListNet()([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
+    array([ 0.2311, -0.2311])
+    """
+
+    target: str = "softmax"
+    gain: str | tuple[float, ...] = "exp2"
+
+    def __post_init__(self) -> None:
+        choice(self, "target", self.target, ("softmax", "gains"))
+        check_gain(self, self.gain)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        if self.target == "softmax":
+            wanted = softmax(lists.labels.astype(np.float64), lists.offsets)
+        else:
+            amounts = gains(lists.labels, self.gain)
+            sums = np.repeat(list_sums(amounts, lists.offsets), np.diff(lists.offsets))
+            wanted = np.divide(amounts, sums, out=np.zeros_like(amounts), where=sums > 0)
+        return cross_entropy(lists, lists.mass(wanted))

@@ -1,0 +1,46 @@
+"""p-ListMLE: the likelihood of the right order, where the top counts more."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists
+from rankloop.losses._options import choice
+from rankloop.losses._plackett_luce import plackett_luce
+from rankloop.losses._swap import discounts, ranks
+from rankloop.losses.listmle import label_order
+
+__all__ = ["PListMLE"]
+
+
+@dataclass(frozen=True)
+class PListMLE(Loss):
+    r"""ListMLE with draws weighed by rank (Lan et al., 2014).
+
+    .. math:: C = \sum_{r=1}^{n} \alpha(r) \Big( \log \sum_{k \ge r} e^{s_{\pi(k)}} - s_{\pi(r)} \Big)
+
+    `decay="exp2"` is the paper's :math:`2^{n-r} - 1`, divided by its first value so that long lists do not
+    overflow; `decay="log2"` is DCG's :math:`1/\log_2(1 + r)`. Ties as in `ListMLE`.
+
+    >>> PListMLE(decay="log2")([0.0, 0.0, 0.0], [2, 1, 0], [0, 3]).value.round(4)
+    array([1.5359])
+    """
+
+    decay: str = "exp2"
+    ties: str = "average"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        choice(self, "decay", self.decay, ("exp2", "log2"))
+        choice(self, "ties", self.ties, ("average", "random"))
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        order, blocks = label_order(lists, self.ties, self.seed)
+        rank = ranks(lists.offsets)
+        if self.decay == "log2":
+            stage = discounts(rank)
+        else:
+            last = np.exp2(1.0 - np.repeat(np.diff(lists.offsets), np.diff(lists.offsets)))
+            stage = (np.exp2(1.0 - rank) - last) / np.where(last < 1.0, 1.0 - last, 1.0)
+        return plackett_luce(lists, order, blocks, stage)

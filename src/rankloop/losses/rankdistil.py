@@ -1,0 +1,57 @@
+"""RankDistil: the teacher's top of the list, learned as an order."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists
+from rankloop.losses._options import at_least_one, positive
+from rankloop.losses._order import rank_lists
+from rankloop.losses._plackett_luce import plackett_luce
+from rankloop.losses._swap import ranks
+
+__all__ = ["RankDistil"]
+
+
+@dataclass(frozen=True)
+class RankDistil(Loss):
+    r"""Likelihood of the teacher's top k, over orders drawn from the teacher (Reddi et al., 2021).
+
+    .. math:: C = \frac{1}{S} \sum_{\pi \sim \mathrm{PL}(t/\tau)} \sum_{r \le k} \Big(
+        \log \sum_{m \ge r} e^{s_{\pi(m)}} - s_{\pi(r)} \Big)
+
+    The labels of the call are the teacher's scores t, of any sign. The draws follow from `seed`.
+
+    >>> RankDistil(k=1, samples=1, temperature=0.01)([0.0, 0.0], [-1.0, 1.0], [0, 2]).gradient
+    array([ 0.5, -0.5])
+    """
+
+    k: int = 10
+    samples: int = 8
+    temperature: float = 1.0
+    seed: int = 0
+
+    signed_labels: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        at_least_one(self, k=self.k, samples=self.samples)
+        positive(self, temperature=self.temperature)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        rng = np.random.default_rng(self.seed)
+        stage = (ranks(lists.offsets) <= self.k) / self.samples
+        alone = np.arange(lists.n_documents)
+        value, gradient, curvature = (
+            np.zeros(lists.n_lists),
+            np.zeros(lists.n_documents),
+            np.zeros(lists.n_documents),
+        )
+        for _ in range(self.samples):
+            drawn = lists.labels / self.temperature + rng.gumbel(size=lists.n_documents)
+            part = plackett_luce(lists, rank_lists(drawn, lists.offsets), alone, stage)
+            value += part.value
+            gradient += part.gradient
+            curvature += part.curvature
+        return LossResult(value, gradient, curvature)

@@ -1,0 +1,43 @@
+"""RankNet: cross-entropy between wanted and modelled preferences."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists
+from rankloop.losses._options import positive
+from rankloop.losses._order import rank_lists
+from rankloop.losses._pairwise import PairRule, pair_loss
+
+__all__ = ["RankNet"]
+
+
+@dataclass(frozen=True)
+class RankNet(Loss):
+    r"""Pairwise logistic loss (Burges et al., 2005).
+
+    .. math:: C = -\bar P \log P - (1 - \bar P) \log (1 - P), \quad P = 1 / (1 + e^{-\sigma (s_i - s_j)})
+
+    The pairs of a list are those with different labels, where :math:`\bar P = 1`; with `ties`, pairs of equal
+    labels join in at :math:`\bar P = 1/2`. Explicit `pairs` replace them and bring their own probability.
+
+    >>> result = RankNet()([1.0, 0.0], [0, 1], [0, 2])
+    >>> result.value.round(4), result.gradient.round(4)
+    (array([1.3133]), array([ 0.7311, -0.7311]))
+    """
+
+    sigma: float = 1.0
+    ties: bool = False
+
+    takes_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive(self, sigma=self.sigma)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        order = rank_lists(lists.scores, lists.offsets)
+        labels, none = lists.labels[order].astype(np.float64), np.zeros(0)
+        rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), sign=True, ties=self.ties)
+        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=None)

@@ -1,0 +1,41 @@
+"""Sigmoid cross-entropy: every document's label as a probability of being relevant."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._input import Lists, list_sums
+from rankloop.losses._logistic import log1p_exp, sigmoid
+from rankloop.losses._options import highest_label, positive
+
+__all__ = ["SigmoidCrossEntropy"]
+
+
+@dataclass(frozen=True)
+class SigmoidCrossEntropy(Loss):
+    r"""Logistic loss of each document, labels scaled to [0, 1] by `max_label`.
+
+    .. math:: C = \sum_i w_i (\log(1 + e^{s_i}) - p_i s_i), \quad p_i = l_i / l_{max}
+
+    `max_label` is the highest grade of the collection; without it, the highest label of the call (give it, or
+    `rankloop.losses.settle` it, where data come in batches).
+
+    >>> SigmoidCrossEntropy()([0.0, 2.0], [0, 1], [0, 2]).gradient.round(4)
+    array([ 0.5   , -0.1192])
+    """
+
+    max_label: float | None = None
+
+    pointwise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        positive(self, max_label=self.max_label)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        wanted = lists.labels / max(highest_label(self, lists.labels, self.max_label), 1e-300)
+        chance = sigmoid(lists.scores)
+        weight = lists.mass(np.ones(lists.n_documents))
+        value = list_sums(weight * (log1p_exp(lists.scores) - wanted * lists.scores), lists.offsets)
+        return LossResult(value, weight * (chance - wanted), weight * chance * (1.0 - chance))

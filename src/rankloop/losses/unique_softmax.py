@@ -1,0 +1,86 @@
+"""Unique softmax: each relevant document alone against the less relevant ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._gain import gains
+from rankloop.losses._input import Lists
+from rankloop.losses._logsum import NOTHING, add_logs, lower_sums
+from rankloop.losses._options import check_gain
+from rankloop.losses._order import rank_lists
+
+__all__ = ["UniqueSoftmax", "against_lower"]
+
+Row = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class UniqueSoftmax(Loss):
+    r"""Softmax in which documents of one grade do not compete (Zhu & Klabjan, 2020).
+
+    .. math:: C = -\sum_i w_i G_i \log \frac{e^{s_i}}{e^{s_i} + \sum_{l_j < l_i} e^{s_j}}
+
+    >>> UniqueSoftmax()([0.0, 0.0, 0.0], [1, 1, 0], [0, 3]).value.round(4)  # 2 log 2
+    array([1.3863])
+    """
+
+    gain: str | tuple[float, ...] = "exp2"
+
+    def __post_init__(self) -> None:
+        check_gain(self, self.gain)
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        return against_lower(lists, lists.mass(gains(lists.labels, self.gain)))
+
+
+def against_lower(lists: Lists, mass: Row) -> LossResult:
+    """Cross-entropy of each document with mass against all documents of lower labels."""
+    value, gradient, curvature = (
+        np.zeros(lists.n_lists),
+        np.empty(lists.n_documents),
+        np.empty(lists.n_documents),
+    )
+    order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
+
+    def work(first: int, last: int) -> None:
+        _against_lists(
+            first, last, lists.scores, lists.labels, lists.offsets, mass, order, value, gradient, curvature
+        )
+
+    over_lists(work, lists.offsets)
+    return LossResult(value, gradient, curvature)
+
+
+@kernel
+def _against_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    labels: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    mass: Row,
+    order: NDArray[np.int64],
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        below = lower_sums(scores, labels, order, start, stop)
+        # Sums of mass / Z and mass / Z^2 over higher labels, and over those met so far.
+        above, above2, met, met2 = NOTHING, NOTHING, NOTHING, NOTHING
+        for k in range(start, stop):
+            i = order[k]
+            if k > start and labels[i] != labels[order[k - 1]]:
+                above, above2 = met, met2
+            race = add_logs(scores[i], below[k - start])
+            heavy = np.log(mass[i]) if mass[i] > 0.0 else NOTHING
+            met, met2 = add_logs(met, heavy - race), add_logs(met2, heavy - 2.0 * race)
+            own, felt = np.exp(scores[i] - race), np.exp(scores[i] + above)
+            value[q] += mass[i] * (race - scores[i])
+            gradient[i] = felt - mass[i] * (1.0 - own)
+            curvature[i] = mass[i] * own * (1.0 - own) + max(felt - np.exp(2.0 * scores[i] + above2), 0.0)

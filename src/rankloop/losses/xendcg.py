@@ -1,0 +1,35 @@
+"""XE-NDCG: a cross-entropy that bounds NDCG."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop.losses._contract import Loss, LossResult
+from rankloop.losses._cross_entropy import cross_entropy
+from rankloop.losses._gain import gains
+from rankloop.losses._input import Lists, list_sums
+
+__all__ = ["XENDCG"]
+
+
+@dataclass(frozen=True)
+class XENDCG(Loss):
+    r"""Cross-entropy with perturbed gains (Bruch, 2020).
+
+    .. math:: C = -\sum_i w_i \frac{\varphi_i}{\sum_k \varphi_k} \log q_i, \quad
+        \varphi_i = 2^{l_i} - \gamma_i, \; \gamma_i \sim U(0, 1), \; q = \mathrm{softmax}(s)
+
+    The gammas follow from `seed`: one loss always draws the same; `rankloop.losses.redraw` gives the loss of
+    the next round.
+
+    >>> XENDCG(seed=3)([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
+    array([ 0.3027, -0.3027])
+    """
+
+    seed: int = 0
+
+    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+        gammas = np.random.default_rng(self.seed).random(lists.n_documents)
+        phi = gains(lists.labels, "exp2") + 1.0 - gammas
+        sums = np.repeat(list_sums(phi, lists.offsets), np.diff(lists.offsets))
+        return cross_entropy(lists, lists.mass(phi / sums))
