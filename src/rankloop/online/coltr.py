@@ -1,0 +1,92 @@
+"""Counterfactual online learning to rank."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.online._kernels import log_page_chance, top_k
+from rankloop.online.learner import Learner
+from rankloop.online.ranking import Ranking
+from rankloop.rankers.linear import LinearRanker
+
+__all__ = ["COLTR"]
+
+
+class COLTR(Learner):
+    r"""Shows its own Plackett-Luce page and judges many challengers on it afterwards (Zhuang & Zuccon, 2020).
+
+    Each looked-at document (down to the last click) has risk 1 if it was passed over and 0 if clicked. A
+    challenger's risk is self-normalised, with a penalty for its uncertainty,
+
+    .. math:: \hat R = \frac{\sum_k w_k r_k}{\sum_k w_k} + \lambda \sqrt{\widehat{Var} / n},
+        \quad w_k = \frac{P'(d_k \mid \text{above})}{P(d_k \mid \text{above})}
+
+    with both probabilities over all candidates left under the own scores of each. The step goes towards
+    the mean of the challengers that beat the current weights.
+
+    >>> from rankloop.rankers.linear import LinearRanker
+    >>> learner = COLTR(LinearRanker(), seed=0)
+    >>> page = learner.rank(np.eye(3), k=3)
+    >>> learner.learn(page, [0, 1, 0])
+    >>> bool(np.any(learner.model.parameters != 0))
+    True
+    """
+
+    name = "coltr"
+
+    def __init__(
+        self,
+        ranker: LinearRanker,
+        *,
+        challengers: int = 50,
+        delta: float = 1.0,
+        penalty: float = 1.0,
+        learning_rate: float = 0.1,
+        features: RankingDataset | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed)
+        if challengers < 1 or not delta > 0 or penalty < 0:
+            raise ValueError("challengers is at least 1, delta above 0 and penalty at least 0")
+        self.challengers, self.delta, self.penalty = challengers, delta, penalty
+
+    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
+        scores = self.model.scores(X)
+        shown = top_k(scores + self.random.gumbel(size=len(X)), k)
+        return Ranking(X, shown, {"by": self.name, "scores": scores})
+
+    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+        if not clicks.any():
+            return
+        seen = int(np.flatnonzero(clicks)[-1]) + 1
+        risk = 1.0 - clicks[:seen]
+        current = log_page_chance(ranking.notes["scores"], ranking.shown)[:seen]
+        bar = self._risk(risk, np.ones(seen))
+        drawn = self.random.normal(size=(self.challengers, len(self.model.parameters)))
+        directions = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        winners = [
+            direction
+            for direction in directions
+            if self._challenger_risk(ranking, direction, risk, current) < bar
+        ]
+        if winners:
+            self.model.parameters += self.learning_rate * np.mean(winners, axis=0)
+
+    def _challenger_risk(
+        self,
+        ranking: Ranking,
+        direction: NDArray[np.float64],
+        risk: NDArray[np.float64],
+        current: NDArray[np.float64],
+    ) -> float:
+        scores = self.model.scores(ranking.X, self.model.parameters + self.delta * direction)
+        chance = log_page_chance(scores, ranking.shown)[: len(risk)]
+        return self._risk(risk, np.exp(chance - current))
+
+    def _risk(self, risk: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+        total = weight.sum()
+        if total <= 0:
+            return np.inf
+        mean = float(weight @ risk / total)
+        spread = np.sqrt(np.mean((weight * (risk - mean)) ** 2) / len(risk)) / (total / len(risk))
+        return mean + self.penalty * float(spread)

@@ -1,0 +1,129 @@
+"""Learning curves: an online learner, a data set whose labels people know, and their clicks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._progress import progress
+from rankloop.clicks import ClickModel
+from rankloop.clicks import user as user_by_name
+from rankloop.data import RankingDataset
+from rankloop.metrics import ndcg
+from rankloop.online.ranking import Ranking
+
+__all__ = ["LearningCurve", "OnlineLearner", "learning_curve"]
+
+
+class OnlineLearner(Protocol):
+    """Shows pages and learns from the clicks on them."""
+
+    def rank(self, X: ArrayLike, k: int = 10) -> Ranking: ...
+    def learn(self, ranking: Ranking, clicks: ArrayLike) -> None: ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LearningCurve:
+    """Offline quality at some page counts, and what people saw meanwhile."""
+
+    pages: NDArray[np.int64]
+    offline: NDArray[np.float64]
+    """Mean NDCG@k on the test set without exploration."""
+    online: float
+    """Discounted cumulative NDCG@k of the pages people saw."""
+    below_floor: float
+    """The share of pages whose NDCG@k was below `floor` times that of the production ranking."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "pages": self.pages.tolist(),
+            "offline": self.offline.tolist(),
+            "online": self.online,
+            "below_floor": self.below_floor,
+        }
+
+
+def learning_curve(
+    learner: OnlineLearner,
+    train: RankingDataset,
+    test: RankingDataset,
+    *,
+    user: str | ClickModel = "navigational",
+    pages: int = 10_000,
+    k: int = 10,
+    checkpoints: Sequence[int] | int = 10,
+    production: ArrayLike | None = None,
+    floor: float = 0.9,
+    discount: float = 0.9995,
+    seed: int = 0,
+) -> LearningCurve:
+    """Let simulated people use the learner; their grades are the labels of `train`.
+
+    `production` holds scores of `train` by the ranking that the floor is relative to.
+
+    >>> from rankloop.data import synthetic
+    >>> from rankloop.online import PDGD
+    >>> from rankloop.rankers.linear import LinearRanker
+    >>> data = synthetic(n_queries=60, docs_per_query=20, n_features=10, seed=0)
+    >>> train, test = data.split(0.7, seed=0)
+    >>> curve = learning_curve(PDGD(LinearRanker(), features=train), train, test, user="perfect", pages=2000)
+    >>> bool(curve.offline[-1] > curve.offline[0])
+    True
+    """
+    if pages < 1:
+        raise ValueError(f"pages must be at least 1, got {pages}")
+    person = user_by_name(user)
+    random = np.random.default_rng(seed)
+    queries = random.integers(train.n_queries, size=pages)
+    marks = _marks(checkpoints, pages)
+    ideal = _ideal(train, k)
+    base = None if production is None else ndcg(production, train.y, train.offsets, k=k, empty="one")
+    gain = 2.0 ** train.y.astype(np.float64) - 1
+    discounts = 1.0 / np.log2(2.0 + np.arange(k))
+    offline = [_quality(learner, test, k)] if marks[0] == 0 else []
+    total, weight, below = 0.0, 1.0, 0
+    with progress("learning", pages) as advance:
+        for page, query in enumerate(queries, 1):
+            start, stop = train.offsets[query], train.offsets[query + 1]
+            ranking = learner.rank(train.X[start:stop], k)
+            rows = start + ranking.shown
+            clicks = _clicks(person, train.y[rows], random)
+            learner.learn(ranking, clicks)
+            seen = gain[rows] @ discounts[: len(rows)] / ideal[query] if ideal[query] else 1.0
+            total += weight * seen
+            weight *= discount
+            if base is not None:
+                below += seen < floor * base[query]
+            if page in marks:
+                offline.append(_quality(learner, test, k))
+                advance(0, f"ndcg@{k} {offline[-1]:.4f}")
+            advance(1)
+    return LearningCurve(np.array(marks), np.array(offline), float(total), below / pages)
+
+
+def _marks(checkpoints: Sequence[int] | int, pages: int) -> list[int]:
+    if isinstance(checkpoints, int):
+        return sorted({round(at) for at in np.linspace(0, pages, checkpoints + 1)})
+    marks = sorted(set(checkpoints))
+    if not marks or marks[0] < 0 or marks[-1] > pages:
+        raise ValueError(f"checkpoints lie between 0 and {pages} pages, got {list(checkpoints)}")
+    return marks
+
+
+def _clicks(
+    person: ClickModel, labels: NDArray[np.float32], random: np.random.Generator
+) -> NDArray[np.bool_]:
+    return np.asarray(person.sample(labels, seed=int(random.integers(2**63))), np.bool_)
+
+
+def _ideal(train: RankingDataset, k: int) -> NDArray[np.float64]:
+    from rankloop.metrics import dcg
+
+    return dcg(train.y.astype(np.float64), train.y, train.offsets, k=k, empty="zero")
+
+
+def _quality(learner: Any, test: RankingDataset, k: int) -> float:
+    scores = learner.learner.predict(test.X) if hasattr(learner, "learner") else learner.predict(test.X)
+    return float(np.nanmean(ndcg(scores, test.y, test.offsets, k=k)))

@@ -1,0 +1,51 @@
+"""Deployment only past a confidence bound."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.interleaving import always_valid
+
+__all__ = ["Gate", "GateDecision"]
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """What the gate says, and on what grounds."""
+
+    deploy: bool
+    reject: bool
+    low: float
+    high: float
+    pages: int
+
+    def __str__(self) -> str:
+        said = "deploy" if self.deploy else "reject" if self.reject else "go on"
+        return f"{said}: share of wins in [{self.low:.3f}, {self.high:.3f}] after {self.pages} decided pages"
+
+
+class Gate:
+    """Opens when the challenger's share of interleaved wins is surely above a half, at every look at once.
+
+    `margin` asks for more than a half; `no_worse` turns it into a non-inferiority gate at 1/2 - `margin`.
+
+    >>> gate = Gate()
+    >>> str(gate.decide([1] * 30 + [-1] * 3))
+    'deploy: share of wins in [0.545, 0.999] after 33 decided pages'
+    """
+
+    def __init__(self, *, error: float = 0.05, margin: float = 0.0, no_worse: bool = False) -> None:
+        if not 0 <= margin < 0.5:
+            raise ValueError(f"margin lies in [0, 0.5), got {margin}")
+        self.error, self.margin, self.no_worse = error, margin, no_worse
+
+    def decide(self, outcomes: ArrayLike) -> GateDecision:
+        """From one outcome per page: above 0 the challenger won, below 0 it lost."""
+        signs = np.sign(np.asarray(outcomes, np.float64).reshape(-1))
+        if not len(signs):
+            return GateDecision(False, False, 0.0, 1.0, 0)
+        bounds = always_valid(signs, error=self.error)
+        low, high = float(bounds.low[-1]), float(bounds.high[-1])
+        bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
+        return GateDecision(low > bar, high < bar, low, high, int(np.count_nonzero(signs)))

@@ -1,0 +1,136 @@
+"""What every online learner is."""
+
+import json
+import zipfile
+from abc import ABC, abstractmethod
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._atomic import replacing
+from rankloop.data import RankingDataset
+from rankloop.online._linear import LinearModel
+from rankloop.online.ranking import Ranking
+from rankloop.rankers.linear import LinearRanker
+
+__all__ = ["Learner"]
+
+_FORMAT = 1
+
+
+class Learner(ABC):
+    """Shows pages with `rank(X, k)` and learns from each with `learn(ranking, clicks)`.
+
+    `X` holds the candidates of one query, as many as there are today: documents may come and go between
+    pages. `features` (a data set whose labels are not looked at) puts the features on one scale; a fitted
+    ranker brings its own scale and is where learning starts.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self, ranker: LinearRanker, *, learning_rate: float, features: RankingDataset | None, seed: int
+    ) -> None:
+        if not learning_rate > 0:
+            raise ValueError(f"learning_rate must be above 0, got {learning_rate}")
+        self.model = LinearModel(ranker, features)
+        self.learning_rate = learning_rate
+        self.seed = seed
+        self.pages = 0
+        self.random = np.random.default_rng(seed)
+
+    def rank(self, X: ArrayLike, k: int = 10) -> Ranking:
+        """A page of `k` candidates (all, if there are fewer)."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        return self._rank(self.model.rows(X), k)
+
+    def learn(self, ranking: Ranking, clicks: ArrayLike) -> None:
+        """One step from the clicks (0 or 1 for each shown place) on a page that this learner showed."""
+        clicked = ranking.clicks(clicks)
+        if ranking.notes.get("by") != self.name:
+            raise ValueError(f"this page was shown by {ranking.notes.get('by')!r}, not by {self.name!r}")
+        self._learn(ranking, clicked)
+        self.pages += 1
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The scores of now, without exploration."""
+        return self.model.scores(self.model.rows(X))
+
+    @property
+    def ranker(self) -> LinearRanker:
+        """What was learned so far, as a ranker to evaluate, save and deploy."""
+        return self.model.to_ranker()
+
+    @abstractmethod
+    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking: ...
+
+    @abstractmethod
+    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None: ...
+
+    def _memory(self) -> dict[str, NDArray[Any]]:
+        """What else must survive a restart; learners that remember pages add to it."""
+        return {}
+
+    def _remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        """Take back what `_memory` gave."""
+        assert not memory, "a learner that gives memory takes it back"
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state: going on from it gives the same pages and the same weights."""
+        return {
+            "pages": self.pages,
+            "random": self.random.bit_generator.state,
+            "model": {name: value.copy() for name, value in self.model.state().items()},
+            "memory": {name: value.copy() for name, value in self._memory().items()},
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go back to a snapshot."""
+        self.pages = snapshot["pages"]
+        self.random.bit_generator.state = snapshot["random"]
+        self.model.restore(snapshot["model"])
+        self._remember(snapshot["memory"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to one file, whole or not at all."""
+        state = self.snapshot()
+        arrays = {f"model/{name}": value for name, value in state["model"].items()}
+        arrays |= {f"memory/{name}": value for name, value in state["memory"].items()}
+        manifest = {
+            "format": _FORMAT,
+            "learner": self.name,
+            "pages": state["pages"],
+            "random": state["random"],
+        }
+        with replacing(path) as beside, zipfile.ZipFile(beside, "w") as file:
+            file.writestr("manifest.json", json.dumps(manifest))
+            for name, value in arrays.items():
+                held = BytesIO()
+                np.save(held, value, allow_pickle=False)
+                file.writestr(f"{name}.npy", held.getvalue())
+
+    def load(self, path: str | Path) -> None:
+        """Go on from a file that the same kind of learner wrote."""
+        try:
+            with zipfile.ZipFile(path) as file:
+                manifest = json.loads(file.read("manifest.json"))
+                arrays = {
+                    name.removesuffix(".npy"): np.load(BytesIO(file.read(name)), allow_pickle=False)
+                    for name in file.namelist()
+                    if name.endswith(".npy")
+                }
+        except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path} is not a saved learner, or it was cut short ({error})") from None
+        if manifest["format"] > _FORMAT:
+            raise ValueError(f"{path} was written by a newer rankloop; upgrade to read it")
+        if manifest["learner"] != self.name:
+            raise ValueError(f"{path} holds a {manifest['learner']!r} learner, this is {self.name!r}")
+        parts: dict[str, dict[str, Any]] = {"model": {}, "memory": {}}
+        for name, value in arrays.items():
+            part, key = name.split("/", 1)
+            parts[part][key] = value
+        self.restore({"pages": manifest["pages"], "random": manifest["random"], **parts})

@@ -1,0 +1,114 @@
+"""Null-space gradient descent."""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.online.dbgd import MGD
+from rankloop.online.ranking import Ranking
+from rankloop.rankers.linear import LinearRanker
+
+__all__ = ["NSGD"]
+
+
+class NSGD(MGD):
+    """Explores where recent directions did not lose, and what this page can tell apart (Wang et al., 2018).
+
+    Directions are drawn in the null space of the last `memory` losing ones (singular values below
+    `tolerance` of the largest count as zero; real numbers are never exactly so), the `challengers` of them
+    that spread the scores of this page's candidates most are tried, and of several winners the one that
+    best ranks the clicks of recent hard pages is followed.
+
+    >>> from rankloop.rankers.linear import LinearRanker
+    >>> learner = NSGD(LinearRanker(), seed=0)
+    >>> page = learner.rank(np.eye(12), k=10)
+    >>> learner.learn(page, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+    >>> learner.pages
+    1
+    """
+
+    name = "nsgd"
+
+    def __init__(
+        self,
+        ranker: LinearRanker,
+        *,
+        challengers: int = 4,
+        proposals: int = 20,
+        memory: int = 10,
+        hard_pages: int = 5,
+        tolerance: float = 1e-6,
+        delta: float = 1.0,
+        learning_rate: float = 0.01,
+        features: RankingDataset | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            ranker,
+            challengers=challengers,
+            delta=delta,
+            learning_rate=learning_rate,
+            features=features,
+            seed=seed,
+        )
+        if proposals < challengers or memory < 1 or hard_pages < 1:
+            raise ValueError("proposals is at least challengers; memory and hard_pages are at least 1")
+        self.proposals, self.tolerance = proposals, tolerance
+        self._lost: deque[NDArray[np.float64]] = deque(maxlen=memory)
+        self._hard: deque[tuple[NDArray[np.float32], NDArray[np.int64]]] = deque(maxlen=hard_pages)
+
+    def _directions(self, X: NDArray[np.float32], n: int) -> NDArray[np.float64]:
+        drawn = super()._directions(X, self.proposals)
+        if self._lost:
+            _, size, basis = np.linalg.svd(np.array(self._lost), full_matrices=False)
+            spanned = basis[size > self.tolerance * size[0]]
+            free = drawn - drawn @ spanned.T @ spanned
+            length = np.linalg.norm(free, axis=1, keepdims=True)
+            if np.all(length > self.tolerance):  # else recent losses span every direction
+                drawn = free / length
+        spread = [self.model.scores(X, direction).std() for direction in drawn]
+        return drawn[np.argsort(spread)[::-1][:n]]
+
+    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+        before = self.model.parameters.copy()
+        super()._learn(ranking, clicks)
+        if clicks.any():
+            self._hard.append((ranking.X, ranking.shown[clicks]))
+            if np.array_equal(before, self.model.parameters):
+                self._lost.extend(ranking.notes["directions"])
+
+    def _winner(
+        self, ranking: Ranking, clicks: NDArray[np.bool_], better: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        directions: NDArray[np.float64] = ranking.notes["directions"]
+        pages = [*self._hard, (ranking.X, ranking.shown[clicks])]
+        quality = [self._quality(self.model.parameters + self.delta * directions[i], pages) for i in better]
+        return directions[better[int(np.argmax(quality))]]
+
+    def _quality(
+        self, parameters: NDArray[np.float64], pages: list[tuple[NDArray[np.float32], NDArray[np.int64]]]
+    ) -> float:
+        """How high these weights rank what was clicked: the mean of 1 / rank."""
+        total = 0.0
+        for X, clicked in pages:
+            scores = self.model.scores(X, parameters)
+            ranks = (scores[:, None] > scores[clicked]).sum(axis=0) + 1
+            total += float((1.0 / ranks).mean())
+        return total / len(pages)
+
+    def _memory(self) -> dict[str, NDArray[Any]]:
+        kept: dict[str, NDArray[Any]] = {f"lost/{i}": value for i, value in enumerate(self._lost)}
+        for i, (X, clicked) in enumerate(self._hard):
+            kept[f"hard/{i}/X"], kept[f"hard/{i}/clicked"] = X, clicked
+        return kept
+
+    def _remember(self, memory: dict[str, NDArray[Any]]) -> None:
+        self._lost.clear()
+        self._hard.clear()
+        for i in range(sum(name.startswith("lost/") for name in memory)):
+            self._lost.append(memory[f"lost/{i}"])
+        for i in range(sum(name.endswith("/X") for name in memory)):
+            self._hard.append((memory[f"hard/{i}/X"], memory[f"hard/{i}/clicked"]))

@@ -1,0 +1,57 @@
+"""Pairwise differentiable gradient descent."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.online._kernels import pdgd_gradient, top_k
+from rankloop.online.learner import Learner
+from rankloop.online.ranking import Ranking
+from rankloop.rankers.linear import LinearRanker
+
+__all__ = ["PDGD"]
+
+
+class PDGD(Learner):
+    r"""Shows a Plackett-Luce page and follows the pairs that its clicks prefer (Oosterhuis & de Rijke, 2018).
+
+    .. math:: \sum_{i \succ j} \rho_{ij} \frac{e^{s_i} e^{s_j}}{(e^{s_i} + e^{s_j})^2} (\nabla s_i - \nabla
+    s_j),
+        \quad \rho_{ij} = \frac{P(y^*)}{P(y) + P(y^*)}
+
+    where :math:`y^*` is the page with i and j swapped, by its exact probability over all candidates.
+
+    >>> from rankloop.rankers.linear import LinearRanker
+    >>> learner = PDGD(LinearRanker(), seed=0)
+    >>> candidates = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    >>> for _ in range(200):
+    ...     page = learner.rank(candidates, k=2)
+    ...     learner.learn(page, page.shown == 1)  # people click the second candidate
+    >>> int(learner.predict(candidates).argmax())
+    1
+    """
+
+    name = "pdgd"
+
+    def __init__(
+        self,
+        ranker: LinearRanker,
+        *,
+        learning_rate: float = 0.1,
+        features: RankingDataset | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed)
+
+    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
+        scores = self.model.scores(X)
+        shown = top_k(scores + self.random.gumbel(size=len(X)), k)
+        return Ranking(X, shown, {"by": self.name, "scores": scores})
+
+    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+        places = len(ranking)
+        allowed = ranking.notes.get("allowed")
+        if allowed is None:
+            allowed = np.ones((places, places), np.bool_)
+        gradient = pdgd_gradient(ranking.notes["scores"], ranking.shown, clicks, allowed)
+        self.model.parameters += self.learning_rate * self.model.pull_back(ranking.X, ranking.shown, gradient)
