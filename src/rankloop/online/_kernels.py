@@ -57,7 +57,7 @@ def _log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
     for index in range(len(scores)):
         if not on_page[index]:
             total += np.exp(scores[index] - highest)
-    return highest + np.log(total)
+    return float(highest + np.log(total))
 
 
 @kernel

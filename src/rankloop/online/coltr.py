@@ -59,7 +59,7 @@ class COLTR(Learner):
         if not clicks.any():
             return
         seen = int(np.flatnonzero(clicks)[-1]) + 1
-        risk = 1.0 - clicks[:seen]
+        risk = 1.0 - clicks[:seen].astype(np.float64)
         current = log_page_chance(ranking.notes["scores"], ranking.shown)[:seen]
         bar = self._risk(risk, np.ones(seen))
         drawn = self.random.normal(size=(self.challengers, len(self.model.parameters)))

@@ -86,7 +86,7 @@ class NSGD(MGD):
         directions: NDArray[np.float64] = ranking.notes["directions"]
         pages = [*self._hard, (ranking.X, ranking.shown[clicks])]
         quality = [self._quality(self.model.parameters + self.delta * directions[i], pages) for i in better]
-        return directions[better[int(np.argmax(quality))]]
+        return np.asarray(directions[better[int(np.argmax(quality))]])
 
     def _quality(
         self, parameters: NDArray[np.float64], pages: list[tuple[NDArray[np.float32], NDArray[np.int64]]]

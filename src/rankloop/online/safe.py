@@ -115,7 +115,7 @@ class Safe:
 
     def _curve(self, places: int) -> NDArray[np.float64]:
         if self.curve is None:
-            return 1.0 / np.log2(2.0 + np.arange(places))
+            return np.asarray(1.0 / np.log2(2.0 + np.arange(places)))
         if len(self.curve) < places:
             raise ValueError(f"the curve has {len(self.curve)} ranks, the page {places}")
         return self.curve[:places]
