@@ -136,6 +136,10 @@ def _tie(
     overflows); `chance[x]` is the chance that x of them came before a place.
     """
     size = len(stop)
+    if size == 2:  # by far the most frequent
+        either = (stop[0] + stop[1]) / 2
+        later = float(either - stop[0] * stop[1]) / (above + 2)
+        return float(either) / (above + 1) + (later if room > 1 else 0.0)
     relevant = 0
     top = 0  # beyond it survival is negligible
     survival[0] = 1.0
