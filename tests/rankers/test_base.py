@@ -1,5 +1,8 @@
 """The contract: what `fit` and `predict` take, and scikit-learn's searches and pipelines."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas
 import polars
@@ -85,6 +88,21 @@ def test_fit_forgets_what_it_learned_before():
     ranker = RankSVM().fit(DATA.replace(feature_names=["a", "b", "c", "d"]))
     ranker.fit(DATA)
     assert not hasattr(ranker, "feature_names_in_")
+
+
+def test_one_ranker_does_not_load_the_libraries_of_another():
+    """Also a machine without polars, lightgbm, rich, typer and zstandard can train and save."""
+    probe = (
+        "import sys, tempfile, numpy as np\n"
+        "from rankloop.rankers import LinearRanker, RankSVM, load\n"
+        "X = np.arange(6.0).reshape(6, 1)\n"
+        "ranker = LinearRanker(loss='lambdarank').fit(X, [0, 1, 2, 0, 1, 1], qid=[1, 1, 1, 2, 2, 2])\n"
+        "ranker.save(tempfile.mkdtemp() + '/model')\n"
+        "names = 'polars lightgbm xgboost catboost torch optuna matplotlib rich typer zstandard pandas'\n"
+        "print([name for name in names.split() if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.usefixtures("routing")
