@@ -10,9 +10,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kernel", "over_lists"]
+__all__ = ["kernel", "over_lists", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SMALL = 200_000  # documents below which threads cost more than they bring
 
 
 def kernel(function: F) -> F:
@@ -32,7 +34,7 @@ def over_lists(
     The spans run in threads (kernels release the interpreter lock); small inputs run in place.
     """
     lists = len(offsets) - 1
-    workers = _workers(int(offsets[-1]), threads)
+    workers = 1 if threads is None and offsets[-1] < _SMALL else thread_count(threads)
     if workers <= 1 or lists < 2 * workers:
         work(0, lists)
         return
@@ -44,11 +46,10 @@ def over_lists(
             done.result()
 
 
-def _workers(documents: int, threads: int | None) -> int:
+def thread_count(threads: int | None = None) -> int:
+    """As many threads as asked for, or as OMP_NUM_THREADS and the cores of this process allow."""
     if threads is not None:
         return max(1, threads)
-    if documents < 200_000:
-        return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores

@@ -114,9 +114,8 @@ def _unpacked(head: bytes, path: Path) -> bytes:
         except zlib.error as error:
             raise ValueError(f"{path}: the gzip file is damaged ({error}); copy it again") from None
     if head.startswith(b"\x28\xb5\x2f\xfd"):
-        from rankloop._extras import require
+        import zstandard
 
-        zstandard = require("zstandard", "dev")
         try:
             text: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(head)
         except zstandard.ZstdError as error:

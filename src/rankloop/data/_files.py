@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-from rankloop._extras import require
 from rankloop.data._text import TextSource
 
 __all__ = ["pack", "read_whole"]
@@ -29,6 +28,8 @@ def pack(content: bytes, path: str | Path) -> bytes:
     if suffix == ".gz":
         return gzip.compress(content, compresslevel=6, mtime=0)
     if suffix == ".zst":
-        packed: bytes = require("zstandard", "bench").ZstdCompressor().compress(content)
+        import zstandard
+
+        packed: bytes = zstandard.ZstdCompressor().compress(content)
         return packed
     return content

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import _workers
+from rankloop._jit import thread_count
 from rankloop.data import _svmlight_kernel as fast
 from rankloop.data._text import TextSource
 from rankloop.data._text_ids import is_text
@@ -57,7 +57,7 @@ def parsed_blocks(
     path: Path, layout: Layout, *, threads: int | None = None, longest_line: int | None = None
 ) -> Iterator[Block]:
     """The rows of a file, block by block, in order; parsing runs ahead in `threads`."""
-    workers = min(_MOST_THREADS, _workers(1 << 40, threads))
+    workers = min(_MOST_THREADS, thread_count(threads))
     with TextSource(path, longest_line=longest_line) as source, ThreadPoolExecutor(workers) as pool:
         idle = deque(_Parser(source.path, layout) for _ in range(workers + 1 if workers > 1 else 1))
         busy: deque[tuple[_Parser, Future[None] | None]] = deque()
