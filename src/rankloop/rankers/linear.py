@@ -33,8 +33,8 @@ class LinearRanker(LinearScores):
     Pointwise losses get an intercept, free of the penalty. L-BFGS does the work. Where the gradient is no
     derivative of one smooth function (LambdaRank and its kin) its line search stalls: full-batch AdaGrad
     (Duchi et al., 2011) goes on from there and keeps the weights that were best by `metric`, on the
-    validation set or else on the training set. So it does for losses that draw at random, anew in every round.
-    `solver="lbfgs"` and `"adagrad"` end that choice.
+    validation set or else on the training set. So it does for losses that draw at random, anew in every
+    round. `solver="lbfgs"` and `"adagrad"` end that choice.
 
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
     >>> LinearRanker(loss="ranknet").fit(X, y, qid=qid).rank(X)
