@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = ["MODEL", "as_toml", "data_facts", "make_ranker", "read_config", "read_data", "setting"]
+__all__ = ["MODEL", "as_toml", "chosen_ranker", "data_facts", "read_config", "read_data", "setting"]
 
 MODEL = "model.rank"
+_KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
 
 
-def read_config(path: Path | None, known: Sequence[str]) -> dict[str, Any]:
-    """The tables and keys of a TOML file; those that nothing would read are an error."""
+def read_config(path: Path | None) -> dict[str, Any]:
+    """The tables and keys of a TOML file for `train` and `tune`; those that neither reads are an error."""
     from rankloop._names import unknown
 
     if path is None:
@@ -27,8 +28,8 @@ def read_config(path: Path | None, known: Sequence[str]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     for key in config:
-        if key not in known:
-            raise unknown(f"key in {path}", key, known)
+        if key not in _KEYS:
+            raise unknown(f"key in {path}", key, _KEYS)
     return config
 
 
@@ -47,7 +48,18 @@ def setting(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
+def chosen_ranker(
+    config: Mapping[str, Any], name: str | None, changed: Sequence[str]
+) -> tuple["Ranker", dict[str, Any]]:
+    """The ranker of the configuration and the flags, and its table for the next configuration."""
+    table = {"name": "lambdamart", **config.get("ranker", {})}
+    if name is not None:
+        table["name"] = name
+    table |= dict(setting(text) for text in changed)
+    return _make_ranker(table["name"], {key: value for key, value in table.items() if key != "name"}), table
+
+
+def _make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
     """A ranker by its class name in any case, with or without "Ranker" at its end."""
     from rankloop import rankers
     from rankloop._names import unknown
@@ -79,10 +91,10 @@ def read_data(path: Path, n_features: int | None = None) -> "RankingDataset":
     return open_dataset(path)
 
 
-def data_facts(path: Path, data: "RankingDataset") -> dict[str, Any]:
+def data_facts(path: str, data: "RankingDataset") -> dict[str, Any]:
     """What a run folder says about a data set."""
     return {
-        "path": str(path),
+        "path": path,
         "fingerprint": data.fingerprint(),
         "queries": data.n_queries,
         "documents": data.n_documents,

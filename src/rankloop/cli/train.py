@@ -1,13 +1,15 @@
 """`rankloop train`: fit a ranker and keep everything about it in one folder."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-__all__ = ["train"]
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+    from rankloop.rankers import Ranker
 
-_KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
+__all__ = ["train"]
 
 
 def train(
@@ -44,15 +46,12 @@ def train(
     import json as writer
     import time
 
-    from rankloop._atomic import replacing_folder
-    from rankloop.cli._runs import MODEL, as_toml, data_facts, make_ranker, read_config, read_data, setting
+    from rankloop.cli._runs import chosen_ranker, read_config, read_data
     from rankloop.metrics import evaluate
 
-    given = read_config(config, _KEYS)
-    paths = {
-        name: _path(flag, given.get(name))
-        for name, flag in _named(data=data, valid=valid, test=test, out=out)
-    }
+    given = read_config(config)
+    flags = {"data": data, "valid": valid, "test": test, "out": out}
+    paths = {part: flag or (Path(given[part]) if part in given else None) for part, flag in flags.items()}
     if paths["data"] is None:
         raise ValueError(
             "what shall it learn from? rankloop train DATA, or data = '...' in the configuration"
@@ -60,12 +59,8 @@ def train(
     target = paths.pop("out") or Path("runs") / paths["data"].stem
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
-    settings = dict(given.get("ranker", {}))
-    name = ranker or settings.get("name") or "lambdamart"
-    settings.pop("name", None)
-    settings |= {} if loss is None else {"loss": loss}
-    settings |= dict(setting(text) for text in set_ or [])
-    model = make_ranker(name, settings)
+    changed = set_ or []
+    model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
 
     sets = {"data": read_data(paths["data"])}
@@ -74,44 +69,48 @@ def train(
             sets[part] = read_data(path, sets["data"].n_features)
     started = time.perf_counter()
     model.fit(sets["data"], sets.get("valid"))
-    seconds = time.perf_counter() - started
+    seconds = round(time.perf_counter() - started, 3)
     judged = {part: evaluate(model, judged, metrics) for part, judged in sets.items() if part != "data"}
     judged = judged or {"train": evaluate(model, sets["data"], metrics)}
     for part, found in judged.items():
         model.metrics_[part] = {key: value for key, value in found.mean.items() if value == value}
-
-    with replacing_folder(target) as folder:
-        model.save(folder / MODEL)
-        run = {**{part: str(path) for part, path in paths.items() if path is not None}, "metrics": metrics}
-        (folder / "run.toml").write_text(
-            as_toml({**run, "ranker": {"name": name, **settings}}), encoding="utf-8"
-        )
-        for file, content in {
-            "metrics.json": {part: found.to_dict() for part, found in judged.items()},
-            "parameters.json": {key: _plain(value) for key, value in model.get_params().items()},
-            "data.json": {part: data_facts(paths[part] or target, made) for part, made in sets.items()},
-            "environment.json": {**_environment(model._libraries), "seconds": round(seconds, 3)},
-        }.items():
-            (folder / file).write_text(
-                writer.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-            )
     figures = {part: found.to_dict() for part, found in judged.items()}
+    run = {**{part: str(path) for part, path in paths.items() if path is not None}, "metrics": metrics}
+    _write(target, model, {**run, "ranker": settings}, figures, sets, seconds)
     if json:
-        typer.echo(
-            writer.dumps({"run": str(target), "seconds": round(seconds, 3), "metrics": figures}, indent=2)
-        )
+        typer.echo(writer.dumps({"run": str(target), "seconds": seconds, "metrics": figures}, indent=2))
         return
     for part, found in judged.items():
         typer.echo(f"{part}\n{found!r}")
     typer.echo(f"trained in {seconds:.1f} s; written to {target}")
 
 
-def _named(**flags: Path | None) -> Any:
-    return flags.items()
+def _write(
+    target: Path,
+    model: "Ranker",
+    run: dict[str, Any],
+    figures: dict[str, Any],
+    sets: dict[str, "RankingDataset"],
+    seconds: float,
+) -> None:
+    """The run folder, whole or not at all."""
+    import json
 
+    from rankloop._atomic import replacing_folder
+    from rankloop.cli._runs import MODEL, as_toml, data_facts
 
-def _path(flag: Path | None, configured: str | None) -> Path | None:
-    return flag if flag is not None or configured is None else Path(configured)
+    contents = {
+        "metrics.json": figures,
+        "parameters.json": {key: _plain(value) for key, value in model.get_params().items()},
+        "data.json": {part: data_facts(run[part], made) for part, made in sets.items()},
+        "environment.json": {**_environment(model._libraries), "seconds": seconds},
+    }
+    with replacing_folder(target) as folder:
+        model.save(folder / MODEL)
+        (folder / "run.toml").write_text(as_toml(run), encoding="utf-8")
+        for name, content in contents.items():
+            text = json.dumps(content, indent=2, allow_nan=False)
+            (folder / name).write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:

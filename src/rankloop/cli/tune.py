@@ -7,8 +7,6 @@ import typer
 
 __all__ = ["tune"]
 
-_KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
-
 
 def tune(
     data: Annotated[
@@ -46,23 +44,20 @@ def tune(
 
     from rankloop._atomic import replacing_folder
     from rankloop.cli._outputs import show
-    from rankloop.cli._runs import as_toml, make_ranker, read_config, read_data, setting
+    from rankloop.cli._runs import as_toml, chosen_ranker, read_config, read_data
     from rankloop.rankers import tune as tune_ranker
 
-    given = read_config(config, _KEYS)
+    given = read_config(config)
     source = data or (Path(given["data"]) if "data" in given else None)
     if source is None:
         raise ValueError("what shall it learn from? rankloop tune DATA, or data = '...' in the configuration")
     if out is not None and out.exists():
         raise ValueError(f"{out} exists; choose another --out")
-    settings = dict(given.get("ranker", {}))
-    name = ranker or settings.get("name") or "lambdamart"
-    settings.pop("name", None)
-    settings |= dict(setting(text) for text in set_ or [])
+    model, settings = chosen_ranker(given, ranker, set_ or [])
     ranges = {**given.get("space", {}), **dict(_range(text) for text in space or [])}
     chosen = metric or given.get("metrics", ["ndcg@10"])[0]
     found = tune_ranker(
-        make_ranker(name, settings),
+        model,
         ranges,
         read_data(source),
         chosen,
@@ -73,7 +68,7 @@ def tune(
         seed=seed,
     )
     if out is not None:
-        best = {"name": name, **settings, **found.best_params_}
+        best = {**settings, **found.best_params_}
         with replacing_folder(out) as folder:
             text = as_toml({"data": str(source), "metrics": [chosen], "ranker": best})
             (folder / "best.toml").write_text(text, encoding="utf-8")
@@ -81,7 +76,7 @@ def tune(
                 writer.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8"
             )
             found.plot().savefig(folder / "study.png", dpi=120)
-    show(found, as_json=json, data=str(source), ranker=name)
+    show(found, as_json=json, data=str(source), ranker=settings["name"])
 
 
 def _range(text: str) -> tuple[str, Any]:

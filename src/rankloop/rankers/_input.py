@@ -40,7 +40,8 @@ def training(
             raise ValueError("fit(X, y, qid=...) needs labels: one y per row, or a RankingDataset as X")
         if qid is None:
             raise ValueError(
-                "fit(X, y) needs qid: one query id per row says which documents compete with each other"
+                "fit(X, y) needs qid: one query id per row says which documents compete with each other "
+                "(searches of scikit-learn pass it on under set_config(enable_metadata_routing=True))"
             )
         values, names = rows(X)
         train = RankingDataset(values, y, qid, feature_names=names)
