@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kernel", "over_lists", "thread_count"]
+__all__ = ["kernel", "over_lists", "part", "thread_count"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +24,16 @@ def kernel(function: F) -> F:
     Call a kernel with one fixed set of dtypes: every further set costs a compilation.
     """
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def part(function: F) -> F:
+    """Compile as a part of the kernels that call it, without the costly way in from Python.
+
+    Numba's cache looks at the file of the kernel alone: after an edit of a part in another file, delete
+    the `*.nbi` files beside the kernels that call it.
+    """
+    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba's stubs leave them out
+    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))
 
 
 def over_lists(

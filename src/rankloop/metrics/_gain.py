@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._jit import part
 from rankloop._names import unknown
-from rankloop.metrics._part import part
 
 __all__ = ["Gain", "GainOption", "gain_of", "gain_table"]
 

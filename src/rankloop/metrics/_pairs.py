@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel, over_lists
+from rankloop._jit import kernel, over_lists, part
 from rankloop.metrics._lists import Lists
-from rankloop.metrics._part import part
 from rankloop.metrics._sort import sort_all
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]

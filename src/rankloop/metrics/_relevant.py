@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel, over_lists
-from rankloop.metrics._part import part
+from rankloop._jit import kernel, over_lists, part
 
 __all__ = ["Relevant", "count_relevant", "is_relevant"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.metrics._part import part
+from rankloop._jit import part
 
 __all__ = ["pick_best", "sort_all"]
 

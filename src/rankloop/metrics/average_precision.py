@@ -5,11 +5,10 @@ from math import lgamma
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
 from rankloop._names import one_of
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
-from rankloop.metrics._part import part
 
 __all__ = ["average_precision"]
 

@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
 from rankloop.metrics._gain import gain_of, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
-from rankloop.metrics._part import part
 
 __all__ = ["err"]
 
