@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
+from rankloop.losses._order import rank_lists
 
 __all__ = ["PairSums", "order_of", "pair_sums"]
 
@@ -29,7 +30,7 @@ class PairSums:
 
 def order_of(scores: Floats, offsets: Ints) -> Ints:
     """Rows by rising score, list after list."""
-    return np.lexsort((scores, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
+    return rank_lists(-scores, offsets)
 
 
 def pair_sums(
