@@ -15,10 +15,14 @@ _SALT = np.uint64(0x632BE59BD9B4E019)  # queries come from streams of their own
 
 @kernel
 def choose_queries(key: Any, first: int, cumulative: Any, out: Any) -> None:
-    """A query for each page, by the inverse of the cumulative weights."""
+    """A query for each page, by the inverse of the cumulative weights (or alike, where they are alike)."""
     n = len(cumulative)
+    alike = np.all(np.abs(cumulative * n - np.arange(1, n + 1)) < 1e-6)
     for i in range(len(out)):
         _, u = uniform(stream(key ^ _SALT, np.uint64(first + i)))
+        if alike:
+            out[i] = int(u * n)
+            continue
         low, high = 0, n - 1
         while low < high:
             middle = (low + high) // 2
@@ -40,7 +44,7 @@ def run_sessions(
     lists: Any,
     order: Any,
     scores: Any,
-    stochastic: bool,
+    logger: int,
     design: int,
     rate: float,
     top: int,
@@ -57,16 +61,23 @@ def run_sessions(
     after_skip: Any,
 ) -> None:
     history = sight.shape[1] > 1
+    stops = min(after_click.min(), after_skip.min(), keep.min()) < 1.0
     best = np.empty(sight.shape[0])
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, n = offsets[page], offsets[page + 1] - offsets[page]
         start, stop = lists[query[page]], lists[query[page] + 1]
-        if stochastic:  # Gumbel noise on scores: the n largest are a Plackett-Luce draw
+        if logger > 0:  # the n largest of scores with noise are a Plackett-Luce draw
             have = 0
-            for d in range(start, stop):
+            for at_order in range(start, stop):  # best first: the later, the sooner it is out
+                d = order[at_order]
                 state, u = uniform(state)
-                noisy = scores[d] - np.log(-np.log(u + 1e-300))
+                if logger == 1:  # an exponential race: one logarithm, none if log(u) <= u - 1 says enough
+                    if have == n and (u - 1.0) * scores[d] <= best[n - 1]:
+                        continue
+                    noisy = np.log(u + 1e-300) * scores[d]
+                else:  # Gumbel noise: for scores whose exponential would overflow
+                    noisy = scores[d] - np.log(-np.log(u + 1e-300))
                 if have == n and noisy <= best[n - 1]:
                     continue
                 at = have if have < n else n - 1
@@ -89,6 +100,11 @@ def run_sessions(
             if u < rate:
                 state, number = _intervene(state, design, top, begin, n, row, original)
                 experiment[page] = number
+        if not (history or stops):  # clicks are independent: no branch to mispredict
+            for j in range(n):
+                state, u = uniform(state)
+                click[begin + j] = u < sight[j, 0] * attraction[row[begin + j]] + floor[j]
+            continue
         reading, clicked = True, 0
         for j in range(n):
             i = begin + j
@@ -97,15 +113,13 @@ def run_sessions(
                 continue
             d = row[i]
             state, u = uniform(state)
-            if u < sight[j, clicked if history else 0] * attraction[d] + floor[j]:
+            p = sight[j, clicked if history else 0] * attraction[d] + floor[j]
+            if u < p:  # given a click, u is uniform below p: the same number decides on reading on
                 click[i] = 1
                 clicked = j + 1
-                onward = after_click[j] * keep[d]
+                reading = u < p * after_click[j] * keep[d]
             else:
-                onward = after_skip[j]
-            if onward < 1.0:
-                state, u = uniform(state)
-                reading = u < onward
+                reading = u - p < (1.0 - p) * after_skip[j]
 
 
 @kernel

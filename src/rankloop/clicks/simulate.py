@@ -59,7 +59,7 @@ def simulate(
 
     >>> data = RankingDataset.from_groups(np.zeros((6, 1)), [0, 1, 2, 2, 1, 0], [3, 3])
     >>> simulate(data, shown_by=data.y, user="navigational", sessions=1000, k=2, seed=0)
-    ClickLog(1,000 pages, 2,000 impressions, 718 clicks, 2 queries)
+    ClickLog(1,000 pages, 2,000 impressions, 722 clicks, 2 queries)
     """
     if sessions < 1:
         raise ValueError(f"sessions is at least 1, got {sessions}")
@@ -119,9 +119,9 @@ class _Stage:
     data: RankingDataset
     behaviour: Behaviour
     depth: int
-    scores: NDArray[np.float64]  # divided by the temperature
+    logger: int  # 0 a fixed order, 1 an exponential race, 2 Gumbel noise
+    scores: NDArray[np.float64]  # by the temperature; for the race exp(-score)
     order: NDArray[np.int32]  # rows of each query, best first
-    stochastic: bool
     design: int
     rate: float
     top: int
@@ -146,7 +146,7 @@ class _Stage:
         def work(a: int, b: int) -> None:
             run_sessions(
                 a, b, np.uint64(self.key), first, query, offsets, data.offsets, self.order, self.scores,
-                self.stochastic, self.design, self.rate, self.top,
+                self.logger, self.design, self.rate, self.top,
                 row, rank, click, experiment, original, *numbers,
             )  # fmt: skip
 
@@ -232,9 +232,8 @@ def _stage(
         data,
         _reader(user, data, depth, layout),
         depth,
-        scores if temperature is None else scores / temperature,
+        *_noisy(scores, temperature, data),
         order,
-        temperature is not None,
         design,
         rate,
         first,
@@ -264,6 +263,17 @@ def _scores(shown_by: Any, data: RankingDataset) -> NDArray[np.float64]:
     if not np.all(np.isfinite(scores)):
         raise ValueError(f"shown_by must be finite, got {scores[~np.isfinite(scores)][0]}")
     return scores
+
+
+def _noisy(
+    scores: NDArray[np.float64], temperature: float | None, data: RankingDataset
+) -> tuple[int, NDArray[np.float64]]:
+    """How rankings are drawn, and the numbers for it."""
+    if temperature is None:
+        return 0, scores
+    scaled = scores / temperature
+    below = np.repeat(np.maximum.reduceat(scaled, data.offsets[:-1]), data.lengths) - scaled
+    return (1, np.exp(below)) if below.max() < 600 else (2, scaled)
 
 
 def _chunks(n: int, size: int) -> Iterator[tuple[int, int]]:

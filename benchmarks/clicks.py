@@ -1,0 +1,231 @@
+"""Click models and the simulator: speed against peers, and what real clicks say.
+
+    python benchmarks/clicks.py [speed] [simulate] [trec]
+
+`speed` fits the same simulated log with PyClick (where it is on the path; it has no release) and with us, in
+session-iterations a second. `simulate` draws the same experiment with vectorised numpy and with us.
+`trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
+All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
+"""
+
+import importlib.util
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import rankloop.clicks as clicks
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.metrics import ndcg
+
+QUERIES, DOCUMENTS, K, SESSIONS, SEED = 1000, 20, 10, 1_000_000, 0
+PEER_SESSIONS, PEER_ITERATIONS = 1000, 2
+PRIORS = (1.0, 2.0, 5.0, 10.0, 20.0)
+BOOTSTRAPS = 2000
+
+
+def made_data() -> tuple[RankingDataset, np.ndarray]:
+    rng = np.random.default_rng(SEED)
+    n = QUERIES * DOCUMENTS
+    grades = rng.integers(0, 5, n)
+    data = RankingDataset.from_groups(rng.normal(size=(n, 2)), grades, [DOCUMENTS] * QUERIES)
+    return data, grades + rng.normal(scale=2, size=n)
+
+
+def best(work, repeats=3):
+    taken = []
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def speed() -> None:
+    data, scores = made_data()
+    log = clicks.simulate(
+        data, shown_by=scores, user="dbn", sessions=SESSIONS, k=K, temperature=1.0, seed=SEED
+    )
+    peers = peer_rates(log)
+    print(f"\nEM, session-iterations a second of CPU time; {SESSIONS:,} sessions of {K}")
+    print(f"{'model':<10}{'PyClick':>12}{'rankloop':>16}{'ratio':>12}")
+    for name in ("pbm", "ubm", "dbn", "ccm", "dcm", "sdbn"):
+        model = clicks.model(name)
+        log.pairs  # noqa: B018  # the index of the log is built once, for all fits
+        few, many = model(iterations=2, tolerance=-1.0), model(iterations=12, tolerance=-1.0)
+        few.fit(log)
+        rate = SESSIONS * 10 / (best(partial(many.fit, log)) - best(partial(few.fit, log)))
+        peer = peers.get(name)
+        told = (
+            f"{peer:>12,.0f}{rate:>16,.0f}{rate / peer:>12,.0f}"
+            if peer
+            else f"{'-':>12}{rate:>16,.0f}{'-':>12}"
+        )
+        print(f"{name:<10}{told}")
+
+
+def peer_rates(log: ClickLog) -> dict[str, float]:
+    if importlib.util.find_spec("pyclick") is None:
+        print("PyClick is not on the path; put its checkout on PYTHONPATH to measure it in the same run")
+        return {}
+    from pyclick.click_models.CCM import CCM
+    from pyclick.click_models.DBN import DBN
+    from pyclick.click_models.Inference import EMInference
+    from pyclick.click_models.PBM import PBM
+    from pyclick.click_models.UBM import UBM
+    from pyclick.search_session.SearchResult import SearchResult
+    from pyclick.search_session.SearchSession import SearchSession
+
+    part = log.select(np.arange(PEER_SESSIONS))
+    sessions = []
+    for page in range(part.n_pages):
+        a, b = part.offsets[page : page + 2]
+        session = SearchSession(str(part.page_query.code[page]))
+        session.web_results = [
+            SearchResult(str(d), int(c)) for d, c in zip(part.document[a:b], part.click[a:b], strict=True)
+        ]
+        sessions.append(session)
+    rates = {}
+    for name, kind in {"pbm": PBM, "ubm": UBM, "dbn": DBN, "ccm": CCM}.items():
+        model = kind()
+        model._inference = EMInference(PEER_ITERATIONS)
+        start = time.process_time()
+        model.train(sessions)
+        rates[name] = PEER_SESSIONS * PEER_ITERATIONS / (time.process_time() - start)
+    return rates
+
+
+def simulate() -> None:
+    data, scores = made_data()
+    print(
+        f"\nSimulation, sessions a minute of CPU time, all columns of the log; {SESSIONS:,} sessions of {K}"
+    )
+    print(f"{'experiment':<30}{'numpy':>14}{'in 32 bits':>14}{'rankloop':>14}{'ratio':>8}{'ratio':>8}")
+    cases = {
+        "pbm, fixed ranking": ("pbm", None),
+        "navigational, fixed ranking": ("navigational", None),
+        "pbm, Plackett-Luce": ("pbm", 1.0),
+        "navigational, Plackett-Luce": ("navigational", 1.0),
+    }
+    for name, (user, temperature) in cases.items():
+        options = {"shown_by": scores, "user": user, "k": K, "temperature": temperature}
+        ours = partial(clicks.simulate, data, sessions=SESSIONS, seed=SEED, **options)
+        plain = partial(numpy_simulate, data, scores, user, temperature, np.float64, np.int64)
+        lean = partial(numpy_simulate, data, scores, user, temperature, np.float32, np.int32)
+        clicks.simulate(data, sessions=100, **options)
+        one, log = plain(), ours()
+        assert abs(one - log.click.mean()) < 0.002, "the two simulate different things"
+        slow, leaner, fast = best(plain), best(lean), best(ours)
+        rates = "".join(f"{SESSIONS * 60 / taken:>14,.0f}" for taken in (slow, leaner, fast))
+        print(f"{name:<30}{rates}{slow / fast:>8.1f}{leaner / fast:>8.1f}")
+
+
+def numpy_simulate(data, scores, user, temperature, real, whole) -> float:
+    """The same experiment, one numpy operation at a time; every query has DOCUMENTS documents."""
+    rng = np.random.default_rng(SEED)
+    query = rng.integers(0, QUERIES, SESSIONS, dtype=whole)
+    table = scores.reshape(QUERIES, DOCUMENTS)
+    if temperature is None:
+        order = np.argsort(-table, axis=1)[:, :K].astype(whole)[query]
+    else:
+        noisy = table.astype(real)[query] / real(temperature)
+        noisy += rng.gumbel(size=noisy.shape).astype(real)
+        top = np.argpartition(-noisy, K, axis=1)[:, :K]
+        inner = np.argsort(-np.take_along_axis(noisy, top, axis=1), axis=1)
+        order = np.take_along_axis(top, inner, axis=1).astype(whole)
+    document = order + (query * DOCUMENTS)[:, None]
+    grade = data.y.astype(np.int64)[document]
+    model = clicks.user(user)
+    click = rng.random(grade.shape, dtype=real) < np.asarray(model.attraction, real)[grade]
+    if user == "pbm":
+        click &= rng.random(grade.shape, dtype=real) < (1 / np.arange(1, K + 1, dtype=real))
+    else:
+        stop = np.asarray(model.satisfaction, real)[grade]
+        stopped = click & (rng.random(grade.shape, dtype=real) < stop)
+        click[:, 1:] &= ~np.logical_or.accumulate(stopped, axis=1)[:, :-1]
+    columns = {
+        "session": np.arange(SESSIONS),
+        "query": query,
+        "document": document.reshape(-1),
+        "position": np.tile(np.arange(1, K + 1, dtype=whole), SESSIONS),
+        "click": click.reshape(-1).astype(np.int8),
+        "offsets": np.arange(0, SESSIONS * K + 1, K),
+    }
+    return float(columns["click"].mean())
+
+
+def trec() -> None:
+    root = os.environ.get("RANKLOOP_DATA")
+    if not root:
+        print("set RANKLOOP_DATA to the folder of real collections for the TREC sessions")
+        return
+    folder = Path(root) / "trec_session2014_graphcm"
+    train, valid, test = (
+        clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")
+    )
+    chosen = {}
+    pages = f"{train.n_pages + valid.n_pages:,} pages to learn, {test.n_pages} to test"
+    print(f"\nTREC 2014 sessions: {pages}; the prior is chosen on {valid.n_pages} of the pages to learn")
+    print(f"{'model':<18}{'prior':>6}{'perplexity':>12}{'given clicks':>14}   at ranks 1, 2, 5, 10")
+    rows = []
+    for name, kind in sorted(clicks.models().items()):
+        if name == "contextualpbm":
+            continue
+        fits = [(kind(prior=prior).fit(train).perplexity(valid).overall, prior) for prior in PRIORS]
+        chosen[name] = min(fits)[1]
+        model = kind(prior=chosen[name]).fit(ClickLog.concat([train, valid]))
+        found = model.perplexity(test)
+        rows.append((found.overall, name, found.per_rank, model.perplexity(test, given_clicks=True).overall))
+    for overall, name, per_rank, given in sorted(rows, key=lambda row: row[0]):
+        shown = ", ".join(f"{per_rank[rank - 1]:.3f}" for rank in (1, 2, 5, 10))
+        print(f"{name:<18}{chosen[name]:>6g}{overall:>12.4f}{given:>14.4f}   {shown}")
+    agreement(folder, ClickLog.concat([train, valid, test]), chosen)
+
+
+def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
+    """Do labels from clicks order the graded documents as people do? NDCG@10 by grades, ties as expected."""
+    graded, grades = clicks.read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
+    pairs = graded.pairs
+    grade = np.zeros(len(pairs))
+    grade[pairs.code] = np.maximum(grades, 0)
+    data = RankingDataset(
+        np.zeros((len(pairs), 1)), grade, graded.queries[pairs.query], docid=graded.documents[pairs.document]
+    )
+    raw = clicks.labels.ctr(log).on(data)
+    clicked = np.add.reduceat(raw.y, data.offsets[:-1]) > 0
+    row = log.rows(data, missing="mark")
+    shown = np.bincount(row[row >= 0], minlength=data.n_documents)
+    high = np.bincount(row[row >= 0], 1.0 / log.position[row >= 0], data.n_documents)
+    labels = {
+        "the engine's own ranking (mean 1/rank)": high / np.maximum(shown, 1),
+        "raw CTR": raw.y,
+        "smoothed CTR": clicks.labels.smoothed_ctr(log).on(data).y,
+        "CTR over expected clicks": clicks.labels.coec(log).on(data).y,
+        "number of clicks": raw.y * shown,
+    }
+    for name in ("pbm", "ubm", "trustpbm", "dcm", "ccm", "sdbn", "dbn"):
+        labels[f"{name} relevance"] = clicks.model(name)(prior=chosen[name]).fit(log).relevance(data)
+    value = {
+        name: ndcg(np.asarray(label, np.float64), data.y, data.offsets, k=10)
+        for name, label in labels.items()
+    }
+    judged = np.isfinite(value["raw CTR"]) & clicked
+    rng = np.random.default_rng(SEED)
+    draws = rng.integers(0, judged.sum(), (BOOTSTRAPS, int(judged.sum())))
+    print(f"\nAgreement with human grades on the {judged.sum()} graded queries that have clicks: NDCG@10")
+    print(f"{'label':<42}{'NDCG@10':>9}   difference to raw CTR, 95 % interval over queries")
+    base = value["raw CTR"][judged]
+    for name, values in sorted(value.items(), key=lambda item: -item[1][judged].mean()):
+        difference = values[judged] - base
+        low, high = np.percentile(difference[draws].mean(axis=1), [2.5, 97.5])
+        print(f"{name:<42}{values[judged].mean():>9.4f}   {difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
+
+
+if __name__ == "__main__":
+    parts = {"speed": speed, "simulate": simulate, "trec": trec}
+    for part in sys.argv[1:] or parts:
+        parts[part]()
