@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
     from rankloop.rankers.fusion import comb_sum as comb_sum
     from rankloop.rankers.fusion import rrf as rrf
+    from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
     from rankloop.rankers.linear import LinearRanker as LinearRanker
     from rankloop.rankers.pointwise import PointwiseRanker as PointwiseRanker
     from rankloop.rankers.rankboost import RankBoost as RankBoost
@@ -34,6 +35,7 @@ _HOME = {
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
     "Fusion": "fusion",
+    "LambdaMART": "lambdamart",
     "LinearRanker": "linear",
     "PointwiseRanker": "pointwise",
     "RankBoost": "rankboost",

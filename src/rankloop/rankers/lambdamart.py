@@ -1,0 +1,233 @@
+"""Boosted trees under any loss."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankloop._names import one_of, unknown
+from rankloop._progress import progress
+from rankloop.data import RankingDataset
+from rankloop.losses import Loss, loss
+from rankloop.metrics import Metric
+from rankloop.rankers._boosting import Boosted, Forces, Plan, Round, Watch
+from rankloop.rankers._objective import Objective
+from rankloop.rankers.base import Member, Ranker
+
+__all__ = ["LambdaMART"]
+
+ENGINES = ("catboost", "lightgbm", "xgboost")
+_OWN = "engine:"
+
+
+class LambdaMART(Ranker):
+    r"""Gradient-boosted regression trees that follow the forces of a loss (Wu et al., 2010; Burges, 2010).
+
+    .. math:: s_{t+1}(x) = s_t(x) + \eta \, T_t(x), \qquad
+        \text{value of a leaf} = -\sum_i g_i \Big/ \Big(\lambda + \sum_i h_i\Big)
+
+    with g and h the gradient and curvature of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
+    (`engine`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "engine:" and a
+    name takes the engine's own objective (`"engine:lambdarank"`, `"engine:rank:ndcg"`, `"engine:YetiRank"`).
+
+    With a validation set, the `metric` is measured after every round; training stops when `patience` rounds
+    brought nothing better, and the trees of the best round are kept (`patience=None` goes on to the end).
+    `curve_` holds the values. `min_sum_hessian` is the least sum of h in a leaf.
+
+    `monotone` says by feature whether scores must rise (1) or fall (-1) with it, `interaction` lists groups
+    of features that may meet in one branch (a feature in no group stands alone), `categorical` features
+    hold codes; features are named or numbered from 0. `init` is a fitted LambdaMART of the same engine,
+    whose forest is continued by `trees` more. `callbacks` are called with a `Round` after each round; one
+    that returns True ends training. `params` goes to the engine as it is, and wins.
+
+    >>> from rankloop.data import synthetic
+    >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
+    >>> ranker = LambdaMART(trees=20, leaves=7, loss="lambdarank", threads=1).fit(train, valid)
+    >>> ranker.metrics_["valid"]["ndcg@10"] > 0.7, ranker.n_trees_ <= 20
+    (True, True)
+    """
+
+    _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
+    _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "init"})
+    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "lightgbm", "xgboost", "catboost")
+
+    forest_: Boosted
+    n_trees_: int
+    curve_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        *,
+        trees: int = 500,
+        leaves: int = 31,
+        learning_rate: float = 0.1,
+        min_sum_hessian: float | None = None,
+        loss: str | Loss = "lambdarank",
+        engine: str = "lightgbm",
+        metric: str | Metric = "ndcg@10",
+        patience: int | None = 50,
+        l2: float = 0.0,
+        bagging_fraction: float = 1.0,
+        feature_fraction: float = 1.0,
+        max_bins: int = 255,
+        monotone: Mapping[str | int, int] | None = None,
+        interaction: Sequence[Sequence[str | int]] | None = None,
+        categorical: Sequence[str | int] | None = None,
+        init: "LambdaMART | None" = None,
+        callbacks: Sequence[Callable[[Round], Any]] = (),
+        params: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.trees = trees
+        self.leaves = leaves
+        self.learning_rate = learning_rate
+        self.min_sum_hessian = min_sum_hessian
+        self.loss = loss
+        self.engine = engine
+        self.metric = metric
+        self.patience = patience
+        self.l2 = l2
+        self.bagging_fraction = bagging_fraction
+        self.feature_fraction = feature_fraction
+        self.max_bins = max_bins
+        self.monotone = monotone
+        self.interaction = interaction
+        self.categorical = categorical
+        self.init = init
+        self.callbacks = callbacks
+        self.params = params
+        self.threads = threads
+        self.seed = seed
+
+    def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
+        kind = _engine(self.engine)
+        plan = self._plan(train)
+        init = self._continued(kind, train)
+        forces = None
+        if plan.objective is None:
+            forces = Forces(loss(self.loss), train, 0 if init is None else init.trees)
+            refuse_ignored(train, ("position",), f"loss {forces.loss.name}")
+        else:
+            refuse_ignored(train, ("item_weight", "pairs"), f"{plan.objective} of {self.engine}")
+        judged = None if valid is None else Objective.of(self.metric, valid)
+        with progress("growing trees", total=self.trees) as advance:
+
+            def show(seen: Round) -> None:
+                advance(1, "" if seen.value is None else f"{seen.metric} {seen.value:.4f}")
+
+            watch = Watch(judged, self.trees, self.patience, (show, *self.callbacks))
+            self.forest_ = kind.grow(plan, train, valid, forces, watch, init)
+        self.n_trees_ = self.forest_.trees
+        self.curve_ = np.array(watch.curve)
+
+    def _plan(self, train: RankingDataset) -> Plan:
+        for name in ("trees", "leaves", "max_bins"):
+            low = {"trees": 1, "leaves": 2, "max_bins": 2}[name]
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < low:
+                raise ValueError(f"{name} must be a whole number from {low}, got {value!r}")
+        for name in ("learning_rate", "bagging_fraction", "feature_fraction"):
+            value = getattr(self, name)
+            if not 0 < value <= 1:
+                raise ValueError(f"{name} lies in (0, 1], got {value!r}")
+        for name in ("min_sum_hessian", "l2"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < np.inf:
+                raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience must be at least 1, or None to never stop early, got {self.patience}")
+        index = _Features(train)
+        monotone = {index(name): sign for name, sign in (self.monotone or {}).items()}
+        for sign in monotone.values():
+            one_of("direction of monotone", str(sign), ("-1", "0", "1"))
+        groups = [[index(name) for name in group] for group in self.interaction or ()]
+        if groups:
+            named = {feature for group in groups for feature in group}
+            groups += [[feature] for feature in range(train.n_features) if feature not in named]
+        own = isinstance(self.loss, str) and self.loss.startswith(_OWN)
+        return Plan(
+            trees=int(self.trees),
+            leaves=int(self.leaves),
+            learning_rate=self.learning_rate,
+            min_sum_hessian=self.min_sum_hessian,
+            l2=self.l2,
+            bagging_fraction=self.bagging_fraction,
+            feature_fraction=self.feature_fraction,
+            max_bins=int(self.max_bins),
+            monotone=monotone,
+            interaction=groups,
+            categorical=[index(name) for name in self.categorical or ()],
+            threads=self.threads,
+            seed=self.seed,
+            objective=str(self.loss)[len(_OWN) :] if own else None,
+            params=self.params or {},
+        )
+
+    def _continued(self, kind: type[Boosted], train: RankingDataset) -> Any:
+        if self.init is None:
+            return None
+        self.init._check_fitted()
+        if not isinstance(self.init.forest_, kind):
+            raise ValueError(
+                f"init was grown by {self.init.engine}, but engine is {self.engine}; take the same engine"
+            )
+        if self.init.n_features_in_ != train.n_features:
+            raise ValueError(
+                f"init was trained on {self.init.n_features_in_} features, but train has {train.n_features}"
+            )
+        return self.init.forest_
+
+    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.forest_.scores(X, self.threads)
+
+    def _state(self) -> dict[str, Member]:
+        return {"forest": self.forest_.written(), "curve": self.curve_}
+
+    def _restore(self, state: Mapping[str, Member]) -> None:
+        self.forest_ = _engine(self.engine).read(state["forest"])
+        self.n_trees_ = self.forest_.trees
+        self.curve_ = np.asarray(state["curve"])
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy without what was learned; the forest that `init` brings stays as it is."""
+        given = self.get_params(deep=False)
+        return type(self)(
+            **{name: value if name == "init" else clone(value, safe=False) for name, value in given.items()}
+        )
+
+
+class _Features:
+    """From the name or number of a feature to its number."""
+
+    def __init__(self, train: RankingDataset) -> None:
+        self.names = list(train.feature_names or ())
+        self.number = train.n_features
+
+    def __call__(self, feature: str | int) -> int:
+        if isinstance(feature, str):
+            if feature not in self.names:
+                raise unknown("feature", feature, self.names)
+            return self.names.index(feature)
+        if not 0 <= feature < self.number:
+            raise ValueError(f"features are numbered 0 to {self.number - 1}, got {feature}")
+        return int(feature)
+
+
+def refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) -> None:
+    """Refuse the fields of the data set that the loss or objective in use would leave aside."""
+    for name in fields:
+        if getattr(train, name) is not None:
+            raise ValueError(
+                f"{what} would ignore the {name} of this data set; take another loss, "
+                f"or leave it out with data.replace({name}=None)"
+            )
+
+
+def _engine(name: str) -> type[Boosted]:
+    one_of("engine", name, ENGINES)
+    from rankloop.rankers._engine_lightgbm import LightGBMForest
+
+    return LightGBMForest
