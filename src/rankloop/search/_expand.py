@@ -59,51 +59,65 @@ def _most(found: dict[str, int]) -> dict[str, int]:
 def edit_distances(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], wanted: NDArray[np.int64], most: int
 ) -> NDArray[np.int64]:
-    """Optimal string alignment distance of each UTF-8 word to the wanted letters; most + 1 when above."""
-    words, n = len(offsets) - 1, len(wanted)
+    """Optimal string alignment distance of each UTF-8 word to the wanted letters; most + 1 when above.
+
+    Words share the table rows of the letters they begin with, so words in order cost little.
+    """
+    words, n, longest = len(offsets) - 1, len(wanted), len(wanted) + most
     edits = np.full(words, most + 1, np.int64)
-    letters = np.empty(n + most + 1, np.int64)
-    before, last, now = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    letters = np.full(longest, -1, np.int64)
+    table = np.zeros((longest + 1, n + 1), np.int64)
+    for j in range(n + 1):
+        table[0, j] = j
+    done, hopeless = 0, longest + 1  # rows that are known, and from which on no word can be near
     for word in range(words):
-        if offsets[word + 1] - offsets[word] > 4 * (n + most) or offsets[word + 1] - offsets[word] < n - most:
-            continue
-        m = 0
-        for i in range(offsets[word], offsets[word + 1]):
-            byte = np.int64(data[i])
-            if byte & 0xC0 == 0x80:
-                letters[m - 1] = (letters[m - 1] << 6) | (byte & 0x3F)
-                continue
-            if m == len(letters):
-                m += 1
-                break
-            if byte < 0x80:
-                letters[m] = byte
-            elif byte < 0xE0:
-                letters[m] = byte & 0x1F
-            elif byte < 0xF0:
-                letters[m] = byte & 0x0F
-            else:
-                letters[m] = byte & 0x07
+        m, same, i, end = 0, True, offsets[word], offsets[word + 1]
+        while i < end and m <= longest:
+            letter, i = _letter(data, i)
+            if m < longest:
+                if same and letter != letters[m]:
+                    same = False
+                    done = min(done, m)
+                    if hopeless > m:
+                        hopeless = longest + 1
+                letters[m] = letter
             m += 1
-        if m > n + most or m < n - most:
-            continue
-        for j in range(n + 1):
-            last[j] = j
-        for i in range(1, m + 1):
-            now[0] = i
-            least = i
-            for j in range(1, n + 1):
-                cost = 0 if letters[i - 1] == wanted[j - 1] else 1
-                best = min(last[j] + 1, now[j - 1] + 1, last[j - 1] + cost)
-                if i > 1 and j > 1 and letters[i - 1] == wanted[j - 2] and letters[i - 2] == wanted[j - 1]:
-                    best = min(best, before[j - 2] + 1)
-                now[j] = best
-                least = min(least, best)
-            before, last, now = last, now, before
-            if least > most:
+            if same and m >= hopeless:
                 break
-        if m == 0:
-            edits[word] = min(n, most + 1)
-        elif least <= most:
-            edits[word] = min(last[n], most + 1)
+        if min(m, longest) >= hopeless:
+            continue
+        row = done
+        while row < min(m, longest):
+            row += 1
+            table[row, 0] = row
+            least = row
+            for j in range(1, n + 1):
+                cost = 0 if letters[row - 1] == wanted[j - 1] else 1
+                best = min(table[row - 1, j] + 1, table[row, j - 1] + 1, table[row - 1, j - 1] + cost)
+                if (
+                    row > 1
+                    and j > 1
+                    and letters[row - 1] == wanted[j - 2]
+                    and letters[row - 2] == wanted[j - 1]
+                ):
+                    best = min(best, table[row - 2, j - 2] + 1)
+                table[row, j] = best
+                least = min(least, best)
+            done = row
+            if least > most:
+                hopeless = row
+                break
+        if m < hopeless and m <= longest:
+            edits[word] = min(table[m, n], most + 1)
     return edits
+
+
+@kernel
+def _letter(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """The letter that begins at this byte, and where the next one does."""
+    byte = np.int64(data[at])
+    more = 0 if byte < 0x80 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3
+    letter = byte if more == 0 else byte & (0x3F >> more)
+    for i in range(1, more + 1):
+        letter = (letter << 6) | (np.int64(data[at + i]) & 0x3F)
+    return letter, at + more + 1
