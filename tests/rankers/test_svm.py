@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from sklearn.svm import LinearSVC
 
-from rankloop.data import RankingDataset
+from rankloop.data import Pairs, RankingDataset
 from rankloop.rankers import RankSVM
 from rankloop.rankers._hinge import HingeProblem, levels
+from rankloop.rankers._judged_hinge import JudgedHinge
 from rankloop.rankers._pair_sums import order_of, pair_sums
 from rankloop.rankers._scale import Standard
 from strategies import ragged_lists
@@ -99,6 +100,29 @@ def test_gradient_and_curvature_equal_finite_differences():
     ahead, behind = (problem.hinge(data.X @ (w + s * step * direction))[0] for s in (1, -1))
     slope = problem.hinge(data.X @ w)[1] @ (data.X @ direction)
     assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-5)
+    better, worse = np.nonzero((data.row_query[:, None] == data.row_query) & (level[:, None] > level))
+    named = JudgedHinge(problem.Z, better, worse, problem.weight[better])
+    assert named.hinge(data.X @ w)[0] == pytest.approx(problem.hinge(data.X @ w)[0])
+    np.testing.assert_allclose(named.hinge(data.X @ w)[1], problem.hinge(data.X @ w)[1], atol=1e-9)
+    assert named.squared(w)[0] == pytest.approx(problem.squared(w)[0])
+    np.testing.assert_allclose(named.squared(w)[1], problem.squared(w)[1])
+    np.testing.assert_allclose(named.curvature(w, direction), problem.curvature(w, direction))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_named_pairs_equal_the_same_pairs_of_labels(loss):
+    data = noisy(queries=5).replace(item_weight=np.linspace(0.5, 2.0, 60), query_weight=[1, 2, 3, 1, 2])
+    same = data.row_query[:, None] == data.row_query
+    better, worse = np.nonzero(same & (data.y[:, None] > data.y[None, :]))
+    named = data.replace(pairs=Pairs(better, worse))
+    options = {"C": 0.5, "loss": loss, "tol": 1e-7}
+    wanted = RankSVM(**options).fit(data).coef_
+    np.testing.assert_allclose(RankSVM(**options).fit(named).coef_, wanted, atol=1e-3)
+    torn = data.replace(pairs=Pairs(better, worse, probability=np.full(len(better), 0.5)))
+    torn_twice = torn.replace(item_weight=None)
+    assert np.abs(RankSVM(**options).fit(torn_twice).coef_).max() < 1e-3  # half of the judges each way
+    with pytest.raises(ValueError, match="against='all' takes pairs from labels"):
+        RankSVM(against="all").fit(named)
 
 
 def test_clicks_weighed_by_propensity_bound_the_unbiased_rank():

@@ -4,13 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.rankers._hinge import HingeProblem
+from rankloop.rankers._judged_hinge import JudgedHinge
 
 __all__ = ["cutting_plane"]
 
 Floats = NDArray[np.float64]
 
 
-def cutting_plane(problem: HingeProblem, *, tol: float, max_iter: int) -> tuple[Floats, int]:
+def cutting_plane(problem: HingeProblem | JudgedHinge, *, tol: float, max_iter: int) -> tuple[Floats, int]:
     r"""Minimise |w|^2 / 2 + R(w), R the sum of hinges (Joachims 2006; Franc & Sonnenburg 2008).
 
     Every visited point adds a plane below R. The least value over the planes is a lower bound, the best
@@ -60,7 +61,7 @@ def _shares(gram: Floats, heights: Floats, share: Floats, gap: float) -> Floats:
 
 
 def _line_search(
-    problem: HingeProblem,
+    problem: HingeProblem | JudgedHinge,
     here: Floats,
     here_scores: Floats,
     there: Floats,

@@ -1,5 +1,7 @@
 """The ranking support vector machine, and its form for clicks."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -8,6 +10,7 @@ from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers._cutting_plane import cutting_plane
 from rankloop.rankers._hinge import HingeProblem, levels
+from rankloop.rankers._judged_hinge import JudgedHinge
 from rankloop.rankers._linear import LinearScores
 from rankloop.rankers._scale import Standard
 
@@ -20,16 +23,18 @@ class RankSVM(LinearScores):
     .. math:: \min_w \tfrac12 |w|^2 + \frac{C}{n} \sum_{q} \sum_{i \succ j} v_i \, h(w \cdot (x_i - x_j)),
         \qquad h(z) = \max(0, 1 - z) \text{ or its square}
 
-    over the n lists, with `v` the item weight of the better document (times the query's weight). The
-    sums over pairs take O(n log n). `against="lower"` pairs documents of different labels. With
-    `against="all"` each document with a label above 0 is paired with every other one of its list: on clicks
-    weighed by 1 / propensity this is PropSVMRank (Joachims, Swaminathan & Schnabel 2017), a bound on the
-    unbiased rank.
+    over the n lists, with `v` the item weight of the better document (times the query's weight). The sums over
+    pairs take O(n log n). `against="lower"` pairs documents of different labels; explicit `pairs` of the data
+    set replace those, one with probability p as p of one order and 1 - p of the other. With `against="all"`
+    each document with a label above 0 is paired with every other one of its list: on clicks weighed by
+    1 / propensity this is PropSVMRank (Joachims, Swaminathan & Schnabel 2017), a bound on the unbiased rank.
 
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
     >>> RankSVM(C=100.0).fit(X, y, qid=qid).rank(X)
     array([0, 2, 1])
     """
+
+    _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "pairs"})
 
     def __init__(
         self,
@@ -58,10 +63,7 @@ class RankSVM(LinearScores):
             weight *= train.query_weight[train.row_query]
         if train.item_weight is not None:
             weight *= train.item_weight
-        above = below = levels(train.y, train.row_query)
-        if self.against == "all":
-            above, below = (train.y > 0).astype(np.int64), np.zeros(train.n_documents, np.int64)
-        problem = HingeProblem(standard.apply(train.X), above, below, weight, train.offsets)
+        problem = _problem(train, standard.apply(train.X), weight, self.against)
         if self.loss == "hinge":
             coef, n_iter = cutting_plane(problem, tol=self.tol, max_iter=self.max_iter)
         else:
@@ -69,7 +71,30 @@ class RankSVM(LinearScores):
         self._learned(coef, standard, n_iter)
 
 
-def _newton(problem: HingeProblem, tol: float, max_iter: int) -> tuple[NDArray[np.float64], int]:
+def _problem(
+    train: RankingDataset, Z: NDArray[np.float64], weight: NDArray[np.float64], against: str
+) -> HingeProblem | JudgedHinge:
+    """The pairs that judges named, where there are any; else those of the labels."""
+    pairs = train.pairs
+    if pairs is not None:
+        if against == "all":
+            raise ValueError(
+                "against='all' takes pairs from labels, but this data set names its pairs; leave it out"
+            )
+        chance = pairs.probability.astype(np.float64)
+        better = np.concatenate((pairs.better, pairs.worse))
+        share = np.concatenate((chance * pairs.weight, (1.0 - chance) * pairs.weight))
+        return JudgedHinge(Z, better, np.concatenate((pairs.worse, pairs.better)), share * weight[better])
+    if against == "all":
+        above, below = (train.y > 0).astype(np.int64), np.zeros(train.n_documents, np.int64)
+    else:
+        above = below = levels(train.y, train.row_query)
+    return HingeProblem(Z, above, below, weight, train.offsets)
+
+
+def _newton(
+    problem: HingeProblem | JudgedHinge, tol: float, max_iter: int
+) -> tuple[NDArray[np.float64], int]:
     """Truncated Newton with a trust region: the squared hinge is smooth, its curvature a sum over pairs."""
     zero = np.zeros(problem.Z.shape[1])
     start = np.linalg.norm(problem.squared(zero)[1])
