@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.base import Ranker as Ranker
     from rankloop.rankers.calibration import Calibrated as Calibrated
     from rankloop.rankers.calibration import calibrate as calibrate
+    from rankloop.rankers.compiled import Forest as Forest
+    from rankloop.rankers.compiled import compile_forest as compile_forest
     from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
     from rankloop.rankers.distillation import distill as distill
     from rankloop.rankers.ensemble import Ensemble as Ensemble
@@ -34,6 +36,7 @@ _HOME = {
     "Calibrated": "calibration",
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
+    "Forest": "compiled",
     "Fusion": "fusion",
     "LambdaMART": "lambdamart",
     "LinearRanker": "linear",
@@ -45,6 +48,7 @@ _HOME = {
     "calibrate": "calibration",
     "comb_mnz": "fusion",
     "comb_sum": "fusion",
+    "compile_forest": "compiled",
     "distill": "distillation",
     "load": "saving",
     "ranking_scorer": "scorer",

@@ -1,0 +1,33 @@
+"""The trees of an engine, read from its own file format, before they are packed."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Trees"]
+
+# The rule of a node: which values are missing, and whether those go left. Otherwise nan counts as 0.
+NAN, ZERO, LEFT, CATEGORY = 1, 2, 4, 8
+
+
+@dataclass(frozen=True)
+class Trees:
+    """All trees, node after node: a value goes left when it is at most the threshold.
+
+    Where `rule` has CATEGORY, threshold is an index into `sets`, and the categories of that set go left. A
+    child is a node of the same tree or, as ~leaf, one of its leaves; children come after their parent.
+    """
+
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    rule: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    value: NDArray[np.float64]
+    nodes: NDArray[np.int64]  # of each tree; a tree has one leaf more
+    n_features: int
+    sets: list[NDArray[np.int64]] = field(default_factory=list)
+    zero: float = 0.0  # values up to this size are zero
+    bias: float = 0.0  # where the sum over the trees begins
+    divisor: float = 1.0  # what the sum is divided by at the end
