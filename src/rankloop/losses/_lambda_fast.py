@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop.losses._gain import gains
 from rankloop.losses._input import Lists
-from rankloop.losses._math import exp_negative, fast, inner
+from rankloop.losses._math import exp_negative, fast, inner, workspace
 from rankloop.losses._order import LANES, descending
 from rankloop.losses._swap import discounts
 
@@ -59,13 +59,9 @@ def _force_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    odds, gain, gamma, g, h = (
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        discount.astype(np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-    )
+    work = workspace(5, longest).view(np.float32)
+    odds, gain, gamma, g, h = work[0], work[1], work[2], work[3], work[4]
+    gamma[: discount.size] = discount
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys = np.empty(longest + LANES + 1, np.int16)
     for q in range(first, last):

@@ -5,8 +5,9 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["exp_negative", "fast", "inline", "inner", "log1p_unit"]
+__all__ = ["exp_negative", "fast", "inline", "inner", "log1p_unit", "workspace"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +35,16 @@ def inline(function: F) -> F:
     """The same, always inlined into its caller: a loop that calls it still becomes a vector loop."""
     options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
     return cast(F, numba.njit(**options)(function))
+
+
+@inner
+def workspace(rows: int, length: int) -> NDArray[np.float64]:
+    """Rows to write to, far from each other and from all other memory.
+
+    A vector loop falls back to one element at a time where what it writes lies close to what it reads, and
+    then adds in another order. Here it never does: no bit depends on where memory happens to lie.
+    """
+    return np.empty((rows + 2, length + 64))[1:-1]
 
 
 @inline

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop.losses._contract import LossResult
 from rankloop.losses._input import Lists
-from rankloop.losses._math import exp_negative, fast, inner
+from rankloop.losses._math import exp_negative, fast, inner, workspace
 from rankloop.losses._order import rank_lists
 from rankloop.losses._swap import discounts, normalised_gains
 
@@ -69,7 +69,8 @@ def _sort_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    spread, k, a, c = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    work = workspace(4, longest)
+    spread, k, a, c = work[0], work[1], work[2], work[3]
     # Sinkhorn: u scales rows (ranks), v columns (documents); one of each per step, the first of ones.
     u, v = np.empty((steps + 1, longest)), np.empty((steps + 1, longest))
     du, dv, dx, one = np.empty(longest), np.empty(longest), np.empty(longest), np.ones(longest)

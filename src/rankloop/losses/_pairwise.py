@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop.losses._contract import LossResult
 from rankloop.losses._input import Lists, group_pairs
-from rankloop.losses._math import exp_negative, fast, inner
+from rankloop.losses._math import exp_negative, fast, inner, workspace
 from rankloop.losses._rows import affine_row, logistic_row, odds_row, scale_row, sign_row
 
 __all__ = ["EVERY", "PairRule", "pair_loss"]
@@ -99,7 +99,9 @@ def _pair_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    odds, t, x, zero = np.empty(longest), np.empty(longest), np.empty(longest), np.zeros(longest)
+    work = workspace(6, longest)
+    odds, t, x, zero, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
+    zero[:] = 0.0
     turns = 3 if ties else (2 if own or (drop.size > 0 and alpha.size > 0) else 1)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -107,7 +109,8 @@ def _pair_lists(
         if n < 2 or factor[q] == 0.0:
             continue
         s, w, y = scores[start:stop], weight[start:stop], gain[start:stop]
-        g, h = gradient[start:stop], curvature[start:stop]
+        g[:n] = 0.0
+        h[:n] = 0.0
         span = s[0] - s[n - 1]
         near = sigma * span <= NEAR
         if near:
@@ -142,7 +145,9 @@ def _pair_lists(
                 h[i] += bend
                 size += felt
                 total += cost
-        value[q] = _finish(total, size, factor[q], sigma, shrink_list, g, h)
+        value[q] = _finish(total, size, factor[q], sigma, shrink_list, g[:n], h[:n])
+        gradient[start:stop] = g[:n]
+        curvature[start:stop] = h[:n]
 
 
 @inner

@@ -25,11 +25,11 @@ class LambdaRank(Loss):
         \Delta \mathrm{NDCG}_{ij} = (G_i - G_j) (D_i - D_j) / \mathrm{maxDCG}
 
     `metric` is ndcg, dcg, err, map, mrr, precision or arp: :math:`|\Delta M|` is the change of that metric
-    when the two documents swap ranks. `truncation` keeps the pairs with at least one document above that rank (and
-    cuts maxDCG there); for precision it is the cut-off and must be given. Labels from `relevant` on count as
-    relevant for map, mrr and precision; `max_label` is the highest grade of the collection, for err (the
-    highest label of the call where it is not given). The value is the weighed cross-entropy at the current
-    sort. LightGBM's extra normalisations are off unless asked for: `norm_gap` divides a pair by
+    when the two documents swap ranks. `truncation` keeps the pairs with at least one document above that
+    rank (and cuts maxDCG there); for precision it is the cut-off and must be given. Labels from `relevant` on
+    count as relevant for map, mrr and precision; `max_label` is the highest grade of the collection, for err
+    (the highest label of the call where it is not given). The value is the weighed cross-entropy at the
+    current sort. LightGBM's extra normalisations are off unless asked for: `norm_gap` divides a pair by
     :math:`0.01 + |s_i - s_j|`, `norm_list` scales a list by :math:`\log_2(1 + S) / S`, S its sum of forces.
 
     >>> LambdaRank(metric="ndcg")([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)

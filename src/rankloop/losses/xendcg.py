@@ -23,7 +23,7 @@ class XENDCG(Loss):
     the next round.
 
     >>> XENDCG(seed=3)([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
-    array([ 0.3027, -0.3027])
+    array([ 0.1585, -0.1585])
     """
 
     seed: int = 0
