@@ -67,6 +67,8 @@ def test_a_list_ranker_wants_its_lists():
     ranker = PointwiseRanker(scale="standard").fit(DATA)
     with pytest.raises(ValueError, match=r"scores a document by its list; use predict\(dataset\)"):
         ranker.predict(X)
+    with pytest.raises(ValueError, match="leave out qid"):
+        ranker.predict(DATA, qid=qid)
     np.testing.assert_array_equal(ranker.predict(X, qid=qid), ranker.predict(DATA))
 
 

@@ -13,7 +13,6 @@ from rankloop.metrics import metric
 from rankloop.rankers import (
     AdaRank,
     CoordinateAscent,
-    Ensemble,
     Fusion,
     PointwiseRanker,
     RankSVM,
@@ -83,7 +82,6 @@ def test_by_hand():
         (lambda: Fusion().fit(DATA), "needs at least one ranker"),
         (lambda: Fusion([RankSVM()], method="borda").fit(DATA), "unknown method 'borda'"),
         (lambda: Fusion([RankSVM()], method="learned", weights=[1.0]).fit(DATA), "finds the weights itself"),
-        (lambda: Ensemble([RankSVM()], weights=[1.0, 2.0]).fit(DATA), r"one finite number per ranker \(1\)"),
     ],
 )
 def test_wrong_use(call, message):
@@ -107,25 +105,6 @@ def test_depth_makes_votes_count():
     rankers = parts()
     deep = Fusion(rankers, method="comb_mnz", depth=3).predict(DATA)
     assert np.sum(deep == 0) > DATA.n_documents / 3
-
-
-def test_an_ensemble_is_a_weighted_sum():
-    rankers = parts()
-    scores = [normalised(ranker.predict(DATA), DATA.offsets, "zscore") for ranker in rankers]
-    found = Ensemble(rankers, weights=[2.0, -0.5]).predict(DATA)
-    np.testing.assert_allclose(found, 2 * scores[0] - 0.5 * scores[1])
-
-
-def test_fitting_fits_copies_and_prefit_does_not():
-    rankers = parts()
-    before = rankers[0].coef_.copy()
-    other = DATA.select(np.arange(10))
-    refitted = Ensemble(rankers).fit(other)
-    assert not np.array_equal(refitted.rankers_[0].coef_, before)
-    np.testing.assert_array_equal(rankers[0].coef_, before)
-    assert Ensemble(rankers, prefit=True).fit(other).rankers_[0] is rankers[0]
-    with pytest.raises(ValueError, match="trained on 4 and 3 features"):
-        Ensemble([rankers[0], RankSVM().fit(DATA.replace(X=DATA.X[:, :3]))]).predict(DATA)
 
 
 def test_learned_weights_do_not_trust_a_part_that_knows_its_training_set_by_heart():

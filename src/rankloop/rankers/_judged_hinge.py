@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(slots=True)
 class JudgedHinge:
-    """Pairs (`better[k]`, `worse[k]`), each with its weight, under scores `Z @ w`; called like `HingeProblem`."""
+    """Pairs (`better[k]`, `worse[k]`), weighed, for scores `Z @ w`; called as `HingeProblem` is."""
 
     Z: Floats
     better: Ints

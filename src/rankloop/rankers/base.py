@@ -111,9 +111,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         rows, names = _input.rows(X)
         trained = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
         _input.refuse_other_features("X", names, rows.shape[1], trained, self.n_features_in_)
-        if isinstance(X, RankingDataset):
-            return self._scores(rows, X.offsets)
         ids = _input.one_qid(qid, groups)
+        if isinstance(X, RankingDataset):
+            if ids is not None:
+                raise ValueError("predict(dataset) takes the queries from the data set; leave out qid")
+            return self._scores(rows, X.offsets)
         if ids is None:
             if self.needs_lists:
                 raise ValueError(

@@ -23,7 +23,7 @@ class RankSVM(LinearScores):
     .. math:: \min_w \tfrac12 |w|^2 + \frac{C}{n} \sum_{q} \sum_{i \succ j} v_i \, h(w \cdot (x_i - x_j)),
         \qquad h(z) = \max(0, 1 - z) \text{ or its square}
 
-    over the n lists, with `v` the item weight of the better document (times the query's weight). The sums over
+    over the n lists, with `v` the item weight of the better document (times the query's weight). Sums over
     pairs take O(n log n). `against="lower"` pairs documents of different labels; explicit `pairs` of the data
     set replace those, one with probability p as p of one order and 1 - p of the other. With `against="all"`
     each document with a label above 0 is paired with every other one of its list: on clicks weighed by
