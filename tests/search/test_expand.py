@@ -47,3 +47,4 @@ def test_near_terms_over_segments(snapshot):
     assert near_terms(snapshot, 0, "insidous") == {"insidious": (1, 2)}
     assert near_terms(snapshot, 0, "isnidiuos") == {"insidious": (2, 2)}
     assert near_terms(snapshot, 0, "cta") == {}
+    assert near_terms(snapshot, 0, "insid1ous") == {}

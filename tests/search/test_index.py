@@ -150,6 +150,9 @@ def test_ids_keep_their_kind_and_are_one_namespace(shop):
         shop.add([{"id": "3", "title": "x"}])
     with pytest.raises(ValueError, match="whole numbers, got 'x'"):
         shop.add([{"id": "x", "title": "x"}])
+    shop.rollback()
+    assert shop.delete(np.int64(3)) == 1
+    shop.rollback()
     assert 3 in shop
     assert "3" in shop
     assert 99 not in shop

@@ -23,9 +23,9 @@ def prefix_terms(snapshot: Snapshot, field: int, prefix: str) -> dict[str, int]:
 def near_terms(snapshot: Snapshot, field: int, term: str) -> dict[str, tuple[int, int]]:
     """Terms within one edit (four letters and more) or two (eight and more): edits and document frequency.
 
-    An edit inserts, deletes or replaces a letter, or swaps two neighbours.
+    An edit inserts, deletes or replaces a letter, or swaps two neighbours. Numbers are never mistyped years.
     """
-    edits = 0 if len(term) < 4 else 1 if len(term) < 8 else 2
+    edits = 0 if len(term) < 4 or not term.isalpha() else 1 if len(term) < 8 else 2
     if edits == 0:
         return {}
     wanted = np.array([ord(letter) for letter in term], np.int64)
@@ -113,7 +113,7 @@ def edit_distances(
 
 
 @kernel
-def _letter(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
+def _letter(data: NDArray[np.uint8], at: int) -> tuple[np.int64, int]:
     """The letter that begins at this byte, and where the next one does."""
     byte = np.int64(data[at])
     more = 0 if byte < 0x80 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3

@@ -60,12 +60,13 @@ class Segment:
         df, total = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
         offsets = self.arrays["forward.offsets"]
         for field in range(len(self.lengths)):
-            for document in self.deleted.tolist():
-                row = field * self.documents + document
-                span = slice(offsets[row], offsets[row + 1])
-                at = field * self.terms + self.arrays["forward.terms"][span].astype(np.int64)
-                df[at] += 1
-                total[at] += self.arrays["forward.tf"][span]
+            gone = field * self.documents + self.deleted.astype(np.int64)
+            counts = offsets[gone + 1] - offsets[gone]
+            before = np.cumsum(counts) - counts
+            entries = np.repeat(offsets[gone] - before, counts) + np.arange(counts.sum())
+            at = field * self.terms + self.arrays["forward.terms"][entries].astype(np.int64)
+            np.add.at(df, at, 1)
+            np.add.at(total, at, self.arrays["forward.tf"][entries])
         return df, total
 
     def df(self, field: int, term: int) -> int:
@@ -122,11 +123,11 @@ class Segment:
                 high = middle
         return low
 
-    def id(self, document: int) -> str:
-        """The id of a document, as text."""
-        offsets = self.arrays["ids.offsets"]
-        span = slice(offsets[document], offsets[document + 1])
-        return self.arrays["ids.bytes"][span].tobytes().decode("utf-8", "surrogatepass")
+    def ids(self, documents: NDArray[np.int64]) -> list[str]:
+        """The ids of documents, as text."""
+        offsets, data = self.arrays["ids.offsets"], self.arrays["ids.bytes"].data
+        ends = zip(offsets[documents].tolist(), offsets[documents + 1].tolist(), strict=True)
+        return [str(data[start:end], "utf-8", "surrogatepass") for start, end in ends]
 
     def find(self, id: str) -> int:
         """The living document with this id, or -1."""
@@ -134,7 +135,7 @@ class Segment:
         at = int(np.searchsorted(self.arrays["ids.hash"], hashed))
         while at < self.documents and self.arrays["ids.hash"][at] == hashed:
             document = int(self.arrays["ids.order"][at])
-            if self.live[document] and self.id(document) == id:
+            if self.live[document] and self.ids(np.array([document])) == [id]:
                 return document
             at += 1
         return -1

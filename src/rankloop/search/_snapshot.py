@@ -162,10 +162,13 @@ class Snapshot:
 
     def ids(self, rows: ArrayLike) -> NDArray[Any]:
         """The ids of rows: whole numbers if the index was given such, else text."""
-        texts = [segment.id(document) for segment, document in map(self.locate, np.asarray(rows).tolist())]
+        wanted = np.asarray(rows, np.int64)
+        texts = np.empty(len(wanted), object)
+        for segment, inside in self.by_segment(wanted):
+            texts[inside] = segment.ids(wanted[inside] - segment.base)
         if self.manifest.id_kind == "int":
-            return np.array([int(text) for text in texts], np.int64)
-        return np.array(texts, dtype=np.str_) if texts else np.empty(0, "U1")
+            return texts.astype(np.int64)
+        return np.array(texts.tolist(), dtype=np.str_) if len(texts) else np.empty(0, "U1")
 
     def row(self, id: str) -> int:
         """The row of a living document, or -1."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,8 @@ class Writer:
         for path in self.folder.iterdir():
             ours = path.name.startswith(("segment-", ".segment-", f".{MANIFEST}."))
             if ours and path.name not in named and path.is_file():
-                path.unlink(missing_ok=True)
+                with suppress(PermissionError):  # Windows keeps files that a reader has mapped
+                    path.unlink(missing_ok=True)
 
 
 def _sync(folder: Path) -> None:

@@ -136,7 +136,7 @@ class Index:
     def delete(self, ids: Iterable[Any] | str | int) -> int:
         """Delete documents by id; says how many were there."""
         writer = self._writing()
-        given = [ids] if isinstance(ids, str | int) else ids
+        given = [ids] if isinstance(ids, str | int | np.integer) else ids
         return sum(writer.drop(str(id)) for id in given)
 
     def commit(self) -> None:
