@@ -1,6 +1,7 @@
 """Boosted trees under any loss."""
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,11 @@ from rankloop.rankers.base import Member, Ranker
 
 __all__ = ["LambdaMART"]
 
-ENGINES = ("catboost", "lightgbm", "xgboost")
+ENGINES = {
+    "catboost": ("_engine_catboost", "CatBoostForest"),
+    "lightgbm": ("_engine_lightgbm", "LightGBMForest"),
+    "xgboost": ("_engine_xgboost", "XGBoostForest"),
+}
 _OWN = "engine:"
 
 
@@ -159,7 +164,7 @@ class LambdaMART(Ranker):
             max_bins=int(self.max_bins),
             monotone=monotone,
             interaction=groups,
-            categorical=[index(name) for name in self.categorical or ()],
+            categorical=[index.coded(name) for name in self.categorical or ()],
             threads=self.threads,
             seed=self.seed,
             objective=str(self.loss)[len(_OWN) :] if own else None,
@@ -204,16 +209,28 @@ class _Features:
 
     def __init__(self, train: RankingDataset) -> None:
         self.names = list(train.feature_names or ())
-        self.number = train.n_features
+        self.X = train.X
 
     def __call__(self, feature: str | int) -> int:
         if isinstance(feature, str):
             if feature not in self.names:
                 raise unknown("feature", feature, self.names)
             return self.names.index(feature)
-        if not 0 <= feature < self.number:
-            raise ValueError(f"features are numbered 0 to {self.number - 1}, got {feature}")
+        if not 0 <= feature < self.X.shape[1]:
+            raise ValueError(f"features are numbered 0 to {self.X.shape[1] - 1}, got {feature}")
         return int(feature)
+
+    def coded(self, feature: str | int) -> int:
+        """The number of a feature that holds codes."""
+        column = self(feature)
+        codes = self.X[:, column]
+        wrong = (codes < 0) | (codes != np.floor(codes)) & ~np.isnan(codes)
+        if wrong.any():
+            raise ValueError(
+                f"a categorical feature holds codes from 0 on (or nan), but feature {feature!r} has "
+                f"{codes[wrong.argmax()]:g}; number its categories"
+            )
+        return column
 
 
 def refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) -> None:
@@ -227,7 +244,6 @@ def refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) ->
 
 
 def _engine(name: str) -> type[Boosted]:
-    one_of("engine", name, ENGINES)
-    from rankloop.rankers._engine_lightgbm import LightGBMForest
-
-    return LightGBMForest
+    module, made = ENGINES[one_of("engine", name, ENGINES)]
+    found: type[Boosted] = getattr(import_module(f"rankloop.rankers.{module}"), made)
+    return found
