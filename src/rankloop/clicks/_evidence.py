@@ -28,9 +28,7 @@ class Evidence:
             raise ValueError("the log is empty; there is nothing to fit")
         if isinstance(log, ClickLog):
             pages = pages_of(log, data)
-            if pages.names is None:
-                raise AssertionError("pages of a log have names")
-            return Evidence(pages, pages.names, None)
+            return Evidence(pages, pages.known_names, None)
         names = log.names
         pages = Pages(np.arange(len(log) + 1), log.position, data=data, names=names)
         return Evidence(pages, names, log)
@@ -86,10 +84,7 @@ class Evidence:
     def pair_features(self) -> NDArray[np.float32]:
         row = np.empty(self.n_pairs, np.int64)
         row[self.names.code] = self.pages.row
-        data = self.pages.data
-        if data is None:
-            raise AssertionError("row has checked it")
-        return data.X[row]
+        return self.pages.known_data.X[row]
 
     def table(self, values: NDArray[np.float64], default: float) -> ByPair:
         names = self.names

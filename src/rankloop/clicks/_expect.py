@@ -115,7 +115,7 @@ def chain(
         log_click, log_skip = np.log(attraction), np.log1p(-attraction)
     onward = np.zeros(len(last))
     longest = int(np.diff(offsets).max()) if len(last) else 0
-    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     def work(a: int, b: int) -> None:
         read, sums = np.zeros(len(attraction)), np.zeros(3)
@@ -123,11 +123,12 @@ def chain(
             a, b, offsets, pair, click, last, attraction, log_click, log_skip, enter, after_skip, longest,
             read, onward, sums,
         )  # fmt: skip
-        parts.append((read, sums))
+        parts[a] = read, sums
 
     over_lists(work, offsets)
-    read = np.sum([part for part, _ in parts], axis=0)
-    sums = np.sum([part for _, part in parts], axis=0)
+    in_order = [parts[a] for a in sorted(parts)]  # sums do not depend on which thread was first
+    read = np.sum([part for part, _ in in_order], axis=0)
+    sums = np.sum([part for _, part in in_order], axis=0)
     return Tail(float(sums[0]), read, onward, float(sums[1]), float(sums[2]))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit, xlog1py, xlogy
 
 from rankloop._progress import progress
@@ -94,6 +93,8 @@ def gradient(
     l2: float,
 ) -> tuple[Values, dict[str, ByFeatures], list[float]]:
     """The same maximum by L-BFGS in logits; `features` (one row per entry) makes a parameter linear."""
+    from scipy.optimize import minimize
+
     inputs, shape = _design(features)
     parts, free, point = {}, {}, []
     at = 0

@@ -52,25 +52,31 @@ class Pages:
             raise ValueError("this needs clicks: pass a ClickLog")
         return self.click
 
+    @property
+    def known_data(self) -> RankingDataset:
+        if self.data is None:
+            raise ValueError("this model's parameters depend on grades or features; pass data=, the data set")
+        return self.data
+
+    @property
+    def known_names(self) -> Names:
+        if self.names is None:
+            raise ValueError("a fitted model knows documents by id; pass a ClickLog or a RankingDataset")
+        return self.names
+
     @cached_property
     def row(self) -> NDArray[np.int64]:
         """For each impression its row in the data set."""
-        if self.data is None or self.names is None:
-            raise ValueError("this model's parameters depend on grades or features; pass data=, the data set")
-        names = self.names
-        found = dataset_rows(self.data, names.queries, names.query, names.documents, names.document)
+        data, names = self.known_data, self.known_names
+        found = dataset_rows(data, names.queries, names.query, names.documents, names.document)
         return found[names.code]
 
     @property
     def label(self) -> NDArray[np.float32]:
-        if self.grades is not None:
-            return self.grades
-        rows = self.row
-        return self.data.y[rows]  # type: ignore[union-attr]  # row has checked it
+        return self.known_data.y[self.row] if self.grades is None else self.grades
 
     def features(self, n_features: int) -> NDArray[np.float32]:
-        rows = self.row
-        X = self.data.X[rows]  # type: ignore[union-attr]  # row has checked it
+        X = self.known_data.X[self.row]
         if X.shape[1] != n_features:
             raise ValueError(f"the model was fitted on {n_features} features, the data set has {X.shape[1]}")
         return X

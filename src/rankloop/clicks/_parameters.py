@@ -77,9 +77,7 @@ class ByPair:
     default: float
 
     def at(self, pages: Pages) -> NDArray[np.float64]:
-        names = pages.names
-        if names is None:
-            raise ValueError("a fitted model knows documents by id; pass a ClickLog or a RankingDataset")
+        names = pages.known_names
         place = self._find(names.queries, names.query, names.documents, names.document)[names.code]
         known = place >= 0
         if self.values.ndim == 1:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.log import ClickLog
@@ -140,6 +138,9 @@ def _facts(log: ClickLog) -> Facts:
 
 def _groups(counts: Aggregate, pair: NDArray[np.int32]) -> int:
     """How many parts the graph of ranks falls into, joined by documents seen at both."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     same = pair[1:] == pair[:-1]
     one, other = counts.position[:-1][same], counts.position[1:][same]
     shown = np.unique(counts.position)
