@@ -1,16 +1,17 @@
-"""Words too common to tell documents apart, by language."""
+"""Words that only hold a sentence together, by language.
+
+The English list leaves out pronouns and particles (her, up, out, all): they are function words too, but
+titles are made of them, and short queries ask for titles.
+"""
 
 __all__ = ["STOP_WORDS"]
 
 STOP_WORDS = {
     "english": """
-a about above after again against all am an and any are as at be because been before being below
-between both but by can could d did do does doing don down during each few for from further had has
-have having he her here hers herself him himself his how i if in into is it its itself just ll m me
-more most my myself no nor not now o of off on once only or other our ours ourselves out over own re s
-same she should so some such t than that the their theirs them themselves then there these they this
-those through to too under until up ve very was we were what when where which while who whom why will
-with would y you your yours yourself yourselves""",
+a am an and any are as at be because been being but by can could d did do does doing don for from
+had has have having how if in into is it its ll m no nor not of on or re s should so such t than
+that the their then there these they this those to ve was were what when where which while who whom
+why will with would""",
     "german": """
 aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein dem den der des
 die dies diese dieser dieses doch dort du durch ein eine einem einen einer eines er es euer für hab
