@@ -122,7 +122,7 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
     few = columns(2000)
     np.testing.assert_array_equal(one[:, : few.shape[1]], few)
     split = lambda work, offsets: over_lists(work, offsets, threads=3)  # noqa: E731
-    monkeypatch.setattr(sys.modules["rankloop.clicks.simulate"], "over_lists", split)
+    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"], "over_lists", split)
     np.testing.assert_array_equal(columns(5000), one)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Coded", "clicks", "code", "ids", "numbers", "one_per_page", "whole"]
+__all__ = ["Coded", "clicks", "code", "ids", "numbers", "one_per_page", "probabilities", "whole"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,3 +125,9 @@ def one_per_page(column: Coded, offsets: NDArray[np.int64], sessions: NDArray[An
             f"{name} differs within the page of session {sessions[page]}; one page has one {name}"
         )
     return Coded(column.table, first)
+
+
+def probabilities(propensity: NDArray[np.float64] | None) -> None:
+    if propensity is not None and np.any((propensity <= 0) | (propensity > 1)):
+        wrong = (propensity <= 0) | (propensity > 1)
+        raise ValueError(f"propensity lies in (0, 1], got {propensity[wrong][0]:g}")

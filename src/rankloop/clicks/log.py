@@ -8,31 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.clicks import _columns
+from rankloop.clicks import _columns, _grouping
 from rankloop.clicks._columns import Coded
+from rankloop.clicks._grouping import Pairs, pairs_of
 from rankloop.clicks._rows import dataset_rows
 from rankloop.data import RankingDataset
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ClickLog", "Pairs"]
+__all__ = ["ClickLog"]
 
 PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
 ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position")
 REQUIRED = ("session", "query", "document", "position", "click")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """The distinct (query, document) of a log, and for each impression which one it shows."""
-
-    query: NDArray[np.int32]  # per pair, a code into `log.queries`
-    document: NDArray[np.int32]  # per pair, a code into `log.documents`
-    code: NDArray[np.int32]  # per impression
-
-    def __len__(self) -> int:
-        return len(self.query)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -88,7 +77,7 @@ class ClickLog:
         sessions = _columns.code(_columns.ids(session, rows, "session"))
         queries = _columns.code(_columns.ids(query, rows, "query"))
         ranks = _columns.whole(position, rows, "position")
-        order, offsets = _grouped(sessions.code, queries.code, ranks)
+        order, offsets = _grouping.grouped(sessions.code, queries.code, ranks)
         first = order[offsets[:-1]]
         page_session = sessions.table[sessions.code[first]]
         row_columns: dict[str, Any] = dict.fromkeys(ROW_COLUMNS)
@@ -109,8 +98,8 @@ class ClickLog:
             **{f"page_{name}": None for name in PAGE_COLUMNS},
             **row_columns,
         }
-        _no_rank_twice(made["position"], offsets, page_session)
-        _probabilities(made["propensity"])
+        _grouping.no_rank_twice(made["position"], offsets, page_session)
+        _columns.probabilities(made["propensity"])
         for name in PAGE_COLUMNS:
             if name in given:
                 coded = _columns.code(_columns.ids(given[name], rows, name)).take(order)
@@ -206,19 +195,7 @@ class ClickLog:
     def pairs(self) -> Pairs:
         """The distinct (query, document) pairs, ordered by query, then by document."""
         query = np.repeat(self.page_query.code, self.lengths)
-        document = self.row_document.code
-        owner = np.full(len(self.documents), -1, np.int32)
-        owner[document] = query
-        if np.array_equal(owner[document], query):  # every document belongs to one query
-            shown = np.flatnonzero(owner >= 0)
-            shown = shown[np.argsort(owner[shown], kind="stable")]
-            place = np.empty(len(owner), np.int32)
-            place[shown] = np.arange(len(shown), dtype=np.int32)
-            return Pairs(owner[shown], shown.astype(np.int32), place[document])
-        key = query.astype(np.int64) * max(len(self.documents), 1) + document
-        distinct, place = np.unique(key, return_inverse=True)
-        query_code, document_code = np.divmod(distinct, max(len(self.documents), 1))
-        return Pairs(query_code.astype(np.int32), document_code.astype(np.int32), place.astype(np.int32))
+        return pairs_of(query, self.row_document.code, len(self.documents))
 
     def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """For each impression the row of the data set it shows; -1 for unknown ones if `missing="mark"`.
@@ -308,41 +285,3 @@ class ClickLog:
         from rankloop.clicks._frames import log_columns
 
         return cls(**log_columns(frame))
-
-
-def _grouped(
-    session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order that puts pages in the order of their first row and rows by position; the pages' offsets."""
-    rows = len(session)
-    key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
-    starts = np.ones(rows, bool)
-    starts[1:] = key[1:] != key[:-1]
-    heads = np.flatnonzero(starts)
-    distinct, first, run = np.unique(key[heads], return_index=True, return_inverse=True)
-    by_first = np.empty(len(distinct), np.int64)
-    by_first[np.argsort(first)] = np.arange(len(distinct))
-    page = np.repeat(by_first[run], np.diff(np.append(heads, rows)))
-    inside = page[1:] == page[:-1]
-    if len(distinct) == len(heads) and np.all(position[1:][inside] >= position[:-1][inside]):
-        return np.arange(rows), np.append(heads, rows).astype(np.int64)
-    sizes = np.bincount(page, minlength=len(distinct))
-    return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-
-
-def _no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:
-    same = position[1:] == position[:-1]
-    same[offsets[1:-1] - 1] = False
-    if same.any():
-        row = int(same.argmax())
-        page = int(np.searchsorted(offsets, row, "right")) - 1
-        raise ValueError(
-            f"position {position[row]} is taken twice on the page of session {sessions[page]}; "
-            "give every page its own session id, or keep one impression per position"
-        )
-
-
-def _probabilities(propensity: NDArray[np.float64] | None) -> None:
-    if propensity is not None and np.any((propensity <= 0) | (propensity > 1)):
-        wrong = (propensity <= 0) | (propensity > 1)
-        raise ValueError(f"propensity lies in (0, 1], got {propensity[wrong][0]:g}")

@@ -1,0 +1,68 @@
+"""Rows become pages, and pages become pairs of queries and documents."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The distinct (query, document) of a log, and for each impression which one it shows."""
+
+    query: NDArray[np.int32]  # per pair, a code into `log.queries`
+    document: NDArray[np.int32]  # per pair, a code into `log.documents`
+    code: NDArray[np.int32]  # per impression
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+def grouped(
+    session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order that puts pages in the order of their first row and rows by position; the pages' offsets."""
+    rows = len(session)
+    key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
+    starts = np.ones(rows, bool)
+    starts[1:] = key[1:] != key[:-1]
+    heads = np.flatnonzero(starts)
+    distinct, first, run = np.unique(key[heads], return_index=True, return_inverse=True)
+    by_first = np.empty(len(distinct), np.int64)
+    by_first[np.argsort(first)] = np.arange(len(distinct))
+    page = np.repeat(by_first[run], np.diff(np.append(heads, rows)))
+    inside = page[1:] == page[:-1]
+    if len(distinct) == len(heads) and np.all(position[1:][inside] >= position[:-1][inside]):
+        return np.arange(rows), np.append(heads, rows).astype(np.int64)
+    sizes = np.bincount(page, minlength=len(distinct))
+    return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:
+    same = position[1:] == position[:-1]
+    same[offsets[1:-1] - 1] = False
+    if same.any():
+        row = int(same.argmax())
+        page = int(np.searchsorted(offsets, row, "right")) - 1
+        raise ValueError(
+            f"position {position[row]} is taken twice on the page of session {sessions[page]}; "
+            "give every page its own session id, or keep one impression per position"
+        )
+
+
+def pairs_of(query: NDArray[np.int32], document: NDArray[np.int32], n_documents: int) -> Pairs:
+    """The distinct pairs of two columns of codes, ordered by query, then by document."""
+    owner = np.full(n_documents, -1, np.int32)
+    owner[document] = query
+    if np.array_equal(owner[document], query):  # every document belongs to one query
+        shown = np.flatnonzero(owner >= 0)
+        shown = shown[np.argsort(owner[shown], kind="stable")]
+        place = np.empty(n_documents, np.int32)
+        place[shown] = np.arange(len(shown), dtype=np.int32)
+        return Pairs(owner[shown], shown.astype(np.int32), place[document])
+    distinct, code = np.unique(query.astype(np.int64) * n_documents + document, return_inverse=True)
+    one, other = np.divmod(distinct, n_documents)
+    return Pairs(one.astype(np.int32), other.astype(np.int32), code.astype(np.int32))

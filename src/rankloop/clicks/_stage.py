@@ -1,0 +1,153 @@
+"""What is the same for all pages of a simulation, and how pages are played on it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop._names import one_of
+from rankloop.clicks import _columns
+from rankloop.clicks._behaviour import Behaviour
+from rankloop.clicks._columns import Coded
+from rankloop.clicks._pages import pages_of
+from rankloop.clicks._random import key_of
+from rankloop.clicks._rows import dataset_documents
+from rankloop.clicks._sessions import DESIGNS, choose_queries, run_sessions
+from rankloop.clicks.ctr import RankDocumentCTR
+from rankloop.clicks.model import ClickModel
+from rankloop.clicks.users import user as user_named
+from rankloop.data import RankingDataset
+
+__all__ = ["Stage", "stage_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Everything that is the same for all sessions."""
+
+    data: RankingDataset
+    behaviour: Behaviour
+    depth: int
+    logger: int  # 0 a fixed order, 1 an exponential race, 2 Gumbel noise
+    scores: NDArray[np.float64]  # by the temperature; for the race exp(-score)
+    order: NDArray[np.int32]  # rows of each query, best first
+    design: int
+    rate: float
+    top: int
+    cumulative: NDArray[np.float64]
+    key: int
+
+    def play(self, first: int, last: int) -> tuple[NDArray[Any], ...]:
+        """Query, offsets, row, position, click, experiment and original position of pages first..last."""
+        data = self.data
+        query = np.empty(last - first, np.int32)
+        choose_queries(np.uint64(self.key), first, self.cumulative, query)
+        lengths = np.minimum(data.lengths, self.depth)[query]
+        offsets = np.zeros(last - first + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        n = int(offsets[-1])
+        row, rank, click = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int8)
+        moved = self.design > 0
+        experiment = np.zeros(last - first if moved else 0, np.int32)
+        original = np.empty(n if moved else 0, np.int32)
+        numbers = self.behaviour._numbers()
+
+        def work(a: int, b: int) -> None:
+            run_sessions(
+                a, b, np.uint64(self.key), first, query, offsets, data.offsets, self.order, self.scores,
+                self.logger, self.design, self.rate, self.top,
+                row, rank, click, experiment, original, *numbers,
+            )  # fmt: skip
+
+        over_lists(work, offsets)
+        return query, offsets, row, rank, click, experiment, original
+
+    def coded_rows(self) -> tuple[Coded, Coded]:
+        """For each row of the data set its query and its document, as a log codes them."""
+        data = self.data
+        documents = dataset_documents(data)
+        coded = (
+            Coded(documents, documents.astype(np.int32)) if data.docid is None else _columns.code(documents)
+        )
+        return Coded(data.qid, data.row_query.astype(np.int32)), coded
+
+
+def stage_of(
+    data: RankingDataset,
+    shown_by: Any,
+    user: str | ClickModel,
+    k: int,
+    randomize: str | None,
+    rate: float,
+    top: int | None,
+    temperature: float | None,
+    layout: str | None,
+    seed: int,
+) -> Stage:
+    if k < 1:
+        raise ValueError(f"k is at least 1, got {k}")
+    if temperature is not None and not temperature > 0:
+        raise ValueError(f"temperature is above 0 (None shows the same ranking always), got {temperature}")
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate is a share between 0 and 1, got {rate}")
+    depth = int(min(k, data.lengths.max()))
+    design = DESIGNS[one_of("randomize", randomize or "none", DESIGNS)]
+    first = depth if top is None else min(top, depth)
+    if design > 0 and first < 2:
+        raise ValueError(f"an experiment needs at least two ranks; k is {k} and top is {top}")
+    scores = _scores(shown_by, data)
+    ties = np.random.default_rng(seed).random(len(scores))
+    order = np.lexsort((ties, -scores, data.row_query)).astype(np.int32)
+    weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight.astype(np.float64)
+    if not weight.sum() > 0:
+        raise ValueError("every query has weight 0; there is nothing to draw")
+    cumulative = np.cumsum(weight) / weight.sum()
+    cumulative[-1] = 1.0
+    return Stage(
+        data,
+        _reader(user, data, depth, layout),
+        depth,
+        *_noisy(scores, temperature, data),
+        order,
+        design,
+        rate,
+        first,
+        cumulative,
+        key_of(seed),
+    )
+
+
+def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: str | None) -> Behaviour:
+    most = int(max(data.y.max(), 1)) if data.n_documents else 1
+    model = user_named(user, max_grade=max(most, 4)) if isinstance(user, str) else user
+    at = getattr(model, "at", None)
+    if at is not None:
+        if layout is None:
+            raise ValueError("this user depends on the layout of the page; pass layout=")
+        model = at(layout)
+    if isinstance(model, RankDocumentCTR):
+        raise ValueError("RankDocumentCTR knows each document at each rank only; simulate with another model")
+    return model._behaviour(pages_of(data), depth)
+
+
+def _scores(shown_by: Any, data: RankingDataset) -> NDArray[np.float64]:
+    given = shown_by.predict(data) if hasattr(shown_by, "predict") else shown_by
+    scores = np.asarray(given, np.float64)
+    if scores.shape != (data.n_documents,):
+        raise ValueError(f"shown_by needs one score per row ({data.n_documents}), got shape {scores.shape}")
+    if not np.all(np.isfinite(scores)):
+        raise ValueError(f"shown_by must be finite, got {scores[~np.isfinite(scores)][0]}")
+    return scores
+
+
+def _noisy(
+    scores: NDArray[np.float64], temperature: float | None, data: RankingDataset
+) -> tuple[int, NDArray[np.float64]]:
+    """How rankings are drawn, and the numbers for it."""
+    if temperature is None:
+        return 0, scores
+    scaled = scores / temperature
+    below = np.repeat(np.maximum.reduceat(scaled, data.offsets[:-1]), data.lengths) - scaled
+    return (1, np.exp(below)) if below.max() < 600 else (2, scaled)
