@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from rankloop._names import one_of
@@ -53,7 +54,7 @@ class LinearRanker(LinearScores):
         learning_rate: float = 0.1,
         max_iter: int = 500,
         patience: int = 50,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
     ) -> None:
         self.loss = loss
         self.l2 = l2
@@ -71,12 +72,19 @@ class LinearRanker(LinearScores):
         one_of("solver", self.solver, ("adagrad", "auto", "lbfgs"))
         standard = Standard.of(train.X)
         Z = standard.apply(train.X)
-        start = _least_squares(train, Z)
+        start, spread = _least_squares(train, Z)
+        held = np.ones(train.n_features)
         if chosen.pointwise:  # only these see the level of the scores
-            Z, start = np.column_stack((Z, np.ones(len(Z)))), np.append(start, train.y.mean())
-        free = np.append(np.ones(train.n_features), np.zeros(Z.shape[1] - train.n_features))
-        risk = _risk(chosen, train, Z, self.l2 * free)
-        weights, n_iter = _lbfgs(risk, start, self.max_iter, self.tol)
+            Z, start, held = (
+                np.column_stack((Z, np.ones(len(Z)))),
+                np.append(start, train.y.mean()),
+                np.append(held, 0),
+            )
+            spread = np.block(
+                [[spread, np.zeros((len(spread), 1))], [np.zeros((1, len(spread))), np.ones((1, 1))]]
+            )
+        risk = _risk(chosen, train, Z, self.l2 * held)
+        weights, n_iter = _lbfgs(risk, start, spread, self.max_iter, self.tol)
         rough = type(chosen).__name__ in _ROUGH or _draws(chosen, train)
         if self.solver == "adagrad" or (self.solver == "auto" and rough):
             judged, judged_Z = Objective.of(self.metric, train), Z
@@ -138,18 +146,27 @@ def _draws(chosen: Loss, train: RankingDataset) -> bool:
     return not np.array_equal(now, later)
 
 
-def _lbfgs(risk: Risk, start: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
-    """L-BFGS until the steepest slope is `tol` times that at zero weights."""
-    steepest = float(np.abs(risk(np.zeros_like(start))[1]).max(initial=0.0))
+def _lbfgs(risk: Risk, start: Floats, spread: Floats, max_iter: int, tol: float) -> tuple[Floats, int]:
+    """L-BFGS until the steepest slope is `tol` times that at zero weights.
+
+    It works on weights of features without correlation within lists, `spread.T @ w`: on those of raw
+    features, which say the same many times over, it would creep.
+    """
+
+    def rotated(u: Floats) -> tuple[float, Floats]:
+        value, gradient = risk(solve_triangular(spread, u, lower=True, trans="T"))
+        return value, solve_triangular(spread, gradient, lower=True)
+
+    steepest = float(np.abs(rotated(np.zeros_like(start))[1]).max(initial=0.0))
     options = {"maxiter": max_iter, "maxfun": 5 * max_iter, "gtol": tol * max(steepest, 1e-12), "ftol": 1e-15}
-    done = minimize(risk, start, jac=True, method="L-BFGS-B", options=options)
-    return done.x, int(done.nit)
+    done = minimize(rotated, spread.T @ start, jac=True, method="L-BFGS-B", options=options)
+    return solve_triangular(spread, done.x, lower=True, trans="T"), int(done.nit)
 
 
-def _least_squares(train: RankingDataset, Z: Floats) -> Floats:
-    """Where to start: least squares within lists, the same for any order of the rows."""
+def _least_squares(train: RankingDataset, Z: Floats) -> tuple[Floats, Floats]:
+    """Where to start: least squares within lists, the same for any order of rows; and their covariance's root."""
     lengths = train.lengths
     inner = Z - np.repeat(segment_sum(Z, train.offsets) / lengths[:, None], lengths, axis=0)
-    labels = train.y.astype(np.float64)
-    gram = inner.T @ inner + (1e-3 * len(Z) + 1e-9) * np.eye(Z.shape[1])
-    return np.asarray(np.linalg.solve(gram, inner.T @ labels))
+    gram = inner.T @ inner / len(Z) + 1e-3 * np.eye(Z.shape[1])
+    root = np.asarray(np.linalg.cholesky(gram), np.float64)
+    return cho_solve((root, True), inner.T @ train.y.astype(np.float64) / len(Z)), root
