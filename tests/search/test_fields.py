@@ -1,4 +1,5 @@
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ def test_only_text_has_an_analyser():
         ("keyword", ["b", "a", "b", 3], ["b", "a", "3"]),
         ("number", np.float32(2.5), 2.5),
         ("number", 3, 3.0),
+        ("number", Decimal("2.5"), 2.5),
         ("date", "1970-01-01T00:01:00Z", 60.0),
         ("date", date(1970, 1, 2), 86400.0),
         ("date", datetime(1970, 1, 1, 1, tzinfo=UTC), 3600.0),

@@ -3,6 +3,8 @@
 import json
 import math
 from collections import Counter
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -228,6 +230,15 @@ def test_wrong_documents_name_the_document_and_field(tmp_path, document, message
     assert sorted(index.ids.tolist()) == ["fine", "good"]
     assert added.documents == 1
     assert added.skipped[0].number == 0
+
+
+def test_values_of_databases_and_frames_are_stored(tmp_path):
+    index = Index.create(tmp_path / "i", {"price": "number", "tag": "keyword", "day": "date"})
+    index.add([{"id": np.int64(7), "price": Decimal("2.50"), "tag": {"b", "a"}, "day": date(2024, 5, 1)}])
+    index.commit()
+    index.update([{"id": 7, "extra": np.arange(2)}])
+    index.commit()
+    assert index[7] == {"id": 7, "price": 2.5, "tag": ["a", "b"], "day": "2024-05-01", "extra": [0, 1]}
 
 
 def test_a_failed_update_leaves_the_old_document(shop):

@@ -3,6 +3,7 @@
 import json
 from array import array
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -162,6 +163,8 @@ def _column(name: str, field: Field, values: list[Any]) -> Arrays:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if isinstance(value, Decimal):
+        return float(value)
     if isinstance(value, set | frozenset):
         return sorted(value)
     if hasattr(value, "isoformat"):

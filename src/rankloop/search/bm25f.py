@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.search._segment import Segment
+from rankloop.search._segment import REMEMBERED, Segment
 from rankloop.search._snapshot import Snapshot
 from rankloop.search._top import top_combined
 from rankloop.search.bm25 import Contribution, Found, Leaf, check, frequencies, idf, merged_best, weights
@@ -188,5 +188,7 @@ def _any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
                 for field in fields:
                     has[segment.postings(field, at)] = True
                 count += int((has & (segment.live == 1)).sum())
+        if len(snapshot.cache) >= REMEMBERED:
+            snapshot.cache.clear()
         snapshot.cache[key] = count
     return int(snapshot.cache[key])

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -130,7 +131,11 @@ def _keywords(value: Any, field: Field) -> list[str]:
 
 
 def _number(value: Any, field: Field) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real | np.number) or not math.isfinite(float(value)):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real | Decimal | np.number)
+        or not math.isfinite(float(value))
+    ):
         raise ValueError(f"a finite number, got {type(value).__name__} {value!r}")
     return float(value)
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.metrics import ndcg
-
 __all__ = ["reciprocal_rank", "tune_weights", "warn_about_quality", "weighted"]
 
 TOLERANCE = 0.8  # below this share of the best list's quality, a list drags fused ranks down
@@ -60,6 +58,8 @@ def tune_weights(
     >>> weights["meaning"] > weights["words"], quality["meaning"]
     (True, 1.0)
     """
+    from rankloop.metrics import ndcg  # not needed to search
+
     if not pools or len(pools) != len(labels):
         raise ValueError(f"one array of labels per pool, got {len(labels)} for {len(pools)}")
     names = list(pools[0])
