@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import block_diag, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from rankloop._names import one_of
@@ -75,14 +75,9 @@ class LinearRanker(LinearScores):
         start, spread = _least_squares(train, Z)
         held = np.ones(train.n_features)
         if chosen.pointwise:  # only these see the level of the scores
-            Z, start, held = (
-                np.column_stack((Z, np.ones(len(Z)))),
-                np.append(start, train.y.mean()),
-                np.append(held, 0),
-            )
-            spread = np.block(
-                [[spread, np.zeros((len(spread), 1))], [np.zeros((1, len(spread))), np.ones((1, 1))]]
-            )
+            Z = np.column_stack((Z, np.ones(len(Z))))
+            start, held = np.append(start, train.y.mean()), np.append(held, 0.0)
+            spread = block_diag(spread, 1.0)
         risk = _risk(chosen, train, Z, self.l2 * held)
         weights, n_iter = _lbfgs(risk, start, spread, self.max_iter, self.tol)
         rough = type(chosen).__name__ in _ROUGH or _draws(chosen, train)
@@ -164,7 +159,7 @@ def _lbfgs(risk: Risk, start: Floats, spread: Floats, max_iter: int, tol: float)
 
 
 def _least_squares(train: RankingDataset, Z: Floats) -> tuple[Floats, Floats]:
-    """Where to start: least squares within lists, the same for any order of rows; and their covariance's root."""
+    """Where to start, least squares within lists, and the root of the covariance within lists."""
     lengths = train.lengths
     inner = Z - np.repeat(segment_sum(Z, train.offsets) / lengths[:, None], lengths, axis=0)
     gram = inner.T @ inner / len(Z) + 1e-3 * np.eye(Z.shape[1])
