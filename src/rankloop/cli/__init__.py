@@ -11,6 +11,7 @@ from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.index import index
+from rankloop.cli.interleave import interleave
 from rankloop.cli.predict import predict
 from rankloop.cli.search import search
 from rankloop.cli.simulate import simulate
@@ -33,7 +34,7 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-for command in (evaluate, compare, train, predict, tune, index, search, simulate, convert):
+for command in (evaluate, compare, train, predict, tune, index, search, simulate, interleave, convert):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

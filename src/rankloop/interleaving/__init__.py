@@ -5,6 +5,7 @@ turns credits into a statement with its error, `always_valid` into one that may 
 """
 
 from rankloop.interleaving.balanced import Balanced
+from rankloop.interleaving.duel import Duel, method, read_duel, simulate_duel
 from rankloop.interleaving.optimized import Optimized
 from rankloop.interleaving.page import Page, Ranking
 from rankloop.interleaving.pairwise_preference import PairwisePreference
@@ -18,6 +19,7 @@ from rankloop.interleaving.weighting import learn_weights
 
 __all__ = [
     "Balanced",
+    "Duel",
     "Optimized",
     "Page",
     "PairwisePreference",
@@ -29,9 +31,12 @@ __all__ = [
     "Verdict",
     "always_valid",
     "learn_weights",
+    "method",
     "pages_needed",
     "power",
+    "read_duel",
     "replay",
     "sign_test",
+    "simulate_duel",
     "verdict",
 ]
