@@ -36,8 +36,8 @@ def local_optimum(
     """One-sided Monte-Carlo test of local optimality (Donmez et al., 2009).
 
     Moves the weights by `step` along random directions of the unit sphere and counts how often `metric` of
-    the scores rises. If none of 459 directions raises it, fewer than 1 % of all directions do, at 99 % confidence
-    (0.99^459 < 0.01); in general the bound is Clopper and Pearson's.
+    the scores rises. If none of 459 directions raises it, fewer than 1 % of all directions do, at 99 %
+    confidence (0.99^459 < 0.01); in general the bound is Clopper and Pearson's.
 
     >>> peak = np.array([1.0, -1.0])
     >>> local_optimum(lambda w: w - peak, peak, lambda s: -float(s @ s)).holds
@@ -63,8 +63,8 @@ def symmetry(loss: str | Loss, scores: ArrayLike, labels: ArrayLike, *, step: fl
     r"""The largest asymmetry of the lambdas of one list, relative to their largest derivative.
 
     By the lemma of Poincaré (Burges et al., 2006) the lambdas are the gradient of some cost where and only
-    where :math:`\partial \lambda_i / \partial s_j = \partial \lambda_j / \partial s_i` for all pairs. LambdaRank
-    fulfils it as long as the sort does not change, so `step` must be smaller than half of the
+    where :math:`\partial \lambda_i / \partial s_j = \partial \lambda_j / \partial s_i` for all pairs.
+    LambdaRank fulfils it as long as the sort does not change, so `step` must be smaller than half of the
     smallest gap between two scores.
 
     >>> symmetry("lambdarank", [2.0, 1.0, 3.0], [2, 0, 1]) < 1e-6
