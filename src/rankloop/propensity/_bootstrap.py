@@ -1,0 +1,65 @@
+"""Intervals by bootstrap over queries: the estimator is solved again on reweighted sums."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from rankloop.propensity.curve import Propensity
+
+__all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
+
+DRAWS = 1000
+GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
+
+Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def grouped(queries: NDArray[Any], seed: int) -> tuple[NDArray[np.int64], int]:
+    """For each entry the group its query belongs to, and how many groups there are."""
+    present, code = np.unique(queries, return_inverse=True)
+    if len(present) < 2:
+        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
+    groups = min(len(present), GROUPS)
+    place = np.random.default_rng(seed).permutation(len(present)) % groups
+    return place[code], groups
+
+
+def weights_of(draws: int, groups: int, seed: int) -> NDArray[np.float64]:
+    """Bayesian bootstrap weights (Rubin, 1981): exponential, so that no draw loses all of a rank's clicks."""
+    if draws < 20:
+        raise ValueError(f"an interval needs at least 20 bootstrap draws, got {draws}")
+    weights = np.random.default_rng([seed, 1]).exponential(size=(draws, groups))
+    return np.asarray(weights / weights.mean(axis=1, keepdims=True))
+
+
+def bootstrapped(
+    sums: NDArray[np.float64], solve: Solve, *, draws: int, seed: int, **about: Any
+) -> Propensity:
+    """The curve of `sums` (one row per group of queries) and its interval.
+
+    `solve` takes totals (one row per draw) and gives the logarithm of the curve for each.
+    """
+    flat = sums.reshape(len(sums), -1)
+    shape = sums.shape[1:]
+    curve = solve(flat.sum(axis=0).reshape(1, *shape))[0]
+    again = solve((weights_of(draws, len(sums), seed) @ flat).reshape(draws, *shape))
+    return with_draws(curve, again, groups=len(sums), **about)
+
+
+def with_draws(
+    curve: NDArray[np.float64], draws: NDArray[np.float64], *, groups: int, **about: Any
+) -> Propensity:
+    """The interval of a curve from draws of it, all as logarithms: normal in log space, Student's t."""
+    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    reach = float(student.ppf(0.975, groups - 1)) * np.sqrt(np.diag(covariance))
+    return Propensity(
+        np.exp(curve),
+        np.exp(curve - reach),
+        np.exp(curve + reach),
+        log_covariance=covariance,
+        draws=np.exp(draws),
+        **about,
+    )

@@ -1,0 +1,173 @@
+"""A propensity curve: how likely each rank was to be seen, relative to the first."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
+
+from rankloop._atomic import replacing
+
+if TYPE_CHECKING:
+    import polars
+
+    from rankloop.propensity.identifiability import Identifiability
+
+__all__ = ["Propensity"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Propensity:
+    """One value per rank with its 95 % interval; rank 1 is 1.0.
+
+    `log_covariance` is that of the logarithms of the values, `draws` the bootstrap curves behind it (one a
+    row; not kept in files), `identifiability` the report that comes with a joint fit.
+
+    >>> curve = Propensity.given([1.0, 0.5, 0.25])
+    >>> curve.at([3, 1])
+    array([0.25, 1.  ])
+    """
+
+    values: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    method: str
+    layout: str | None = None
+    pages: int = 0
+    log_covariance: NDArray[np.float64] | None = None
+    draws: NDArray[np.float64] | None = None
+    identifiability: "Identifiability | None" = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        shapes = {np.shape(self.values), np.shape(self.low), np.shape(self.high)}
+        if len(shapes) != 1 or len(shapes.pop()) != 1 or len(self.values) == 0:
+            raise ValueError("values, low and high are one number per rank each, and as many")
+        if not np.all(np.isfinite(self.values)) or not np.all(self.values > 0):
+            raise ValueError(f"propensities are finite and above 0, got {np.asarray(self.values)}")
+
+    @classmethod
+    def given(cls, values: ArrayLike, *, layout: str | None = None) -> "Propensity":
+        """A curve that is known; it is scaled to 1 at the first rank and has no uncertainty."""
+        curve = np.array(values, np.float64)
+        if curve.ndim != 1 or len(curve) == 0 or not np.all(curve > 0):
+            raise ValueError(f"a curve is one number above 0 per rank, got {curve}")
+        curve = curve / curve[0]
+        return cls(curve, curve.copy(), curve.copy(), "given", layout)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def at(self, position: ArrayLike) -> NDArray[np.float64]:
+        """The propensity of each position; positions beyond the curve are an error."""
+        rank = np.asarray(position, np.int64)
+        if rank.size and not (rank.min() >= 1 and rank.max() <= len(self)):
+            wrong = int(rank.min() if rank.min() < 1 else rank.max())
+            raise ValueError(
+                f"the curve has ranks 1 to {len(self)}, got rank {wrong}; "
+                "estimate a longer curve or drop the impressions below it"
+            )
+        return self.values[rank - 1]
+
+    def sample(self, n: int, *, seed: int = 0) -> NDArray[np.float64]:
+        """Curves that could be the true one: bootstrap draws, or from their log-normal approximation."""
+        rng = np.random.default_rng(seed)
+        if self.draws is not None:
+            return self.draws[rng.integers(len(self.draws), size=n)]
+        if self.log_covariance is None:
+            return np.tile(self.values, (n, 1))
+        noise = rng.multivariate_normal(np.zeros(len(self)), self.log_covariance, size=n, method="eigh")
+        return np.asarray(self.values * np.exp(noise))
+
+    def monotone(self) -> "Propensity":
+        """The nearest curve that never rises (isotonic regression), for the values, draws and interval.
+
+        >>> Propensity.given([1.0, 0.4, 0.5]).monotone().values
+        array([1.  , 0.45, 0.45])
+        """
+        weights = np.ones(len(self))
+        if len(self) > 1 and self.log_covariance is not None:
+            variance = np.diag(self.log_covariance) * self.values**2
+            variance[0] = variance[1]  # the first is 1 by definition: it moves as easily as the second
+            weights = 1.0 / np.maximum(variance, 1e-300)
+        values, low, high = (_falling(one, weights) for one in (self.values, self.low, self.high))
+        draws = None if self.draws is None else np.array([_falling(one, weights) for one in self.draws])
+        covariance = self.log_covariance if draws is None else np.cov(np.log(draws), rowvar=False)
+        return replace(
+            self,
+            values=values,
+            low=np.minimum(low, values),
+            high=np.maximum(high, values),
+            draws=draws,
+            log_covariance=covariance,
+            method=f"{self.method}, monotone",
+        )
+
+    def to_frame(self) -> "polars.DataFrame":
+        """Rank, value, low, high: what a table or a plot needs."""
+        import polars
+
+        columns = {"value": self.values, "low": self.low, "high": self.high}
+        return polars.DataFrame({"rank": np.arange(1, len(self) + 1), **columns})
+
+    def to_dict(self) -> dict[str, Any]:
+        covariance = None if self.log_covariance is None else self.log_covariance.tolist()
+        report = None if self.identifiability is None else self.identifiability.to_dict()
+        return {
+            "format": FORMAT,
+            "method": self.method,
+            "layout": self.layout,
+            "pages": self.pages,
+            "values": self.values.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "log_covariance": covariance,
+            "identifiability": report,
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "Propensity":
+        from rankloop.propensity.identifiability import Identifiability
+
+        if told.get("format") != FORMAT:
+            raise ValueError(f"wanted a propensity curve of format {FORMAT}, got {told.get('format')!r}")
+        values, low, high = (np.array(told[name], np.float64) for name in ("values", "low", "high"))
+        covariance, report = told["log_covariance"], told["identifiability"]
+        return cls(
+            values,
+            low,
+            high,
+            told["method"],
+            told["layout"],
+            told["pages"],
+            None if covariance is None else np.array(covariance),
+            identifiability=None if report is None else Identifiability.from_dict(report),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """One JSON file."""
+        with replacing(path) as beside:
+            beside.write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Propensity":
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def __repr__(self) -> str:
+        where = "" if self.layout is None else f", layout {self.layout}"
+        lines = [f"Propensity by {self.method}{where}, {self.pages:,} pages", "rank   value  95 % interval"]
+        for rank, (value, low, high) in enumerate(zip(self.values, self.low, self.high, strict=True), 1):
+            lines.append(f"{rank:>4}  {value:>6.4f}  {low:.4f} to {high:.4f}")
+        if self.identifiability is not None:
+            lines += [f"warning: {one}" for one in self.identifiability.warnings]
+        return "\n".join(lines)
+
+
+def _falling(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    fitted = isotonic_regression(values, weights=weights, increasing=False).x
+    return np.asarray(fitted / fitted[0])

@@ -1,0 +1,247 @@
+"""Can a log tell where a document was from how good it is? Asked before any curve is trusted."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr
+
+from rankloop.clicks import Aggregate, ClickLog, aggregate
+from rankloop.data import RankingDataset
+from rankloop.propensity.harvest import compare_ranks
+from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
+
+__all__ = ["Edge", "Identifiability", "IdentifiabilityWarning", "identifiability"]
+
+WANTED = 0.1  # standard error of log theta above which a curve says little
+OVERLAP = 0.5  # share of documents that could be at either of two ranks, by their features
+WORK = 2e9  # multiplications spent on the features; larger logs are sampled
+
+
+class IdentifiabilityWarning(UserWarning):
+    """A curve was fitted that the log can hardly tell from relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Two ranks: documents seen at both, and the swaps that would tell as much."""
+
+    low: int
+    high: int
+    documents: int
+    swaps: float
+    standard_error: float  # of the logarithm of the ratio, from this pair of ranks alone
+
+
+@dataclass(frozen=True, repr=False)
+class Identifiability:
+    """What a log says about position apart from relevance; prints as a report.
+
+    `groups` are the ranks that documents tie together (one group is what is wanted), `standard_error` is
+    expected for log theta at each rank if every document has a relevance of its own, `overlap` (of features)
+    how alike the documents at rank 1 and at rank k are: 1 is alike, 0 is told apart by features.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    edges: tuple[Edge, ...]
+    standard_error: tuple[float | None, ...]  # None where nothing ties the rank to the first
+    overlap: tuple[float, ...] | None
+    fixes: tuple[Swap, ...]
+
+    @property
+    def connected(self) -> bool:
+        return len(self.groups) == 1
+
+    @property
+    def documents_suffice(self) -> bool:
+        """Documents seen at several ranks identify the curve to within a tenth."""
+        return all(one is not None and one <= WANTED for one in self.standard_error)
+
+    @property
+    def features_suffice(self) -> bool:
+        """Ranks show documents with like features, so a model of relevance can be compared across them."""
+        return self.overlap is not None and min(self.overlap) >= OVERLAP
+
+    @property
+    def trusted(self) -> bool:
+        return self.documents_suffice if self.overlap is None else self.features_suffice
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        found = []
+        if not self.connected:
+            written = " | ".join(", ".join(map(str, group)) for group in self.groups)
+            found.append(f"no document ties these groups of ranks together: {written}")
+        weak = [rank for rank, one in enumerate(self.standard_error, 1) if one is not None and one > WANTED]
+        if weak:
+            worst = max(one for one in self.standard_error if one is not None)
+            found.append(
+                f"documents seen at several ranks leave a standard error of up to {worst:.0%} "
+                f"(ranks {', '.join(map(str, weak))})"
+            )
+        if self.overlap is not None and not self.features_suffice:
+            apart = [rank for rank, one in enumerate(self.overlap, 1) if one < OVERLAP]
+            found.append(
+                f"features tell documents at rank {', '.join(map(str, apart))} from those at rank 1 (overlap "
+                f"down to {min(self.overlap):.0%}): a joint fit may give position the credit of relevance"
+            )
+        return tuple(found) if not self.trusted else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "trusted": self.trusted, "warnings": list(self.warnings)}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "Identifiability":
+        return cls(
+            tuple(tuple(group) for group in told["groups"]),
+            tuple(Edge(**one) for one in told["edges"]),
+            tuple(told["standard_error"]),
+            None if told["overlap"] is None else tuple(told["overlap"]),
+            tuple(Swap(**one) for one in told["fixes"]),
+        )
+
+    def __repr__(self) -> str:
+        verdict = "the curve can be trusted" if self.trusted else "do not trust a joint fit of this log"
+        lines = [verdict, *(f"- {one}" for one in self.warnings), "", "rank  expected error  overlap"]
+        for rank, error in enumerate(self.standard_error, 1):
+            written = "unbounded" if error is None else f"{error:.1%}"
+            alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"
+            lines.append(f"{rank:>4}  {written:>14}{alike}")
+        if self.fixes:
+            lines += ["", "what would fix it:"]
+            lines += [
+                f"  swap ranks {one.low} and {one.high} on {one.sessions:,} pages" for one in self.fixes
+            ]
+        return "\n".join(lines)
+
+
+def identifiability(
+    log: ClickLog | Aggregate, data: RankingDataset | None = None, *, layout: str | None = None
+) -> Identifiability:
+    r"""Is position identified apart from relevance (Zhu et al., 2023), how well, and what would fix it?
+
+    A document seen at several ranks ties them together. With relevance free for each document, the
+    information about log theta is the sum over documents of
+
+    .. math:: \mathrm{diag}(v) - v v^\top / \textstyle\sum_k v_k, \qquad v_k = n_k p_k / (1 - p_k)
+
+    whose inverse gives the expected standard errors. With the features of a data set the report also says how
+    alike the documents at different ranks are, which is what a feature-based fit rests on.
+
+    >>> log = ClickLog([1, 1, 2, 2], ["q"] * 4, ["a", "b", "a", "b"], [1, 2, 1, 2], [1, 0, 0, 1])
+    >>> identifiability(log).connected
+    False
+    """
+    if isinstance(log, ClickLog):
+        counts = aggregate(one_layout(log, layout)[0])
+    else:
+        counts = log
+    if len(counts) == 0:
+        raise ValueError("the log is empty; there is nothing to report on")
+    rates = np.clip(click_rates(counts), 1e-9, 0.95)
+    edges = _edges(counts, rates)
+    part = _parts(edges, len(rates))
+    groups = tuple(tuple((np.flatnonzero(part == one) + 1).tolist()) for one in np.unique(part))
+    groups = tuple(sorted(groups))
+    error = _standard_error(counts, rates, part)
+    return Identifiability(
+        groups,
+        edges,
+        tuple(None if not np.isfinite(one) else float(one) for one in error),
+        None if data is None else _overlap(counts, data, len(rates)),
+        _fixes(rates, error),
+    )
+
+
+def _edges(counts: Aggregate, rates: NDArray[np.float64]) -> tuple[Edge, ...]:
+    ranks = len(rates)
+    low, high = np.triu_indices(ranks, 1)
+    number = np.full((ranks, ranks), -1, np.int64)
+    number[low, high] = np.arange(len(low))
+    sums = np.zeros((2, len(low), 3))
+    shown = counts.impressions.astype(np.float64)
+    for overlap in (True, False):
+        compare_ranks(
+            counts.names.code,
+            counts.position.astype(np.int64) - 1,
+            shown,
+            np.zeros(len(counts)),
+            np.full(len(counts), int(overlap)),
+            number,
+            overlap,
+            sums,
+        )
+    swaps, documents = sums[1, :, 2], sums[0, :, 2]
+    return tuple(
+        Edge(
+            int(low[i]) + 1,
+            int(high[i]) + 1,
+            int(documents[i]),
+            float(swaps[i]),
+            float(np.sqrt(spread_of_swap(rates[low[i]], rates[high[i]]) / swaps[i])),
+        )
+        for i in np.flatnonzero(documents)
+    )
+
+
+def _parts(edges: tuple[Edge, ...], ranks: int) -> NDArray[np.int32]:
+    low, high = [one.low - 1 for one in edges], [one.high - 1 for one in edges]
+    graph = csr_array((np.ones(len(edges)), (low, high)), shape=(ranks, ranks))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
+def _standard_error(
+    counts: Aggregate, rates: NDArray[np.float64], part: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    rank, document = counts.position - 1, counts.names.code
+    heft = counts.impressions * (rates / (1 - rates))[rank]
+    whole = np.bincount(document, heft)
+    share = csr_array((heft / np.sqrt(whole[document]), (document, rank)), shape=(len(whole), len(rates)))
+    information = np.diag(np.bincount(rank, heft, len(rates))) - (share.T @ share).toarray()
+    error = np.full(len(rates), np.inf)
+    error[0] = 0.0
+    tied = np.flatnonzero(part == part[0])[1:]
+    if len(tied):
+        inverse = np.linalg.pinv(information[np.ix_(tied, tied)], hermitian=True)
+        error[tied] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return error
+
+
+def _overlap(counts: Aggregate, data: RankingDataset, ranks: int) -> tuple[float, ...]:
+    """Twice the normal tail at half the Mahalanobis distance between documents of rank 1 and of rank k."""
+    row = counts.rows(data)
+    keep = np.arange(len(row))
+    most = max(int(WORK / max(data.n_features, 1) ** 2), 50 * ranks)
+    if len(keep) > most:
+        keep = np.random.default_rng(0).choice(len(row), most, replace=False)
+    X = np.nan_to_num(np.asarray(data.X[row[keep]], np.float64))
+    rank = counts.position[keep] - 1
+    weight = counts.impressions[keep].astype(np.float64)
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    mass = np.maximum(np.bincount(rank, weight, ranks), 1e-300)
+    mean = np.stack([np.bincount(rank, weight * column, ranks) / mass for column in X.T], axis=1)
+    inside = X - mean[rank]
+    within = (inside * weight[:, None]).T @ inside / weight.sum()
+    within[np.diag_indices_from(within)] += 1e-6
+    apart = mean - mean[0]
+    distance = np.einsum("kf,fk->k", apart, np.linalg.solve(within, apart.T))
+    size = np.maximum(np.bincount(rank, minlength=ranks), 1)
+    distance = np.maximum(distance - data.n_features * (1 / size + 1 / size[0]), 0.0)
+    distance[0] = 0.0
+    return tuple(float(one) for one in 2 * ndtr(-np.sqrt(distance) / 2))
+
+
+def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[Swap, ...]:
+    """Swaps with rank 1 that bring every rank to the wanted error."""
+    fixes = []
+    for rank in np.flatnonzero(error > WANTED):
+        missing = 1 / WANTED**2 - (0.0 if np.isinf(error[rank]) else 1 / error[rank] ** 2)
+        pages = spread_of_swap(rates[0], rates[rank]) * missing
+        fixes.append(Swap(1, int(rank) + 1, int(np.ceil(min(pages, 1e15)))))
+    return tuple(fixes)
