@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.rankers._lanes import LANES, exits, over
 
-__all__ = ["add_blocks", "add_by_eight_rows", "add_by_eight_trees", "to_bins"]
+__all__ = ["add_alone", "add_blocks", "add_by_eight", "to_bins"]
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
-Eight = tuple[int, int, int, int, int, int, int, int]
 
 
 @kernel
 def to_bins(
     X: NDArray[Any],
-    first: int,
-    last: int,
     columns: Ints,
     edges: Floats,
     table: Bytes,
@@ -39,14 +36,14 @@ def to_bins(
     table of -half categories. A row of `special` is the bin of a missing value and that of zero. The bins
     of a column lie side by side, `width` places for the rows.
     """
-    rows = last - first
+    rows = len(X)
     value = np.empty(rows, np.float64)
     found = np.empty(rows, np.int64)
     for c in range(len(columns)):
         feature, start, half = columns[c, 0], columns[c, 1], columns[c, 2]
         missing, nothing = special[c, 0], special[c, 1]
         for r in range(rows):
-            value[r] = X[first + r, feature]
+            value[r] = X[r, feature]
             found[r] = 0
         step = half
         while step > 0:  # one step of all searches at a time: no branch, and they do not wait for each other
@@ -88,75 +85,88 @@ def add_blocks(
 
 
 @kernel
-def add_by_eight_rows(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
-    """Add every tree to the scores of eight documents that walk it side by side."""
+def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
+    """Add every tree to the scores of up to eight documents that walk it side by side.
+
+    Each walk waits for its next node; together they keep the processor busy.
+    """
+    at = np.empty(8, np.int64)
     for t in range(len(trees)):
-        root, nodes, first = trees[t, 0], trees[t, 1], trees[t, 2]
-        ends = _walk(words, root, root, root, root, root, root, root, root, bins, 8, 1)
-        for k in range(8):
-            out[k] += values[first + ends[k] - nodes]
+        start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
+        tree = words[start : start + 2 * nodes + 1]
+        at[:] = 0
+        moved = 1
+        while moved != 0:
+            moved = 0
+            for k in range(8):
+                word = tree[at[k] & 0x7FFF]
+                right = bins[(word >> 8 & 0xFFFFFF) * 8 + k] > (word & 0xFF)
+                to = word >> (32 + 16 * right) & 0x7FFF
+                moved |= to ^ at[k]
+                at[k] = to
+        for k in range(len(out)):
+            out[k] += values[leaves + at[k] - nodes]
 
 
 @kernel
-def add_by_eight_trees(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
-    """Add every tree to the score of one document that walks eight of them side by side."""
-    last = len(trees) - 1
-    for t in range(0, len(trees), 8):
-        r = trees[t : t + 8, 0]
-        n = len(r) - 1
-        ends = _walk(
-            words,
-            r[0],
-            r[min(1, n)],
-            r[min(2, n)],
-            r[min(3, n)],
-            r[min(4, n)],
-            r[min(5, n)],
-            r[min(6, n)],
-            r[min(7, n)],
-            bins,
-            1,
-            0,
-        )
-        for k in range(min(8, last - t + 1)):
-            out[0] += values[trees[t + k, 2] + ends[k] - trees[t + k, 1]]
-
-
-@kernel
-def _walk(
+def add_alone(
+    X: NDArray[Any],
+    columns: Ints,
+    edges: Floats,
+    table: Bytes,
+    special: Bytes,
+    zero: float,
     words: Ints,
-    r0: int,
-    r1: int,
-    r2: int,
-    r3: int,
-    r4: int,
-    r5: int,
-    r6: int,
-    r7: int,
-    bins: Bytes,
-    width: int,
-    apart: int,
-) -> Eight:
-    """Where eight walks end. Each waits for its next node; together they keep the processor busy."""
-    a = b = c = d = e = f = g = h = 0
-    moved = 1
-    while moved != 0:
-        to_a = _step(words, r0 + a, bins, width, 0)
-        to_b = _step(words, r1 + b, bins, width, apart)
-        to_c = _step(words, r2 + c, bins, width, 2 * apart)
-        to_d = _step(words, r3 + d, bins, width, 3 * apart)
-        to_e = _step(words, r4 + e, bins, width, 4 * apart)
-        to_f = _step(words, r5 + f, bins, width, 5 * apart)
-        to_g = _step(words, r6 + g, bins, width, 6 * apart)
-        to_h = _step(words, r7 + h, bins, width, 7 * apart)
-        moved = to_a ^ a | to_b ^ b | to_c ^ c | to_d ^ d | to_e ^ e | to_f ^ f | to_g ^ g | to_h ^ h
-        a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
-    return a, b, c, d, e, f, g, h
+    trees: Ints,
+    values: Floats,
+    out: Floats,
+) -> None:
+    """Add every tree to the scores of a few documents, each of which walks eight trees side by side."""
+    bins = np.empty(max(1, len(columns)), np.uint8)
+    at, root = np.empty(8, np.int64), np.empty(8, np.int64)
+    for row in range(len(X)):
+        _one_to_bins(X[row], columns, edges, table, special, zero, bins)
+        score = out[row]
+        for first in range(0, len(trees), 8):
+            count = min(8, len(trees) - first)
+            for k in range(8):
+                root[k] = trees[first + min(k, count - 1), 0]
+            at[:] = 0
+            moved = 1
+            while moved != 0:
+                moved = 0
+                for k in range(8):
+                    word = words[np.uint64(root[k] + at[k])]  # unsigned: not a place counted from the end
+                    right = bins[word >> 8 & 0xFFFFFF] > (word & 0xFF)
+                    to = word >> (32 + 16 * right) & 0x7FFF
+                    moved |= to ^ at[k]
+                    at[k] = to
+            for k in range(count):
+                score += values[trees[first + k, 2] + at[k] - trees[first + k, 1]]
+        out[row] = score
 
 
 @kernel
-def _step(words: Ints, at: int, bins: Bytes, width: int, lane: int) -> int:
-    word = words[at]
-    right = bins[(word >> 8 & 0xFFFFFF) * width + lane] > (word & 0xFF)
-    to: int = word >> (32 + 16 * right) & 0x7FFF
-    return to
+def _one_to_bins(
+    x: NDArray[Any], columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
+) -> None:
+    """As `to_bins` for one document: here the searches of its columns run side by side."""
+    count = len(columns)
+    value = np.empty(count, np.float64)
+    found = np.zeros(count, np.int64)
+    start = np.empty(count, np.int64)
+    step = 0
+    for c in range(count):
+        value[c] = x[columns[c, 0]]
+        start[c] = columns[c, 1] if columns[c, 2] > 0 else 0
+        step = max(step, columns[c, 2])
+    while step > 0:
+        for c in range(count):
+            found[c] += step if edges[start[c] + found[c] + step - 1] < value[c] else 0
+        step >>= 1
+    for c in range(count):
+        if columns[c, 2] <= 0:
+            known = -1.0 < value[c] < -columns[c, 2]
+            found[c] = table[columns[c, 1] + int(value[c])] if known else 255
+        bin_ = special[c, 1] if abs(value[c]) <= zero else found[c]
+        out[c] = special[c, 0] if np.isnan(value[c]) else bin_

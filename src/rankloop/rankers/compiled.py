@@ -3,22 +3,18 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import over_lists
-from rankloop.rankers._forest import add_blocks, add_by_eight_rows, add_by_eight_trees, to_bins
+from rankloop.rankers._forest import add_alone, add_blocks, add_by_eight, to_bins
 from rankloop.rankers._lanes import LANES
-from rankloop.rankers._trees import CATEGORY, LEFT, NAN, ZERO, Trees
+from rankloop.rankers._packing import MOST_LEAVES, pack
 
 __all__ = ["Forest", "compile_forest"]
 
-_MOST_EDGES = 255  # bins are bytes; a feature with more thresholds gets several columns
-_MOST_LEAVES = 256  # of a tree that blocks of documents can pass; larger ones are walked
-_MOST_WORDS = 1 << 15  # children are 15 bits
 _FEW = 16  # so many documents walk from root to leaf, eight at a time
 _ALONE = 4  # so many walk one by one, through eight trees at a time
 _MANY = 4096  # fewer documents than this stay in one thread
@@ -38,7 +34,7 @@ def compile_forest(model: str) -> "Forest":
 
     if not model.startswith("tree\n"):
         raise ValueError(f"wanted the text of a LightGBM model, got {model[:40]!r}")
-    return Forest.of(read_lightgbm(model))
+    return Forest.from_arrays(pack(read_lightgbm(model)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,33 +56,6 @@ class Forest:
     special: NDArray[np.uint8]
     constants: NDArray[np.float64]  # features, size of a zero, bias, divisor
 
-    @classmethod
-    def of(cls, trees: Trees) -> "Forest":
-        """Pack the trees of an engine."""
-        column, edge, made = _columns(trees)
-        nodes = trees.nodes
-        size = 2 * nodes + 1
-        if size.max(initial=0) > _MOST_WORDS:
-            raise ValueError(
-                f"a tree has {nodes.max() + 1} leaves; at most {_MOST_WORDS // 2} can be compiled"
-            )
-        if len(made["columns"]) >= 1 << 24:
-            raise ValueError("the trees have too many different categorical splits to be compiled")
-        first = np.cumsum(size) - size
-        tree = np.repeat(np.arange(len(nodes)), nodes)
-        rank = np.arange(len(tree)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
-        left, right = (np.where(c < 0, nodes[tree] + ~c, c) for c in (trees.left, trees.right))
-        words = np.arange(size.sum()) - np.repeat(first, size)
-        words = 255 | words << 32 | words << 48
-        words[first[tree] + rank] = edge | column << 8 | left << 32 | right << 48
-        return cls(
-            words=words,
-            trees=np.column_stack((first, nodes, np.cumsum(nodes + 1) - nodes - 1)),
-            values=trees.value,
-            constants=np.array([trees.n_features, trees.zero, trees.bias, trees.divisor]),
-            **made,
-        )
-
     @property
     def n_features(self) -> int:
         return int(self.constants[0])
@@ -102,19 +71,20 @@ class Forest:
         """One raw score per row; threads are used from 4,096 rows on, where they pay."""
         rows = np.asarray(X)
         if rows.dtype != np.float32:
-            rows = np.asarray(rows, np.float64)
+            rows = rows.astype(np.float64, copy=False)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must be rows of {self.n_features} features, got shape {rows.shape}")
         scores = np.full(len(rows), self.constants[2])
-        spans = np.arange(0, len(rows) + LANES, LANES)
-        spans[-1] = len(rows)
-
-        def work(a: int, b: int) -> None:
-            self._add(rows, scores, spans[a : b + 1].tolist())
-
-        if len(rows) < _MANY:
-            work(0, len(spans) - 1)
+        if len(rows) <= _ALONE:
+            self._add_alone(rows, scores)
+        elif len(rows) < _MANY:
+            self._add(rows, scores)
         else:
+            spans = np.append(np.arange(0, len(rows), LANES), len(rows))
+
+            def work(a: int, b: int) -> None:
+                self._add(rows[spans[a] : spans[b]], scores[spans[a] : spans[b]])
+
             over_lists(work, spans, threads=_cores() if threads is None else threads)
         return scores if self.constants[3] == 1.0 else scores / self.constants[3]
 
@@ -126,33 +96,52 @@ class Forest:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "Forest":
         return cls(**{field.name: np.asarray(arrays[field.name]) for field in fields(cls)})
 
-    def _add(self, X: NDArray[Any], scores: NDArray[np.float64], spans: list[int]) -> None:
-        """All trees, for blocks of up to 64 documents."""
+    def _add(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
+        """All trees: for blocks of up to 64 documents, or for eight, or for one, whichever costs least."""
         bins = _aligned(max(1, len(self.columns)) * LANES)
-        reached, leaf = np.empty(2 * _MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
-        small = self.trees[:, 1].max(initial=0) < _MOST_LEAVES
-        for a, b in pairwise(spans):
-            if b - a > _FEW and small:
-                self._bins(X, a, b, LANES, bins)
+        reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
+        block = LANES if self.trees[:, 1].max(initial=0) < MOST_LEAVES else 8
+        a, rows = 0, len(X)
+        while a < rows:
+            if rows - a <= _ALONE:
+                self._add_alone(X[a:], scores[a:])
+                return
+            b = min(rows, a + (block if rows - a > _FEW else 8))
+            width = LANES if b - a > 8 else 8
+            to_bins(
+                _plain(X[a:b]),
+                self.columns,
+                self.edges,
+                self.table,
+                self.special,
+                self.constants[1],
+                width,
+                bins,
+            )
+            if width == LANES:
                 add_blocks(bins, self.words, self.trees, self.values, reached, leaf, scores[a:b])
             else:
-                self._walk(X, scores, a, b, bins)
+                add_by_eight(bins, self.words, self.trees, self.values, scores[a:b])
+            a = b
 
-    def _walk(self, X: NDArray[Any], scores: NDArray[np.float64], a: int, b: int, bins: Any) -> None:
-        """All trees, by eight documents at a time; the last few one by one."""
-        while b - a > _ALONE:
-            eight = np.zeros(8)
-            eight[: b - a] = scores[a : min(a + 8, b)]
-            self._bins(X, a, min(a + 8, b), 8, bins)
-            add_by_eight_rows(bins, self.words, self.trees, self.values, eight)
-            scores[a : min(a + 8, b)] = eight[: b - a]
-            a = min(a + 8, b)
-        for row in range(a, b):
-            self._bins(X, row, row + 1, 1, bins)
-            add_by_eight_trees(bins, self.words, self.trees, self.values, scores[row : row + 1])
+    def _add_alone(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
+        add_alone(
+            _plain(X),
+            self.columns,
+            self.edges,
+            self.table,
+            self.special,
+            self.constants[1],
+            self.words,
+            self.trees,
+            self.values,
+            scores,
+        )
 
-    def _bins(self, X: NDArray[Any], a: int, b: int, width: int, out: NDArray[np.uint8]) -> None:
-        to_bins(X, a, b, self.columns, self.edges, self.table, self.special, self.constants[1], width, out)
+
+def _plain(X: NDArray[Any]) -> NDArray[Any]:
+    """The same rows in the one layout that the kernels are compiled for."""
+    return X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -160,54 +149,6 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     raw = np.zeros(size + LANES, np.uint8)
     start = -raw.ctypes.data % LANES
     return raw[start : start + size]
-
-
-def _columns(trees: Trees) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """For each node its column and the number of its edge there, and the columns themselves."""
-    column, edge = np.zeros((2, len(trees.feature)), np.int64)
-    columns: list[tuple[int, int, int]] = []
-    special: list[tuple[int, int]] = []
-    edges: list[NDArray[np.float64]] = []
-    table: list[NDArray[np.uint8]] = []
-    n_edges = n_table = 0
-    keys = trees.feature * 16 + trees.rule
-    order = np.lexsort((trees.threshold, keys))
-    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    for nodes in np.split(order, starts[1:]) if len(order) else []:
-        feature, rule = int(trees.feature[nodes[0]]), int(trees.rule[nodes[0]])
-        cuts, place = np.unique(trees.threshold[nodes], return_inverse=True)
-        if rule == CATEGORY:
-            column[nodes] = len(columns) + place
-            for which in cuts.astype(int):
-                left = trees.sets[which]
-                goes = np.ones(int(left.max(initial=-1)) + 1, np.uint8)
-                goes[left] = 0
-                columns.append((feature, n_table, -len(goes)))
-                special.append((_MOST_EDGES, goes[0] if len(goes) else _MOST_EDGES))
-                table.append(goes)
-                n_table += len(goes)
-            continue
-        column[nodes] = len(columns) + place // _MOST_EDGES
-        edge[nodes] = place % _MOST_EDGES
-        missing = 0 if rule & LEFT else _MOST_EDGES
-        for first in range(0, len(cuts), _MOST_EDGES):
-            some = cuts[first : first + _MOST_EDGES]
-            half = 1 << (len(some).bit_length() - 1)
-            zero = int(np.searchsorted(some, 0.0))
-            columns.append((feature, n_edges, half))
-            special.append((missing if rule & (NAN | ZERO) else zero, missing if rule & ZERO else zero))
-            edges.append(np.concatenate((some, np.full(2 * half - 1 - len(some), np.inf))))
-            n_edges += 2 * half - 1
-    return (
-        column,
-        edge,
-        {
-            "columns": np.array(columns, np.int64).reshape(-1, 3),
-            "special": np.array(special, np.uint8).reshape(-1, 2),
-            "edges": np.concatenate([np.empty(0), *edges]),
-            "table": np.concatenate([np.empty(0, np.uint8), *table]),
-        },
-    )
 
 
 def _cores() -> int:
