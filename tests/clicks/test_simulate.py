@@ -126,6 +126,15 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
     np.testing.assert_array_equal(columns(5000), one)
 
 
+def test_the_short_way_gives_the_same_pages(monkeypatch):
+    options = {"shown_by": SCORES, "user": clicks.user("trust"), "sessions": 3000, "k": 5, "seed": 3}
+    short = simulate(DATA, **options)
+    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"].Stage, "threshold", None)
+    long = simulate(DATA, **options)
+    for name in ("document", "position", "click"):
+        np.testing.assert_array_equal(getattr(short, name), getattr(long, name))
+
+
 def test_aggregates_are_those_of_the_log():
     for data in (DATA, DATA.replace(docid=[f"d{i % 11}" for i in range(20)])):
         options = {"shown_by": SCORES, "user": "informational", "temperature": 0.5, "k": 4, "seed": 2}

@@ -50,6 +50,12 @@ class Behaviour:
             np.full(depth, float(after_skip)),
         )
 
+    @property
+    def dependent(self) -> bool:
+        """Whether a click changes what happens below it."""
+        stay = min(self.after_click.min(), self.after_skip.min(), self.keep.min())
+        return bool(self.examination.shape[1] > 1 or stay < 1)
+
     def _numbers(self) -> tuple[NDArray[np.float64], ...]:
         return (
             self.attraction,

@@ -12,7 +12,7 @@ from rankloop.clicks._rows import dataset_documents, dataset_rows
 from rankloop.clicks.log import ClickLog
 from rankloop.data import RankingDataset
 
-__all__ = ["Names", "Pages", "Shown", "pages_of"]
+__all__ = ["Names", "Pages", "Shown", "pages_of", "ranks"]
 
 Shown = ClickLog | RankingDataset | ArrayLike
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["key_of", "stream", "uniform"]
+__all__ = ["key_of", "stream", "thresholds", "uniform", "whole_number"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -20,6 +21,11 @@ def key_of(seed: int | np.random.Generator) -> int:
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def thresholds(p: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """The numbers t with `whole_number(...) < t` exactly where the uniform number is below p."""
+    return np.ceil(p / _UNIT).astype(np.uint64)
 
 
 @kernel
@@ -40,3 +46,9 @@ def uniform(state: Any) -> Any:
     """The next state and a number in [0, 1)."""
     state = state + _GOLDEN
     return state, np.float64(_mix(state) >> _11) * _UNIT
+
+
+@kernel
+def whole_number(state: Any, n: Any) -> Any:
+    """What the n-th call of `uniform` from here draws, times 2^53: loops over n can run in parallel."""
+    return _mix(state + n * _GOLDEN) >> _11

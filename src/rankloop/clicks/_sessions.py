@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from rankloop._jit import kernel
-from rankloop.clicks._random import stream, uniform
+from rankloop.clicks._random import stream, uniform, whole_number
 
-__all__ = ["DESIGNS", "choose_queries", "run_sessions"]
+__all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions"]
 
 DESIGNS = {"none": 0, "swap": 1, "adjacent": 2, "fairpairs": 3, "shuffle": 4}
 _SALT = np.uint64(0x632BE59BD9B4E019)  # queries come from streams of their own
@@ -31,6 +31,35 @@ def choose_queries(key: Any, first: int, cumulative: Any, out: Any) -> None:
             else:
                 low = middle + 1
         out[i] = low
+
+
+@kernel
+def run_fixed(
+    a: int,
+    b: int,
+    key: Any,
+    first: int,
+    query: Any,
+    offsets: Any,
+    lists: Any,
+    order: Any,
+    threshold: Any,
+    row: Any,
+    rank: Any,
+    click: Any,
+) -> None:
+    """`run_sessions` for a fixed order and independent clicks: the same pages, sooner."""
+    for page in range(a, b):
+        state = stream(key, np.uint64(first + page))
+        begin, end, start = offsets[page], offsets[page + 1], lists[query[page]]
+        rows, ranks, clicks = row[begin:end], rank[begin:end], click[begin:end]
+        shown, below = order[start : start + end - begin], threshold[start : start + end - begin]
+        for j in range(len(rows)):
+            rows[j] = shown[j]
+        for j in range(len(rows)):
+            ranks[j] = j + 1
+        for j in range(len(rows)):
+            clicks[j] = whole_number(state, np.uint64(j + 1)) < below[j]
 
 
 @kernel

@@ -1,6 +1,7 @@
 """What is the same for all pages of a simulation, and how pages are played on it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from rankloop._names import one_of
 from rankloop.clicks import _columns
 from rankloop.clicks._behaviour import Behaviour
 from rankloop.clicks._columns import Coded
-from rankloop.clicks._pages import pages_of
-from rankloop.clicks._random import key_of
+from rankloop.clicks._pages import pages_of, ranks
+from rankloop.clicks._random import key_of, thresholds
 from rankloop.clicks._rows import dataset_documents
-from rankloop.clicks._sessions import DESIGNS, choose_queries, run_sessions
+from rankloop.clicks._sessions import DESIGNS, choose_queries, run_fixed, run_sessions
 from rankloop.clicks.ctr import RankDocumentCTR
 from rankloop.clicks.model import ClickModel
 from rankloop.clicks.users import user as user_named
@@ -39,6 +40,15 @@ class Stage:
     cumulative: NDArray[np.float64]
     key: int
 
+    @cached_property
+    def threshold(self) -> NDArray[np.uint64] | None:
+        """Chances of clicks in the order shown, where nothing else matters; None where something does."""
+        reader = self.behaviour
+        if self.logger or self.design or reader.dependent:
+            return None
+        rank = np.minimum(ranks(self.data.offsets), self.depth) - 1
+        return thresholds(reader.examination[rank, 0] * reader.attraction[self.order] + reader.floor[rank])
+
     def play(self, first: int, last: int) -> tuple[NDArray[Any], ...]:
         """Query, offsets, row, position, click, experiment and original position of pages first..last."""
         data = self.data
@@ -53,10 +63,15 @@ class Stage:
         experiment = np.zeros(last - first if moved else 0, np.int32)
         original = np.empty(n if moved else 0, np.int32)
         numbers = self.behaviour._numbers()
+        key = np.uint64(self.key)
+        below = self.threshold
 
         def work(a: int, b: int) -> None:
+            if below is not None:
+                run_fixed(a, b, key, first, query, offsets, data.offsets, self.order, below, row, rank, click)
+                return
             run_sessions(
-                a, b, np.uint64(self.key), first, query, offsets, data.offsets, self.order, self.scores,
+                a, b, key, first, query, offsets, data.offsets, self.order, self.scores,
                 self.logger, self.design, self.rate, self.top,
                 row, rank, click, experiment, original, *numbers,
             )  # fmt: skip
