@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rankloop.search import Index, collapse
-from rankloop.search.duplicates import signatures
+from rankloop.search.duplicates import first_alike, signatures
 
 
 def test_estimates_are_near_the_share_of_shingles(tmp_path):
@@ -43,6 +45,28 @@ def test_the_best_of_each_group_is_kept(tmp_path):
     assert groups["other"] == groups["empty"] == 1
     assert sum(groups.values()) == 5
     assert len((index.retriever() >> collapse(1.0))("fox")) == 4
+
+
+def naive_first_alike(marks, needed):
+    kept, alike = [], []
+    for i, mark in enumerate(marks.tolist()):
+        same = [
+            j
+            for j in kept
+            if any(mark) and sum(a == b for a, b in zip(marks[j], mark, strict=True)) >= needed
+        ]
+        alike.append(same[0] if same else i)
+        if not same:
+            kept.append(i)
+    return alike
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=12), st.integers(1, 4)
+)
+def test_groups_equal_plain_loops(marks, needed):
+    array = np.array(marks, np.uint32)
+    assert first_alike(array, needed).tolist() == naive_first_alike(array, needed)
 
 
 def test_a_wrong_threshold_says_so():

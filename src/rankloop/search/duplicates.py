@@ -1,5 +1,7 @@
 """Near-duplicates: the same text twice on one page."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,21 +32,39 @@ class collapse(Stage):  # noqa: N801 - it reads aloud: >> collapse()
         self.threshold = threshold
 
     def __call__(self, given: Candidates) -> Candidates:
-        marks = signatures(given.snapshot, given.rows)
-        kept: list[int] = []
-        counts: list[int] = []
-        for at, mark in enumerate(marks):
-            alike = (marks[kept] == mark).mean(1) if kept and mark.any() else np.zeros(len(kept))
-            same = int(alike.argmax()) if len(alike) else -1
-            if same >= 0 and alike[same] >= self.threshold:
-                counts[same] += 1
-            else:
-                kept.append(at)
-                counts.append(1)
-        return given.take(kept).with_column("duplicates", np.array(counts, np.int64))
+        stands_for = first_alike(signatures(given.snapshot, given.rows), math.ceil(self.threshold * HASHES))
+        kept, counts = np.unique(stands_for, return_counts=True)
+        return given.take(kept).with_column("duplicates", counts)
 
     def __repr__(self) -> str:
         return f"collapse({self.threshold})"
+
+
+@kernel
+def first_alike(marks: NDArray[np.uint32], needed: int) -> NDArray[np.int64]:
+    """For each signature the first kept one that agrees in enough places, or itself, which is then kept."""
+    n, hashes = marks.shape
+    alike = np.empty(n, np.int64)
+    kept = np.empty(n, np.int64)
+    count = 0
+    for i in range(n):
+        alike[i] = i
+        empty = True
+        for h in range(hashes):
+            empty &= marks[i, h] == 0
+        for j in range(0 if empty else count):
+            misses = 0
+            for h in range(hashes):
+                misses += marks[i, h] != marks[kept[j], h]
+                if misses > hashes - needed:
+                    break
+            if misses <= hashes - needed:
+                alike[i] = kept[j]
+                break
+        if alike[i] == i:
+            kept[count] = i
+            count += 1
+    return alike
 
 
 def signatures(snapshot: Snapshot, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
