@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._progress import progress
 from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
+from rankloop.clicks.reader import Reader
 from rankloop.data import RankingDataset
-from rankloop.metrics import ndcg
+from rankloop.metrics import dcg, ndcg
 from rankloop.online.ranking import Ranking
 
 __all__ = ["LearningCurve", "OnlineLearner", "learning_curve"]
@@ -74,7 +75,7 @@ def learning_curve(
     """
     if pages < 1:
         raise ValueError(f"pages must be at least 1, got {pages}")
-    person = user_by_name(user)
+    reader = Reader(user_by_name(user), train)
     random = np.random.default_rng(seed)
     queries = random.integers(train.n_queries, size=pages)
     marks = _marks(checkpoints, pages)
@@ -89,8 +90,7 @@ def learning_curve(
             start, stop = train.offsets[query], train.offsets[query + 1]
             ranking = learner.rank(train.X[start:stop], k)
             rows = start + ranking.shown
-            clicks = _clicks(person, train.y[rows], random)
-            learner.learn(ranking, clicks)
+            learner.learn(ranking, reader.clicks(rows, random))
             seen = gain[rows] @ discounts[: len(rows)] / ideal[query] if ideal[query] else 1.0
             total += weight * seen
             weight *= discount
@@ -112,15 +112,7 @@ def _marks(checkpoints: Sequence[int] | int, pages: int) -> list[int]:
     return marks
 
 
-def _clicks(
-    person: ClickModel, labels: NDArray[np.float32], random: np.random.Generator
-) -> NDArray[np.bool_]:
-    return np.asarray(person.sample(labels, seed=int(random.integers(2**63))), np.bool_)
-
-
 def _ideal(train: RankingDataset, k: int) -> NDArray[np.float64]:
-    from rankloop.metrics import dcg
-
     return dcg(train.y.astype(np.float64), train.y, train.offsets, k=k, empty="zero")
 
 

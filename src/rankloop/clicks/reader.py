@@ -1,0 +1,40 @@
+"""One person, one page at a time: what online learning needs of a simulated user."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._behaviour import Behaviour, draw
+from rankloop.clicks._pages import Pages, pages_of
+from rankloop.clicks.model import ClickModel
+from rankloop.data import RankingDataset
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """Clicks on pages of a data set's rows; what the user thinks of each row is worked out once.
+
+    >>> from rankloop.clicks import user
+    >>> data = RankingDataset([[0.0]] * 4, [0, 4, 1, 4], ["q"] * 4)
+    >>> Reader(user("perfect"), data).clicks(np.array([1, 0, 3]), np.random.default_rng(0))
+    array([ True, False,  True])
+    """
+
+    def __init__(self, model: ClickModel, data: RankingDataset) -> None:
+        pages = pages_of(data)
+        self._whole = model._behaviour(pages, pages.depth)
+        self._position = np.arange(1, pages.depth + 1, dtype=np.int32)
+
+    def clicks(self, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.bool_]:
+        """One click or non-click for each shown row, from the top."""
+        whole, places = self._whole, len(rows)
+        page = Pages(np.array([0, places]), self._position[:places])
+        here = Behaviour(
+            whole.attraction[rows],
+            whole.keep[rows],
+            whole.examination,
+            whole.floor,
+            whole.after_click,
+            whole.after_skip,
+        )
+        return draw(page, here, int(random.integers(2**62))).astype(np.bool_)
