@@ -42,11 +42,15 @@ if TYPE_CHECKING:
     from rankloop.rankers import CoordinateAscent as CoordinateAscent
     from rankloop.rankers import Ensemble as Ensemble
     from rankloop.rankers import Fusion as Fusion
+    from rankloop.rankers import LambdaMART as LambdaMART
     from rankloop.rankers import LinearRanker as LinearRanker
     from rankloop.rankers import PointwiseRanker as PointwiseRanker
     from rankloop.rankers import RankBoost as RankBoost
     from rankloop.rankers import RankSVM as RankSVM
+    from rankloop.rankers import calibrate as calibrate
+    from rankloop.rankers import distill as distill
     from rankloop.rankers import load as load
+    from rankloop.rankers import ranking_scorer as ranking_scorer
     from rankloop.rankers import tune as tune
     from rankloop.search import Index as Index
     from rankloop.search import first as first
@@ -90,11 +94,15 @@ _PUBLIC = {
         "CoordinateAscent",
         "Ensemble",
         "Fusion",
+        "LambdaMART",
         "LinearRanker",
         "PointwiseRanker",
         "RankBoost",
         "RankSVM",
+        "calibrate",
+        "distill",
         "load",
+        "ranking_scorer",
         "tune",
     ),
     "search": ("Index", "first"),
