@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.fusion import rrf as rrf
     from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
     from rankloop.rankers.linear import LinearRanker as LinearRanker
+    from rankloop.rankers.neural import NeuralRanker as NeuralRanker
     from rankloop.rankers.pointwise import PointwiseRanker as PointwiseRanker
     from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.saving import load as load
@@ -40,6 +41,7 @@ _HOME = {
     "Fusion": "fusion",
     "LambdaMART": "lambdamart",
     "LinearRanker": "linear",
+    "NeuralRanker": "neural",
     "PointwiseRanker": "pointwise",
     "RankBoost": "rankboost",
     "RankSVM": "svm",

@@ -1,0 +1,104 @@
+"""Features as a network likes them: squashed, on one scale, nothing missing, where the network is."""
+
+from collections.abc import Iterator
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["TRANSFORMS", "FeatureTransform"]
+
+TRANSFORMS = ("log1p", "quantile", "standard")
+_CHUNK = 65_536  # rows looked at together
+_GRID = 129  # points of a feature's distribution that "quantile" keeps
+_SAMPLE = 200_000  # rows that they are taken from
+
+
+class FeatureTransform(nn.Module):
+    """Squash, then mean 0 and spread 1 over the training rows; a missing value becomes the mean.
+
+    `"log1p"` is sign(x) log(1 + |x|) (Qin et al., 2021), `"quantile"` the place in the training distribution,
+    `"standard"` squashes nothing, None leaves features as they are and a missing value becomes 0. With
+    `flags`, a feature that was missing in training gets a second column that says where it is missing.
+    """
+
+    mean: Tensor
+    scale: Tensor
+    grid: Tensor
+    flagged: Tensor
+
+    def __init__(self, kind: str | None, features: int, flagged: int = 0) -> None:
+        super().__init__()
+        self.kind = kind
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.register_buffer("grid", torch.zeros(features if kind == "quantile" else 0, _GRID))
+        self.register_buffer("flagged", torch.zeros(flagged, dtype=torch.int64))
+
+    @classmethod
+    def learned(cls, kind: str | None, X: Tensor, *, flags: bool, device: torch.device) -> "FeatureTransform":
+        """The transform of these training rows, which stay where they are."""
+        absent = torch.zeros(X.shape[1], dtype=torch.int64, device=device)
+        for rows in _chunks(X, device):
+            absent += rows.isnan().sum(0)
+        flagged = absent.nonzero().ravel() if flags else absent[:0]
+        made = cls(kind, X.shape[1], len(flagged)).to(device)
+        made.flagged.copy_(flagged)
+        if kind == "quantile":
+            made.grid.copy_(_quantiles(X[:: -(-len(X) // _SAMPLE)].to(device)))
+        if kind is not None:
+            made._standardise(X, (len(X) - absent).clamp(min=1))
+        return made
+
+    @property
+    def columns(self) -> int:
+        """How many columns come out."""
+        return len(self.mean) + len(self.flagged)
+
+    def forward(self, X: Tensor) -> Tensor:
+        missing = X.isnan()
+        Z = ((self._squashed(X) - self.mean) / self.scale).masked_fill(missing, 0.0)
+        return torch.cat((Z, missing[:, self.flagged].to(Z.dtype)), 1) if len(self.flagged) else Z
+
+    def _squashed(self, X: Tensor) -> Tensor:
+        if self.kind == "log1p":
+            return X.sign() * X.abs().log1p()
+        return _place(X, self.grid) if self.kind == "quantile" else X
+
+    def _standardise(self, X: Tensor, known: Tensor) -> None:
+        total = torch.zeros(X.shape[1], dtype=torch.float64, device=known.device)
+        for rows in _chunks(X, known.device):
+            total += self._squashed(rows).double().nansum(0)
+        mean, spread = total / known, torch.zeros_like(total)
+        for rows in _chunks(X, known.device):
+            spread += (self._squashed(rows).double() - mean).square().nansum(0)
+        spread = (spread / known).sqrt()
+        varies = spread > 1e-6 * mean.abs().clamp(min=1e-30)
+        self.mean.copy_(mean)
+        self.scale.copy_(torch.where(varies, spread, 1.0))
+
+
+def _chunks(X: Tensor, device: torch.device) -> Iterator[Tensor]:
+    for start in range(0, len(X), _CHUNK):
+        yield X[start : start + _CHUNK].to(device)
+
+
+def _quantiles(X: Tensor) -> Tensor:
+    """`_GRID` evenly spaced order statistics of each column, missing values left out."""
+    ordered = X.T.contiguous().sort(dim=1).values  # nan comes last
+    last = (~ordered.isnan()).sum(1, keepdim=True) - 1
+    places = torch.linspace(0, 1, _GRID, dtype=torch.float64, device=X.device)
+    index = (places * last.clamp(min=0)).round().long()
+    return ordered.gather(1, index).nan_to_num(0.0)
+
+
+def _place(X: Tensor, grid: Tensor) -> Tensor:
+    """Where a value stands among the quantiles, from -sqrt(3) to sqrt(3); in the middle of equal ones."""
+    columns = X.T.contiguous()
+    left = torch.searchsorted(grid, columns, right=False)
+    right = torch.searchsorted(grid, columns, right=True)
+    low, high = (left - 1).clamp(0, _GRID - 1), left.clamp(max=_GRID - 1)
+    below, above = grid.gather(1, low), grid.gather(1, high)
+    between = low + (columns - below) / (above - below).clamp(min=1e-30)
+    place = torch.where(right > left, (left + right - 1).to(X.dtype) / 2, between).clamp(0, _GRID - 1)
+    return ((place / (_GRID - 1) - 0.5) * sqrt(12)).T
