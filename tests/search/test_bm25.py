@@ -13,6 +13,13 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _segments_stay_apart():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankloop.search._writer.MERGE_DOCUMENTS", 0)
+        yield
+
+
 def build(folder, documents, commits=1):
     index = Index.create(folder / "i", {"title": "text", "body": "text"})
     for part in range(commits):
@@ -88,7 +95,8 @@ def test_bm25f_equals_plain_loops(tmp_path_factory, documents, query, length, co
 @settings(max_examples=40)
 @given(DOCUMENTS, TEXTS, st.integers(1, 5))
 def test_the_best_k_scores_and_explanations_agree(tmp_path_factory, documents, query, k):
-    index = build(tmp_path_factory.mktemp("bm25"), documents, 2)
+    index = build(tmp_path_factory.mktemp("bm25"), documents, 3)
+    assert len(index.snapshot.segments) == min(3, len(documents))
     model = BM25(fields={"title": 2.0, "body": 0.5})
     everything = index.retriever(k=1000, model=model)
     whole, best = everything(query), index.retriever(k=k, model=model)(query)
@@ -138,6 +146,7 @@ def test_the_heap_keeps_the_first_of_equals(values, k):
         np.array([0.0]),
         mapped(np.ones(n, np.uint8)),
         min(k, n),
+        0.0,
     )
     order = sorted(docs.tolist(), key=lambda d: (-values[d], d))[:k]
     assert sorted(who.tolist()) == sorted(order)

@@ -60,8 +60,9 @@ def top_sum(
     slope: NDArray[np.float64],
     allowed: NDArray[np.uint8],
     k: int,
+    floor: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
-    """The k best by the sum over postings of weight * tf / (tf + flat + slope * length)."""
+    """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length)."""
     best, who = np.empty(k), np.empty(k, np.int64)
     size, matches, documents = 0, 0, len(allowed)
     block = np.zeros(BLOCK)
@@ -80,7 +81,8 @@ def top_sum(
             if block[j] > 0.0:
                 if allowed[first + j]:
                     matches += 1
-                    size = _push(best, who, size, block[j], first + j)
+                    if block[j] > floor:
+                        size = _push(best, who, size, block[j], first + j)
                 block[j] = 0.0
     return best[:size], who[:size], matches
 
@@ -103,8 +105,9 @@ def top_combined(
     whole_slope: float,
     allowed: NDArray[np.uint8],
     k: int,
+    floor: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
-    """The k best by the sum over terms of idf * x / (x + k1 + whole_slope * whole length).
+    """The k best above a floor by the sum over terms of idf * x / (x + k1 + whole_slope * whole length).
 
     x is the sum over the fields of gain * tf / (flat + slope * length); postings of a term follow each other.
     """
@@ -130,7 +133,8 @@ def top_combined(
             if block[j] > 0.0:
                 if allowed[first + j]:
                     matches += 1
-                    size = _push(best, who, size, block[j], first + j)
+                    if block[j] > floor:
+                        size = _push(best, who, size, block[j], first + j)
                 block[j] = 0.0
     return best[:size], who[:size], matches
 

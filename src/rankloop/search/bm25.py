@@ -13,7 +13,7 @@ from rankloop.search._segment import Segment
 from rankloop.search._snapshot import Snapshot
 from rankloop.search._top import term_frequencies, top_sum
 
-__all__ = ["BM25", "Contribution", "Found", "Leaf", "frequencies", "idf", "merged_best"]
+__all__ = ["BM25", "Contribution", "Found", "Leaf", "floor_of", "frequencies", "idf", "merged_best"]
 
 
 class Leaf(NamedTuple):
@@ -84,7 +84,7 @@ class BM25:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
         field = np.array([leaf.field for leaf in leaves], np.int64)
-        parts = []
+        parts: list[Found] = []
         for segment, may in zip(snapshot.segments, allowed, strict=True):
             term = np.array([segment.term(leaf.term) for leaf in leaves], np.int64)
             known = np.flatnonzero(term >= 0)
@@ -103,6 +103,7 @@ class BM25:
                     slope[known],
                     may,
                     min(k, segment.documents),
+                    floor_of(parts, k),
                 )
                 parts.append(Found(docs + segment.base, scores, matches))
         return merged_best(parts, k)
@@ -189,6 +190,12 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.
         np.array([segment.term(leaf.term) for leaf in leaves], np.int64),
     )
     return found
+
+
+def floor_of(parts: Sequence[Found], k: int) -> float:
+    """The score that documents of the next segment must beat: the k-th best so far."""
+    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+    return float(np.partition(scores, -k)[-k]) if len(scores) >= k else 0.0
 
 
 def merged_best(parts: Sequence[Found], k: int) -> Found:

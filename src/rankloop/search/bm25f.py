@@ -11,7 +11,17 @@ from rankloop._names import one_of
 from rankloop.search._segment import REMEMBERED, Segment
 from rankloop.search._snapshot import Snapshot
 from rankloop.search._top import top_combined
-from rankloop.search.bm25 import Contribution, Found, Leaf, check, frequencies, idf, merged_best, weights
+from rankloop.search.bm25 import (
+    Contribution,
+    Found,
+    Leaf,
+    check,
+    floor_of,
+    frequencies,
+    idf,
+    merged_best,
+    weights,
+)
 
 __all__ = ["BM25F"]
 
@@ -61,7 +71,7 @@ class BM25F:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
         field = np.array([leaf.field for leaf in groups.leaves], np.int64)
-        parts = []
+        parts: list[Found] = []
         for segment, may in zip(snapshot.segments, allowed, strict=True):
             term = np.array([segment.term(leaf.term) for leaf in groups.leaves], np.int64)
             known = np.flatnonzero(term >= 0)
@@ -85,6 +95,7 @@ class BM25F:
                     groups.whole_slope,
                     may,
                     min(k, segment.documents),
+                    floor_of(parts, k),
                 )
                 parts.append(Found(docs + segment.base, scores, matches))
         return merged_best(parts, k)
