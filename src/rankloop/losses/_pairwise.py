@@ -99,8 +99,8 @@ def _pair_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = workspace(6, longest)
-    odds, t, x, zero, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
+    work = workspace(5, longest)
+    odds, x, zero, g, h = work[0], work[1], work[2], work[3], work[4]
     zero[:] = 0.0
     turns = 3 if ties else (2 if own or (drop.size > 0 and alpha.size > 0) else 1)
     for q in range(first, last):
@@ -117,30 +117,25 @@ def _pair_lists(
             _odds(s, sigma, odds)
         shrink = 1.0 if shrink_gap and span > 0.0 else 0.0
         total, size = 0.0, 0.0
+        c = gamma[start:stop] if gamma.size else drop
         for i in range(min(truncation, n - 1)):
             low = i + 1
-            below = x[low:n]
-            odds_row(near, odds[i], odds[low:n], s[i], s[low:n], sigma, t[low:n])
+            inverse = 1.0 / odds[i] if near else 1.0
+            if not near:
+                odds_row(low, n, s[i], s, sigma, odds)
             for turn in range(turns):
                 if sign:
                     half = 0.5 if turn == 1 else -0.5
-                    sign_row(y[i], y[low:n], 0.0 if turn else 1.0, half if turn else 0.0, below)
+                    sign_row(low, n, y[i], y, 0.0 if turn else 1.0, half if turn else 0.0, x)
                 elif own:
-                    up = turn == 0
-                    affine_row(
-                        y[i] if up else 0.0, 1.0, 0.0, zero[low:n] if up else y[low:n], zero[low:n], below
-                    )
+                    affine_row(low, n, 0.0 if turn else y[i], 1.0, 0.0, y if turn else zero, zero, 0, x)
                 elif turn == 1 or alpha.size == 0:
-                    affine_row(y[i], 0.0, -1.0, y[low:n], drop[: n - low], below)
+                    affine_row(low, n, y[i], 0.0, -1.0, y, drop, low, x)
                 else:
-                    affine_row(
-                        y[i], alpha[start + i], beta[start + i], y[low:n], gamma[start + low : stop], below
-                    )
+                    affine_row(low, n, y[i], alpha[start + i], beta[start + i], y, c, 0, x)
                 if scaled:
-                    scale_row(w[i], w[low:n], s[i], s[low:n], shrink, below)
-                force, bend, felt, cost = logistic_row(
-                    s[i], s[low:n], sigma, t[low:n], below, g[low:n], h[low:n]
-                )
+                    scale_row(low, n, w[i], w, s[i], s, shrink, x)
+                force, bend, felt, cost = logistic_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
                 g[i] -= force
                 h[i] += bend
                 size += felt

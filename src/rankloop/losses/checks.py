@@ -28,6 +28,7 @@ def local_optimum(
     metric: Callable[[NDArray[np.float64]], float],
     *,
     step: float = 0.1,
+    grain: float = 0.0,
     directions: int = 459,
     confidence: float = 0.99,
     tolerance: float = 0.01,
@@ -37,7 +38,8 @@ def local_optimum(
 
     Moves the weights by `step` along random directions of the unit sphere and counts how often `metric` of
     the scores rises. If none of 459 directions raises it, fewer than 1 % of all directions do, at 99 %
-    confidence (0.99^459 < 0.01); in general the bound is Clopper and Pearson's.
+    confidence (0.99^459 < 0.01); in general the bound is Clopper and Pearson's. A metric over few lists is a
+    noisy staircase: `step` should span many of its stairs, and rises up to `grain` do not count.
 
     >>> peak = np.array([1.0, -1.0])
     >>> local_optimum(lambda w: w - peak, peak, lambda s: -float(s @ s)).holds
@@ -53,7 +55,7 @@ def local_optimum(
     for _ in range(directions):
         way = rng.normal(size=at.shape)
         gain = metric(score(at + step * way / np.linalg.norm(way))) - here
-        raised += gain > 0
+        raised += gain > grain
         largest = max(largest, gain)
     share = 1.0 if raised == directions else float(beta.ppf(confidence, raised + 1, directions - raised))
     return LocalOptimum(share < tolerance, int(raised), directions, share, largest)
