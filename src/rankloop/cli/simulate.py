@@ -13,7 +13,9 @@ __all__ = ["simulate"]
 
 def simulate(
     data: Annotated[Path, typer.Argument(help="A data set with grades: LETOR/SVMLight, Parquet or saved.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The log: .parquet, .csv or .jsonl.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The log: .parquet, .csv or .jsonl.")
+    ] = None,
     shown_by: Annotated[
         Path | None, typer.Option("--shown-by", help="What ranks: scores (text, .npy) or a saved ranker.")
     ] = None,
@@ -37,6 +39,17 @@ def simulate(
     ] = None,
     eta: Annotated[float, typer.Option("--eta", help="How steep examination falls.")] = 1.0,
     noise: Annotated[float, typer.Option("--noise", help="How often grade 0 attracts.")] = 0.1,
+    online: Annotated[
+        str | None,
+        typer.Option("--online", help="Learn while serving instead: pdgd, dbgd, mgd, nsgd or coltr."),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", help="With --online: the data set that measures it.")
+    ] = None,
+    floor: Annotated[
+        float,
+        typer.Option("--floor", help="With --online: pages below this share of the shown ranking count."),
+    ] = 0.9,
     ranker: Annotated[str | None, typer.Option("--ranker", help="The name to log for the ranker.")] = None,
     layout: Annotated[str | None, typer.Option("--layout", help="The name to log for the layout.")] = None,
     seed: Annotated[int, typer.Option("--seed")] = 0,
@@ -47,15 +60,20 @@ def simulate(
     rankloop simulate train.txt --by 25 --user navigational -n 1000000 --out log.parquet
 
     rankloop simulate train.txt --shown-by scores.txt --randomize swap --rate 0.1 --out log.parquet
+
+    rankloop simulate train.txt --online pdgd --test test.txt --user perfect -n 10000
     """
     import json as json_lines
 
     import rankloop.clicks as family
     from rankloop.cli._inputs import read_ranking
+    from rankloop.cli._online import tell_curve
     from rankloop.data import open_dataset
 
-    if (shown_by is None) == (by is None):
+    if (shown_by is None) == (by is None) and not (online and shown_by is None):
         raise ValueError("what ranks the documents? give --shown-by FILE or --by FEATURE (one of them)")
+    if online is None and out is None:
+        raise ValueError("where should the log go? give --out FILE")
     documents = open_dataset(data)
     shown: Any = _feature(documents, by) if by is not None else None
     if shown_by is not None:
@@ -64,10 +82,17 @@ def simulate(
             raise ValueError(
                 f"{shown_by} is a run; pages are shown by scores in row order, or a saved ranker"
             )
+    person = _user(user, eta, noise, int(documents.y.max()))
+    if online is not None:
+        if test is None:
+            raise ValueError("a learning curve needs queries to measure it: give --test FILE")
+        tell_curve(online, documents, open_dataset(test), person, shown, sessions, k, floor, seed, json)
+        return
+    assert out is not None
     log = family.simulate(
         documents,
         shown_by=shown,
-        user=_user(user, eta, noise, int(documents.y.max())),
+        user=person,
         sessions=sessions,
         k=k,
         randomize=randomize,
