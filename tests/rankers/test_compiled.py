@@ -18,14 +18,14 @@ BATCHES = (0, 1, 4, 5, 8, 9, 13, 16, 17, 64, 65, 80, 200)
 
 def naive(trees, x):
     """The score of one document, node by node."""
-    total, node0, leaf0 = trees.bias, 0, 0
+    total, node0, leaf0 = 0.0, 0, 0
     for nodes in trees.nodes:
         at = 0 if nodes else ~0
         while at >= 0:
             at = (trees.left if goes_left(trees, node0 + at, x) else trees.right)[node0 + at]
         total += trees.value[leaf0 + ~at]
         node0, leaf0 = node0 + nodes, leaf0 + nodes + 1
-    return total / trees.divisor
+    return total / trees.divisor + trees.bias
 
 
 def goes_left(trees, node, x):
@@ -155,6 +155,34 @@ def test_lightgbm_to_the_last_bit(parameters):
             np.testing.assert_array_equal(forest.score(rows[:n]), wanted[:n])
 
 
+def test_xgboost_to_single_precision():
+    xgboost = pytest.importorskip("xgboost")
+    X, y = data()
+    rows = xgboost.DMatrix(X, y - y.min(), nthread=1)
+    booster = xgboost.train({"max_depth": 5, "nthread": 1}, rows, 40)
+    forest = compile_forest(booster.save_raw("json").decode())
+    np.testing.assert_allclose(
+        forest.score(X), booster.predict(rows, output_margin=True), rtol=1e-5, atol=1e-5
+    )
+    tied = xgboost.DMatrix(np.float32(np.unique(X[~np.isnan(X)])[:, None].repeat(6, 1)), nthread=1)
+    leaves = booster.predict(tied, pred_leaf=True)
+    apart = np.unique(leaves, axis=0, return_inverse=True)[1]
+    scores = forest.score(tied.get_data().toarray())
+    assert all(np.ptp(scores[apart == path]) == 0 for path in np.unique(apart))
+
+
+@pytest.mark.parametrize("grow", ["SymmetricTree", "Lossguide", "Depthwise"])
+@pytest.mark.parametrize("missing", ["Min", "Max"])
+def test_catboost_to_the_last_bit(grow, missing, tmp_path):
+    catboost = pytest.importorskip("catboost")
+    X, y = data()
+    settings = {"iterations": 20, "depth": 4, "grow_policy": grow, "nan_mode": missing, "thread_count": 1}
+    model = catboost.CatBoost(settings | {"verbose": 0, "allow_writing_files": False}).fit(X, y)
+    model.save_model(str(tmp_path / "model.json"), format="json")
+    forest = compile_forest((tmp_path / "model.json").read_text())
+    np.testing.assert_array_equal(forest.score(X), model.predict(X))
+
+
 def test_trees_that_did_not_grow():
     X, y = data()
     booster = train(X, y, rounds=3, min_data_in_leaf=400)
@@ -195,6 +223,10 @@ def test_bad_input():
         compile_forest(text[: len(text) // 2])
     with pytest.raises(ValueError, match="wanted the text of"):
         compile_forest("hello")
+    with pytest.raises(ValueError, match="cut short"):
+        compile_forest('{"learner": ')
+    with pytest.raises(ValueError, match="XGBoost or CatBoost model, got one with a"):
+        compile_forest('{"a": 1}')
     with pytest.raises(ValueError, match="one"):
         compile_forest(train(X, y > 0, objective="multiclass", num_class=3).model_to_string())
     X = np.nan_to_num(X)

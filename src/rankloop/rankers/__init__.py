@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
     from rankloop.rankers.distillation import distill as distill
     from rankloop.rankers.ensemble import Ensemble as Ensemble
+    from rankloop.rankers.export import to_onnx as to_onnx
     from rankloop.rankers.fusion import Fusion as Fusion
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
     from rankloop.rankers.fusion import comb_sum as comb_sum
@@ -55,6 +56,7 @@ _HOME = {
     "load": "saving",
     "ranking_scorer": "scorer",
     "rrf": "fusion",
+    "to_onnx": "export",
     "tune": "tuning",
 }
 

@@ -29,5 +29,5 @@ class Trees:
     n_features: int
     sets: list[NDArray[np.int64]] = field(default_factory=list)
     zero: float = 0.0  # values up to this size are zero
-    bias: float = 0.0  # where the sum over the trees begins
-    divisor: float = 1.0  # what the sum is divided by at the end
+    divisor: float = 1.0  # what the sum over the trees is divided by
+    bias: float = 0.0  # what is added at the end

@@ -12,8 +12,9 @@ from rankloop._jit import over_lists
 from rankloop.rankers._forest import add_alone, add_blocks, add_by_eight, to_bins
 from rankloop.rankers._lanes import LANES
 from rankloop.rankers._packing import MOST_LEAVES, pack
+from rankloop.rankers._trees import Trees
 
-__all__ = ["Forest", "compile_forest"]
+__all__ = ["Forest", "compile_forest", "read_trees"]
 
 _FEW = 16  # so many documents walk from root to leaf, eight at a time
 _ALONE = 4  # so many walk one by one, through eight trees at a time
@@ -21,7 +22,10 @@ _MANY = 4096  # fewer documents than this stay in one thread
 
 
 def compile_forest(model: str) -> "Forest":
-    """The forest in the text of a model: what LightGBM's `model_to_string` or `save_model` gives.
+    """The forest in the text of a model: LightGBM's `model_to_string()`, XGBoost's or CatBoost's JSON.
+
+    LightGBM's and CatBoost's raw scores come out to the last bit. XGBoost adds in single precision, and its
+    scores are met to that: this forest adds in double precision.
 
     >>> import lightgbm
     >>> X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 3
@@ -30,11 +34,23 @@ def compile_forest(model: str) -> "Forest":
     >>> bool((forest.score(X) == booster.predict(X)).all())
     True
     """
-    from rankloop.rankers._lightgbm_trees import read_lightgbm
+    return Forest.from_arrays(pack(read_trees(model)))
 
-    if not model.startswith("tree\n"):
-        raise ValueError(f"wanted the text of a LightGBM model, got {model[:40]!r}")
-    return Forest.from_arrays(pack(read_lightgbm(model)))
+
+def read_trees(model: str) -> Trees:
+    """The trees in the text of a model, whichever engine wrote it."""
+    if model.startswith("tree\n"):
+        from rankloop.rankers._lightgbm_trees import read_lightgbm
+
+        return read_lightgbm(model)
+    if model.startswith("{"):
+        from rankloop.rankers._json_trees import read_json
+
+        return read_json(model)
+    raise ValueError(
+        "wanted the text of a model (LightGBM's model_to_string(), or XGBoost's or CatBoost's JSON), "
+        f"got {model[:40]!r}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +90,7 @@ class Forest:
             rows = rows.astype(np.float64, copy=False)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must be rows of {self.n_features} features, got shape {rows.shape}")
-        scores = np.full(len(rows), self.constants[2])
+        scores = np.zeros(len(rows))
         if len(rows) <= _ALONE:
             self._add_alone(rows, scores)
         elif len(rows) < _MANY:
@@ -86,7 +102,8 @@ class Forest:
                 self._add(rows[spans[a] : spans[b]], scores[spans[a] : spans[b]])
 
             over_lists(work, spans, threads=_cores() if threads is None else threads)
-        return scores if self.constants[3] == 1.0 else scores / self.constants[3]
+        _, _, bias, divisor = self.constants.tolist()
+        return scores if (bias, divisor) == (0.0, 1.0) else scores / divisor + bias
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `Forest.from_arrays` takes: how a ranker saves its forest."""

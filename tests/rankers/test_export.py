@@ -1,0 +1,73 @@
+"""ONNX models give the scores of the ranker, to single precision."""
+
+import numpy as np
+import pytest
+
+from rankloop.data import synthetic
+from rankloop.rankers import LambdaMART, LinearRanker, RankBoost, RankSVM, to_onnx
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def lists(missing=0.1):
+    data = synthetic(n_queries=30, docs_per_query=12, n_features=5, seed=0)
+    X = data.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < missing] = np.nan
+    return data.replace(X=X)
+
+
+def scores_of(whole, X):
+    session = onnxruntime.InferenceSession(whole)
+    (score,) = session.run(None, {"X": X})
+    return score
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        RankSVM(),
+        LinearRanker(loss="ranknet"),
+        LambdaMART(trees=20, leaves=8, threads=1),
+        LambdaMART(trees=20, leaves=8, threads=1, engine="xgboost"),
+        LambdaMART(trees=5, leaves=8, threads=1, params={"use_missing": False}),
+    ],
+    ids=lambda ranker: f"{type(ranker).__name__}-{ranker.get_params().get('engine', '')}",
+)
+def test_the_same_scores(ranker, tmp_path):
+    data = lists()
+    ranker.fit(data)
+    whole = to_onnx(ranker, tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").read_bytes() == whole
+    np.testing.assert_allclose(scores_of(whole, data.X), ranker.predict(data), rtol=1e-5, atol=1e-5)
+
+
+def test_values_on_a_threshold_go_the_same_way():
+    """Thresholds are no float32 numbers; the nearest ones on both sides are."""
+    data = lists(missing=0.0)
+    ranker = LambdaMART(trees=10, leaves=8, threads=1).fit(data)
+    from rankloop.rankers.compiled import read_trees
+
+    trees = read_trees(ranker.forest_.text)
+    near = np.float32(trees.threshold)
+    for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
+        X = np.repeat(x[:, None], 5, axis=1)
+        np.testing.assert_allclose(scores_of(to_onnx(ranker), X), ranker.predict(X), rtol=1e-5, atol=1e-5)
+
+
+def test_names_of_the_features_travel_along():
+    onnx = pytest.importorskip("onnx")
+    data = lists().replace(feature_names=["a", "b", "c", "d", "e"])
+    model = onnx.load_from_string(to_onnx(RankSVM().fit(data)))
+    assert {entry.key: entry.value for entry in model.metadata_props} == {"features": "a\nb\nc\nd\ne"}
+
+
+def test_what_onnx_cannot_say():
+    data = lists(missing=0.0)
+    with pytest.raises(ValueError, match="RankBoost has no ONNX form"):
+        to_onnx(RankBoost(rounds=3).fit(data))
+    zeros = LambdaMART(trees=3, leaves=4, threads=1, params={"zero_as_missing": True}).fit(data)
+    with pytest.raises(ValueError, match="no zeros that count as missing"):
+        to_onnx(zeros)
+    coded = data.replace(X=np.floor(np.abs(data.X) * 5))
+    with pytest.raises(ValueError, match="no categorical splits"):
+        to_onnx(LambdaMART(trees=5, leaves=8, threads=1, categorical=[0, 1, 2, 3, 4]).fit(coded))
