@@ -90,10 +90,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     runs, marks = (3, (1_000, 10_000)) if quick else (10, (10_000, 100_000))
-    print(
-            head = "".join(f"{f'{mark:,} pages':>22}" for mark in marks)
-            print(f"  user           learner  {head}   online, discounted")
-    )
+    print(f"pages a CPU second, {CANDIDATES} candidates × {FEATURES} features, top {K} (bar: 20,000)")
     for name, speed in pages_a_second().items():
         print(f"  {name:6} {speed:10,.0f}")
     with ProcessPoolExecutor(2) as pool:
