@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
+from rankloop.rankers._gap_forces import GapForces
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member
 
@@ -72,13 +73,31 @@ class Boosted(Protocol):
 
 
 class Forces:
-    """Gradient and curvature of the loss at the current scores, once a round."""
+    """Gradient and curvature of the loss at the current scores, once a round.
 
-    def __init__(self, loss: Loss, train: RankingDataset, rounds: int = 0) -> None:
+    With `bagging_fraction` below 1, each round only that share of the queries gives forces, drawn anew.
+    Engines would draw rows instead, and tear lists apart.
+    """
+
+    def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
         self.loss, self.train, self.rounds = loss, train, rounds
+        self.share, self.seed = plan.bagging_fraction, plan.seed
+        self.fast = GapForces.of(loss, train)
 
     def __call__(self, scores: Floats) -> tuple[Single, Single]:
         self.rounds += 1
+        found = None if self.fast is None else self.fast(scores)
+        gradient, curvature = self._any_loss(scores) if found is None else found
+        if self.share < 1:
+            drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
+            if not drawn.any():
+                drawn[self.rounds % len(drawn)] = True
+            silent = ~drawn[self.train.row_query]
+            gradient[silent] = 0.0
+            curvature[silent] = 0.0
+        return gradient, curvature
+
+    def _any_loss(self, scores: Floats) -> tuple[Single, Single]:
         train = self.train
         gradient, curvature = redraw(self.loss, self.rounds).derivatives(
             scores,

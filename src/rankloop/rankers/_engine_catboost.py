@@ -178,7 +178,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "allow_writing_files": False,
         "verbose": False,
     }
-    if plan.bagging_fraction < 1:
+    if plan.bagging_fraction < 1 and plan.objective is not None:
         settings |= {"bootstrap_type": "Bernoulli", "subsample": plan.bagging_fraction}
     if plan.monotone:
         settings["monotone_constraints"] = dict(plan.monotone)
@@ -186,14 +186,14 @@ def _settings(plan: Plan) -> dict[str, Any]:
 
 
 def _pool(catboost: Any, plan: Plan, data: RankingDataset, *, rows: bool) -> Any:
-    own = plan.objective is not None
-    weight = data.query_weight[data.row_query] if own and data.query_weight is not None else None
+    weight = None if data.query_weight is None else data.query_weight[data.row_query]
     return catboost.Pool(
         _with_codes(data.X, plan.categorical) if plan.categorical else np.ascontiguousarray(data.X),
         np.arange(data.n_documents) if rows else data.y,
         cat_features=list(plan.categorical) or None,
         group_id=data.row_query,
-        group_weight=weight,
+        # Our forces carry the weights already; CatBoost divides by their sum when it compares splits.
+        **{"weight" if plan.objective is None else "group_weight": weight},
         thread_count=_threads(plan.threads),
     )
 

@@ -114,7 +114,7 @@ def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
         "verbosity": -1,
         "num_threads": plan.threads or 0,
     }
-    if plan.bagging_fraction < 1:
+    if plan.bagging_fraction < 1 and plan.objective is not None:
         settings |= {"bagging_fraction": plan.bagging_fraction, "bagging_freq": 1, "bagging_by_query": True}
     if plan.feature_fraction < 1:
         settings["feature_fraction"] = plan.feature_fraction

@@ -106,7 +106,7 @@ def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
         "min_child_weight": 1e-3 if plan.min_sum_hessian is None else plan.min_sum_hessian,
         "reg_lambda": plan.l2,
         "max_bin": plan.max_bins,
-        "subsample": plan.bagging_fraction,
+        "subsample": 1.0 if plan.objective is None else plan.bagging_fraction,
         "colsample_bytree": plan.feature_fraction,
         "seed": plan.seed,
         "nthread": plan.threads or 0,

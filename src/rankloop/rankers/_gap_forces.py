@@ -1,0 +1,170 @@
+"""LambdaRank's forces with near pairs counting more, in single precision: LambdaMART's default."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.data import RankingDataset
+from rankloop.losses import LambdaRank, Loss
+from rankloop.losses._gain import gains
+from rankloop.losses._input import list_sums
+from rankloop.losses._math import exp_negative, fast, inner, workspace
+from rankloop.losses._order import LANES, descending, rank_lists
+from rankloop.losses._swap import discounts, ranks
+
+__all__ = ["GapForces"]
+
+SPAN = 30.0  # up to this span of sigma * score, products of odds and gaps fit single precision
+
+Row = NDArray[np.float64]
+Single = NDArray[np.float32]
+
+
+class GapForces:
+    """The same numbers as `LambdaRank(norm_gap=True)`, with all that labels decide computed once."""
+
+    def __init__(self, loss: LambdaRank, train: RankingDataset) -> None:
+        gain = gains(train.y, loss.gain)
+        rank = ranks(train.offsets)
+        discount = discounts(rank)
+        best = gain[rank_lists(train.y.astype(np.float64), train.offsets)]
+        if loss.truncation is not None:
+            best = np.where(rank <= loss.truncation, best, 0.0)
+        ideal = list_sums(best * discount, train.offsets)
+        self.factor = np.divide(loss.sigma, ideal, out=np.zeros_like(ideal), where=ideal > 0)
+        if loss.metric == "dcg":
+            self.factor = np.where(ideal > 0, loss.sigma, 0.0)
+        if train.query_weight is not None:
+            self.factor *= train.query_weight
+        self.sigma, self.offsets, self.gain = loss.sigma, train.offsets, gain.astype(np.float32)
+        self.truncation = loss.truncation or int(train.lengths.max())
+        self.discount = discounts(np.arange(1.0, train.lengths.max() + 1.0)).astype(np.float32)
+
+    @classmethod
+    def of(cls, loss: Loss, train: RankingDataset) -> "GapForces | None":
+        """The forces of this loss on this data set, where they are in reach."""
+        if not isinstance(loss, LambdaRank) or loss.metric not in ("ndcg", "dcg"):
+            return None
+        if not loss.norm_gap or loss.norm_list or train.item_weight is not None or train.pairs is not None:
+            return None
+        return cls(loss, train)
+
+    def __call__(self, scores: Row) -> tuple[Single, Single] | None:
+        """Gradient and curvature; None where the scores of a list span too much."""
+        gradient, curvature = np.empty(len(scores), np.float32), np.empty(len(scores), np.float32)
+        failed = np.zeros(len(self.factor), np.bool_)
+
+        def work(first: int, last: int) -> None:
+            _gap_lists(
+                first, last, scores, self.gain, self.offsets, self.discount, self.factor,
+                self.sigma, self.truncation, gradient, curvature, failed,
+            )  # fmt: skip
+
+        over_lists(work, self.offsets)
+        return None if failed.any() else (gradient, curvature)
+
+
+@fast
+def _gap_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    gains: Single,
+    offsets: NDArray[np.int64],
+    discount: Single,
+    factors: Row,
+    sigma: float,
+    truncation: int,
+    gradient: Single,
+    curvature: Single,
+    failed: NDArray[np.bool_],
+) -> None:
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    work = workspace(6, longest).view(np.float32)
+    odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
+    gamma[: discount.size] = discount
+    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys = np.empty(longest + LANES + 1, np.int16)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        n = stop - start
+        if n < 2 or factors[q] == 0.0:
+            gradient[start:stop] = np.float32(0.0)
+            curvature[start:stop] = np.float32(0.0)
+            continue
+        descending(scores[start:stop], order, spare, keys)
+        high, low = scores[start + order[0]], scores[start + order[n - 1]]
+        if sigma * (high - low) > SPAN:
+            failed[q] = True
+            continue
+        near = np.float32(0.01) if high > low else np.float32(1.0)
+        for k in range(n):
+            fall[k] = np.float32(high - scores[start + order[k]])
+            gain[k] = gains[start + order[k]]
+            g[k] = np.float32(0.0)
+            h[k] = np.float32(0.0)
+        _odds(n, sigma, fall, odds)
+        top = min(truncation, n)
+        for i in range(0, min(top, n - 1), 2):
+            _two_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+        for k in range(n):
+            gradient[start + order[k]] = np.float32(g[k] * factors[q])
+            curvature[start + order[k]] = np.float32(h[k] * odds[k] * (factors[q] * sigma))
+
+
+@inner
+def _odds(n: int, sigma: float, fall: Single, odds: Single) -> None:
+    for k in range(n):
+        odds[k] = np.float32(exp_negative(sigma * np.float64(fall[k])))
+
+
+@inner
+def _two_rows(
+    i: int,
+    n: int,
+    both: bool,
+    near: np.float32,
+    fall: Single,
+    odds: Single,
+    gain: Single,
+    gamma: Single,
+    g: Single,
+    h: Single,
+) -> None:
+    """Forces between ranks i and i + 1 (0-based) and all below: two rows share a division and the memory.
+
+    `h[k]` still lacks the factor `odds[k]`: the caller multiplies once, at the end.
+    """
+    one, none = np.float32(1.0), np.float32(0.0)
+    a, b = np.uint64(i), np.uint64(i + 1)
+    odds_a, odds_b, gain_a, gain_b = odds[a], odds[b], gain[a], gain[b]
+    gamma_a, gamma_b, from_a, from_b = gamma[a], gamma[b], near - fall[a], near - fall[b]
+    second = one if both else none
+    p = one / (odds_a + odds_b)
+    x = (gain_a - gain_b) * (gamma_a - gamma_b) / (from_a + fall[b])
+    f = x * p * (odds_b if x > none else odds_a)
+    v = abs(x) * p * p
+    force_a, bend_a, force_b, bend_b = f, v * odds_b, -f, v * odds_a
+    for j in range(np.uint64(i + 2), np.uint64(n)):
+        gap_a, gap_b = from_a + fall[j], from_b + fall[j]
+        whole_a, whole_b = (odds_a + odds[j]) * gap_a, (odds_b + odds[j]) * gap_b
+        inverse = one / (whole_a * whole_b)
+        p_a, p_b = whole_b * inverse, whole_a * inverse
+        x_a = (gain_a - gain[j]) * (gamma_a - gamma[j])
+        x_b = (gain_b - gain[j]) * (gamma_b - gamma[j]) * second
+        y_a, y_b = x_a * p_a, x_b * p_b
+        f_a = y_a * (odds[j] if x_a > none else odds_a)
+        f_b = y_b * (odds[j] if x_b > none else odds_b)
+        v_a, v_b = abs(y_a) * (p_a * gap_a), abs(y_b) * (p_b * gap_b)
+        g[j] += f_a + f_b
+        h[j] += v_a * odds_a + v_b * odds_b
+        force_a += f_a
+        force_b += f_b
+        bend_a += v_a * odds[j]
+        bend_b += v_b * odds[j]
+    g[a] -= force_a
+    g[b] -= force_b
+    h[a] += bend_a
+    h[b] += bend_b

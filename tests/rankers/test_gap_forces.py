@@ -1,0 +1,66 @@
+"""The fast forces of LambdaMART against the loss they stand for."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloop.data import RankingDataset
+from rankloop.losses import LambdaRank
+from rankloop.rankers._gap_forces import GapForces
+from strategies import ragged_lists
+
+
+@given(
+    ragged_lists(max_length=40),
+    st.sampled_from(["ndcg", "dcg"]),
+    st.sampled_from([None, 1, 2, 3, 10]),
+    st.sampled_from(["exp2", "linear"]),
+    st.sampled_from([0.5, 1.0, 2.0]),
+)
+def test_forces_are_those_of_the_loss(lists, metric, truncation, gain, sigma):
+    scores, labels, offsets = lists
+    loss = LambdaRank(metric=metric, truncation=truncation, gain=gain, sigma=sigma, norm_gap=True)
+    weight = np.linspace(0.5, 2.0, len(offsets) - 1)
+    data = RankingDataset.from_groups(
+        np.zeros((len(labels), 1)), labels, np.diff(offsets), query_weight=weight
+    )
+    gradient, curvature = GapForces.of(loss, data)(scores)
+    expected = loss(scores, labels, offsets, query_weight=data.query_weight)
+    # the gap of documents tied far below the top has the absolute precision of their distance from it
+    scale = 1e-4 * max(np.abs(expected.gradient).max(), expected.curvature.max(), 1e-30)
+    np.testing.assert_allclose(gradient, expected.gradient, atol=scale)
+    np.testing.assert_allclose(
+        curvature, expected.curvature, atol=2e-6 * max(scale, expected.curvature.max())
+    )
+
+
+def test_two_documents_by_hand():
+    """(2^1 - 1)(1 - 1 / log2 3) over an ideal of 1, divided by 0.01 + 2, times 1 / (1 + e^-2)."""
+    data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
+    gradient, curvature = GapForces(LambdaRank(norm_gap=True), data)(np.array([2.0, 0.0]))
+    swap, wrong = (1 - 1 / np.log2(3)) / 2.01, 1 / (1 + np.exp(-2.0))
+    np.testing.assert_allclose(gradient, [swap * wrong, -swap * wrong], rtol=1e-6)
+    np.testing.assert_allclose(curvature, [swap * wrong * (1 - wrong)] * 2, rtol=1e-6)
+
+
+def test_what_lies_out_of_reach():
+    data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
+    loss = LambdaRank(norm_gap=True)
+    assert GapForces(loss, data)(np.array([100.0, 0.0])) is None
+    assert GapForces.of(LambdaRank(), data) is None
+    assert GapForces.of(LambdaRank(metric="map", norm_gap=True), data) is None
+    assert GapForces.of(loss, data.replace(item_weight=[1.0, 2.0])) is None
+
+
+@pytest.mark.parametrize("length", [1, 2, 33, 500])
+def test_lists_of_any_length(length):
+    rng = np.random.default_rng(length)
+    labels = rng.integers(0, 5, length)
+    data = RankingDataset.from_groups(np.zeros((length, 1)), labels, [length])
+    loss = LambdaRank(truncation=30, norm_gap=True)
+    scores = rng.normal(size=length)
+    gradient, _ = GapForces(loss, data)(scores)
+    np.testing.assert_allclose(
+        gradient, loss(scores, labels, data.offsets).gradient, atol=1e-6 * (1 + np.abs(gradient).max())
+    )
