@@ -38,8 +38,8 @@ class LambdaMART(Ranker):
 
     with g and h the gradient and curvature of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
     (`engine`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "lambdarank"
-    alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "engine:" and
-    a name takes the engine's own objective ("engine:lambdarank", "engine:rank:ndcg", "engine:YetiRank").
+    alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "engine:"
+    and a name takes the engine's own objective ("engine:lambdarank", "engine:rank:ndcg", "engine:YetiRank").
 
     With a validation set, the `metric` is measured after every round; training stops when `patience` rounds
     brought nothing better, and the trees of the best round are kept (`patience=None` goes on to the end).
