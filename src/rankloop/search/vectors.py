@@ -15,7 +15,7 @@ from rankloop.search.fields import Field
 
 __all__ = ["build_graphs", "nearest", "similarities"]
 
-GRAPH_FROM = 50_000  # vectors of a segment from which compact builds a graph: a scan takes longer than 5 ms
+GRAPH_FROM = 50_000  # vectors of a segment from which compact builds a graph: 0.5 ms where a scan takes 2.5
 
 
 def nearest(
