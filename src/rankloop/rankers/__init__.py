@@ -15,20 +15,31 @@ if TYPE_CHECKING:
     from rankloop.rankers.compiled import Forest as Forest
     from rankloop.rankers.compiled import compile_forest as compile_forest
     from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
+    from rankloop.rankers.dependence import PartialDependence as PartialDependence
+    from rankloop.rankers.dependence import partial_dependence as partial_dependence
     from rankloop.rankers.distillation import distill as distill
     from rankloop.rankers.ensemble import Ensemble as Ensemble
+    from rankloop.rankers.explain import Why as Why
+    from rankloop.rankers.explain import why as why
     from rankloop.rankers.export import to_onnx as to_onnx
+    from rankloop.rankers.feature_importance import Importance as Importance
+    from rankloop.rankers.feature_importance import importance as importance
     from rankloop.rankers.fusion import Fusion as Fusion
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
     from rankloop.rankers.fusion import comb_sum as comb_sum
     from rankloop.rankers.fusion import rrf as rrf
     from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
+    from rankloop.rankers.lambdas import Forces as Forces
+    from rankloop.rankers.lambdas import forces as forces
+    from rankloop.rankers.leaving_out import ablation as ablation
     from rankloop.rankers.linear import LinearRanker as LinearRanker
     from rankloop.rankers.neural import NeuralRanker as NeuralRanker
     from rankloop.rankers.pointwise import PointwiseRanker as PointwiseRanker
     from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.saving import load as load
     from rankloop.rankers.scorer import ranking_scorer as ranking_scorer
+    from rankloop.rankers.shapley import Contributions as Contributions
+    from rankloop.rankers.shapley import contributions as contributions
     from rankloop.rankers.study import Study as Study
     from rankloop.rankers.svm import RankSVM as RankSVM
     from rankloop.rankers.tuning import tune as tune
@@ -36,28 +47,39 @@ if TYPE_CHECKING:
 _HOME = {
     "AdaRank": "adarank",
     "Calibrated": "calibration",
+    "Contributions": "shapley",
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
+    "Forces": "lambdas",
     "Forest": "compiled",
     "Fusion": "fusion",
+    "Importance": "feature_importance",
     "LambdaMART": "lambdamart",
     "LinearRanker": "linear",
     "NeuralRanker": "neural",
+    "PartialDependence": "dependence",
     "PointwiseRanker": "pointwise",
     "RankBoost": "rankboost",
     "RankSVM": "svm",
     "Ranker": "base",
     "Study": "study",
+    "Why": "explain",
+    "ablation": "leaving_out",
     "calibrate": "calibration",
     "comb_mnz": "fusion",
     "comb_sum": "fusion",
     "compile_forest": "compiled",
+    "contributions": "shapley",
     "distill": "distillation",
+    "forces": "lambdas",
+    "importance": "feature_importance",
     "load": "saving",
+    "partial_dependence": "dependence",
     "ranking_scorer": "scorer",
     "rrf": "fusion",
     "to_onnx": "export",
     "tune": "tuning",
+    "why": "explain",
 }
 
 __all__ = [*_HOME]

@@ -1,0 +1,36 @@
+"""Features of a ranker by name or number."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rankloop._names import unknown
+from rankloop.rankers.base import Ranker
+
+__all__ = ["feature_indices", "feature_names"]
+
+
+def feature_names(ranker: Ranker) -> tuple[str, ...]:
+    """The names that the training data had, or "feature 0", "feature 1", ..."""
+    ranker._check_fitted()
+    if hasattr(ranker, "feature_names_in_"):
+        return tuple(str(name) for name in ranker.feature_names_in_)
+    return tuple(f"feature {index}" for index in range(ranker.n_features_in_))
+
+
+def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list[int]:
+    """Where the features are, given by name or by number from 0.
+
+    >>> feature_indices(["bm25", 0], ("length", "bm25"))
+    [1, 0]
+    """
+    return [_index(one, names) for one in wanted]
+
+
+def _index(one: Any, names: tuple[str, ...]) -> int:
+    if isinstance(one, str):
+        if one not in names:
+            raise unknown("feature", one, names)
+        return names.index(one)
+    if not 0 <= int(one) < len(names):
+        raise ValueError(f"features are numbered from 0 to {len(names) - 1}, got {one}")
+    return int(one)

@@ -1,0 +1,59 @@
+"""Where a loss would move the documents of a list."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.losses import Loss, loss
+
+__all__ = ["Forces", "forces"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Forces:
+    """Where a loss would move each document: `push` > 0 is up. The data of a force plot.
+
+    `push` is the gradient with its sign turned (the lambda of LambdaRank); `step` is push over curvature, the
+    change of score that a tree would make if the document were alone in its leaf. One entry per document.
+    """
+
+    push: Floats
+    step: Floats
+    rank: NDArray[np.int64]
+    scores: Floats
+    labels: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    value: Floats
+
+    def of(self, index: int) -> dict[str, list[float]]:
+        """One list in the order of its ranking, as plain columns."""
+        a, b = self.offsets[index], self.offsets[index + 1]
+        order = a + np.argsort(self.rank[a:b])
+        names = ("rank", "scores", "labels", "push", "step")
+        return {name: getattr(self, name)[order].tolist() for name in names}
+
+
+def forces(
+    which: str | Loss, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike | None = None, **options: Any
+) -> Forces:
+    """The lambdas of lists under a loss: what each document is pushed by, and how far it would go.
+
+    >>> found = forces("lambdarank", [0.5, 0.3, 0.1], [0, 1, 2])
+    >>> (found.push > 0).tolist(), found.rank.tolist()
+    ([False, True, True], [1, 2, 3])
+    """
+    values = np.asarray(scores, np.float64)
+    grades = np.asarray(labels, np.float32)
+    lists = np.asarray([0, len(values)] if offsets is None else offsets, np.int64)
+    result = loss(which)(values, grades, lists, **options)
+    query = np.repeat(np.arange(len(lists) - 1), np.diff(lists))
+    order = np.lexsort((-values, query))
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values)) - lists[query] + 1
+    flat = result.curvature <= 0
+    step = np.where(flat, 0.0, -result.gradient / np.where(flat, 1.0, result.curvature))
+    return Forces(-result.gradient, step, rank, values, grades, lists, result.value)
