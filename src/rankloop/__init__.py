@@ -52,12 +52,28 @@ if TYPE_CHECKING:
     from rankloop.rankers import load as load
     from rankloop.rankers import ranking_scorer as ranking_scorer
     from rankloop.rankers import tune as tune
+    from rankloop.search import BM25 as BM25
+    from rankloop.search import BM25F as BM25F
+    from rankloop.search import Analyser as Analyser
     from rankloop.search import Index as Index
+    from rankloop.search import collapse as collapse
     from rankloop.search import first as first
+    from rankloop.search import pagerank as pagerank
+    from rankloop.search import read_documents as read_documents
 
 __version__ = "0.1.0"
 
-_FAMILIES = ("clicks", "data", "interleaving", "losses", "metrics", "online", "rankers", "search")
+_FAMILIES = (
+    "clicks",
+    "data",
+    "interleaving",
+    "losses",
+    "metrics",
+    "online",
+    "propensity",
+    "rankers",
+    "search",
+)
 
 _PUBLIC = {
     "clicks": ("ClickLog", "read_clicks", "simulate", "write_clicks"),
@@ -105,7 +121,7 @@ _PUBLIC = {
         "ranking_scorer",
         "tune",
     ),
-    "search": ("Index", "first"),
+    "search": ("Analyser", "BM25", "BM25F", "Index", "collapse", "first", "pagerank", "read_documents"),
 }
 
 _HOME = {name: family for family, names in _PUBLIC.items() for name in names}
