@@ -1,7 +1,6 @@
 """The validation metric where the scores are, with the conventions of `rankloop.metrics`."""
 
 from collections.abc import Callable
-from math import log
 
 import torch
 from torch import Tensor
@@ -39,14 +38,14 @@ def device_ndcg(scores: Tensor, gains: Tensor, offsets: Tensor, k: int | None) -
     lengths = offsets.diff()
     query = torch.repeat_interleave(lengths, output_size=len(scores))
     place = torch.arange(len(scores), device=scores.device) - offsets[query]
-    discount = log(2) / torch.log1p(place + 1.0).to(torch.float64)
+    discount = 1 / torch.log2(2 + place.double())
     if k is not None:
         discount = discount * (place < k)
     order = _falling(scores, query)
     ranked = scores[order]
     new = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
     new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
-    ties = torch.diff(new.nonzero().ravel(), append=new.new_full((1,), 1).long() * len(scores))
+    ties = torch.diff(new.nonzero().ravel(), append=offsets[-1:])
     tied = torch.repeat_interleave(ties, output_size=len(scores))
     mean_gain = torch.segment_reduce(gains[order], "sum", lengths=ties) / ties
     made = torch.segment_reduce(mean_gain[tied] * discount, "sum", lengths=lengths)

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rankloop.losses import loss as find
 from rankloop.rankers._network_attention import Attention
 from rankloop.rankers._network_gam import GAM
 from rankloop.rankers._network_groupwise import Groupwise
@@ -39,10 +40,12 @@ class RankingNetwork(nn.Module):
 class MLP(nn.Module):
     """Layers over the features of one document."""
 
-    def __init__(self, features: int, hidden: tuple[int, ...], activation: str, dropout: float) -> None:
+    def __init__(
+        self, features: int, hidden: tuple[int, ...], activation: str, dropout: float, level: bool
+    ) -> None:
         super().__init__()
         self.body = hidden_layers((features, *hidden), activation, dropout)
-        self.head = nn.Linear(hidden[-1] if hidden else features, 1)
+        self.head = nn.Linear(hidden[-1] if hidden else features, 1, bias=level)
 
     def forward(self, Z: Tensor, offsets: Tensor) -> Tensor:
         scores: Tensor = self.head(self.body(Z)).squeeze(-1)
@@ -51,7 +54,9 @@ class MLP(nn.Module):
 
 def make_scorer(ranker: "NeuralRanker", columns: int) -> nn.Module:
     """The scorer that the ranker's parameters describe, with the weights that follow from its seed."""
-    common = (columns, _hidden(ranker), ranker.activation, ranker.dropout)
+    # Only pointwise losses see the level of the scores; for others it would drift with rounding errors.
+    level = find(ranker.loss).pointwise
+    common = (columns, _hidden(ranker), ranker.activation, ranker.dropout, level)
     with torch.random.fork_rng([]):
         torch.manual_seed(ranker.seed)
         if ranker.scorer == "groupwise":

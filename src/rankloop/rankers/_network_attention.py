@@ -31,6 +31,7 @@ class Attention(nn.Module):
         hidden: tuple[int, ...],
         activation: str,
         dropout: float,
+        level: bool,
         *,
         blocks: int,
         heads: int,
@@ -49,7 +50,7 @@ class Attention(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads, activation, dropout) for _ in range(blocks))
         self.norm = nn.LayerNorm(width)
         self.tower = hidden_layers((features, *hidden), activation, dropout) if cross else None
-        self.head = nn.Linear(width, 1)
+        self.head = nn.Linear(width, 1, bias=level)
 
     def forward(self, Z: Tensor, offsets: Tensor) -> Tensor:
         if len(Z) == 0:

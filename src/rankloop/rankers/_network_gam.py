@@ -14,22 +14,27 @@ __all__ = ["GAM"]
 class GAM(nn.Module):
     r"""Scores :math:`\sum_f g_f(x_f)` (Zhuang et al., 2021): what each feature adds is known exactly."""
 
-    def __init__(self, features: int, hidden: tuple[int, ...], activation: str, dropout: float) -> None:
+    def __init__(
+        self, features: int, hidden: tuple[int, ...], activation: str, dropout: float, level: bool
+    ) -> None:
         super().__init__()
-        sizes = tuple(pairwise((1, *hidden, 1)))
+        sizes = tuple(pairwise((1, *hidden)))
         self.weights = nn.ParameterList(_drawn(features, wide, narrow, wide) for wide, narrow in sizes)
         self.levels = nn.ParameterList(_drawn(features, 1, narrow, wide) for wide, narrow in sizes)
+        self.head = _drawn(features, hidden[-1], 1, hidden[-1])
+        self.level = nn.Parameter(torch.zeros(1)) if level else None
         self.between = nn.Sequential(activate(activation), nn.Dropout(dropout))
 
     def forward(self, Z: Tensor, offsets: Tensor) -> Tensor:
-        return self.contributions(Z).sum(1)
+        scores = self.contributions(Z).sum(1)
+        return scores if self.level is None else scores + self.level
 
     def contributions(self, Z: Tensor) -> Tensor:
         """What each column adds to the score of each row."""
         x = Z.T.unsqueeze(-1)
-        for layer, (weight, level) in enumerate(zip(self.weights, self.levels, strict=True)):
-            x = torch.baddbmm(level.to(x.dtype), self.between(x) if layer else x, weight.to(x.dtype))
-        return x.squeeze(-1).T
+        for weight, level in zip(self.weights, self.levels, strict=True):
+            x = self.between(torch.baddbmm(level.to(x.dtype), x, weight.to(x.dtype)))
+        return torch.bmm(x, self.head.to(x.dtype)).squeeze(-1).T
 
 
 def _drawn(features: int, rows: int, columns: int, fan_in: int) -> nn.Parameter:

@@ -26,6 +26,7 @@ class Groupwise(nn.Module):
         hidden: tuple[int, ...],
         activation: str,
         dropout: float,
+        level: bool,
         *,
         size: int,
         permutations: int,
@@ -36,7 +37,7 @@ class Groupwise(nn.Module):
         self.parts = nn.Linear(features, size * hidden[0])
         self.first = nn.Sequential(activate(activation), nn.Dropout(dropout))
         self.rest = hidden_layers(hidden, activation, dropout)
-        self.head = nn.Linear(hidden[-1], size)
+        self.head = nn.Linear(hidden[-1], size, bias=level)
         self.register_buffer("direction", torch.randn(features))
 
     def forward(self, Z: Tensor, offsets: Tensor) -> Tensor:
@@ -44,7 +45,7 @@ class Groupwise(nn.Module):
         query = torch.repeat_interleave(lengths, output_size=n)
         start, length = offsets[query], lengths[query]
         place = torch.arange(n, device=Z.device) - start
-        parts = self.parts(Z).view(n, self.size, -1)
+        parts = self.parts(Z).unflatten(1, (self.size, -1))
         scores = torch.zeros(n, device=Z.device, dtype=torch.promote_types(parts.dtype, torch.float32))
         orders = 1 if self.training else self.permutations
         for order in self._orders(Z, query, place, orders):

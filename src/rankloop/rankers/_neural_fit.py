@@ -24,7 +24,7 @@ from rankloop.rankers._training import Recipe, State, scores_of, train
 if TYPE_CHECKING:
     from rankloop.rankers.neural import NeuralRanker
 
-__all__ = ["fit"]
+__all__ = ["batch_size", "fit"]
 
 _OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
 _WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
@@ -63,6 +63,13 @@ def fit(
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
+
+
+def batch_size(ranker: "NeuralRanker", data: RankingDataset) -> int:
+    """How many documents a batch has, about."""
+    if ranker.batch_lists is not None:
+        return -(-ranker.batch_lists * data.n_documents // data.n_queries)
+    return ranker.batch_documents or min(8192, max(256, data.n_documents // 50))
 
 
 def _check(ranker: "NeuralRanker") -> None:
@@ -112,7 +119,7 @@ def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
         schedule=ranker.schedule,
         noise=ranker.noise,
         epochs=ranker.epochs,
-        batch_documents=ranker.batch_documents or min(8192, max(256, data.n_documents // 50)),
+        batch_documents=batch_size(ranker, data),
         batch_lists=ranker.batch_lists,
         precision=ranker.precision,
         patience=ranker.patience,

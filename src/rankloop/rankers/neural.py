@@ -1,10 +1,9 @@
 """Networks that score documents, one by one or a list at a time."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -129,12 +128,12 @@ class NeuralRanker(Ranker):
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         require("torch", "neural")
-        from rankloop.rankers._neural_fit import fit
-        from rankloop.rankers._neural_scoring import exact
+        from rankloop.rankers._neural_fit import batch_size, fit
+        from rankloop.rankers._neural_scoring import exact, own_threads
 
         try:
             refuse_infinite(train.X)
-            with self._own_threads():
+            with own_threads(self.threads, batch_size(self, train)):
                 self.module_, state = fit(self, train, valid)
         except BaseException:
             self._forget()  # half a training is none
@@ -147,10 +146,10 @@ class NeuralRanker(Ranker):
             self.history_[str(self.metric)] = [better * reached for reached in state.qualities]
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        from rankloop.rankers._neural_scoring import scores
+        from rankloop.rankers._neural_scoring import own_threads, scores
 
         refuse_infinite(X)
-        with self._own_threads():
+        with own_threads(self.threads, len(X)):
             return scores(self._exact, X, offsets, alone=not self.needs_lists)
 
     def _state(self) -> dict[str, Member]:
@@ -166,13 +165,3 @@ class NeuralRanker(Ranker):
         self._exact = exact(self.module_)
         learned = json.loads(str(state["training"]))
         self.history_, self.n_iter_ = learned["history"], learned["n_iter"]
-
-    @contextmanager
-    def _own_threads(self) -> Iterator[None]:
-        torch: Any = require("torch", "neural")
-        before = torch.get_num_threads()
-        torch.set_num_threads(self.threads or before)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
