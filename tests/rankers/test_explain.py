@@ -15,6 +15,7 @@ from rankloop.metrics import metric
 from rankloop.rankers import (
     Fusion,
     LambdaMART,
+    NeuralRanker,
     PointwiseRanker,
     RankSVM,
     ablation,
@@ -70,6 +71,14 @@ def test_contributions_of_forests_add_up(lists, engine):
     np.testing.assert_allclose(
         found.base + found.values.sum(axis=1), ranker.predict(lists), rtol=1e-4, atol=1e-5
     )
+
+
+def test_contributions_of_a_network_per_feature(lists):
+    pytest.importorskip("torch")
+    ranker = NeuralRanker(scorer="gam", hidden=(4,), epochs=2, seed=0, loss="squared").fit(lists)
+    found = contributions(ranker, lists)
+    assert found.exact
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), ranker.predict(lists), atol=1e-5)
 
 
 def test_contributions_of_a_weighted_sum_by_hand():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankloop.data import synthetic
-from rankloop.rankers import LambdaMART, LinearRanker, RankBoost, RankSVM, to_onnx
+from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, RankBoost, RankSVM, to_onnx
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -41,6 +41,18 @@ def test_the_same_scores(ranker, tmp_path):
     np.testing.assert_allclose(scores_of(whole, data.X), ranker.predict(data), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"scorer": "gam"}, {"missing": "flag"}, {"feature_transform": None}], ids=str
+)
+def test_the_same_scores_of_networks(options):
+    pytest.importorskip("torch")
+    data = lists()
+    ranker = NeuralRanker(hidden=(8,), epochs=2, seed=0, **options).fit(data)
+    before = ranker.predict(data)
+    np.testing.assert_allclose(scores_of(to_onnx(ranker), data.X), before, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(ranker.predict(data), before)
+
+
 def test_values_on_a_threshold_go_the_same_way():
     """Thresholds are no float32 numbers; the nearest ones on both sides are."""
     data = lists(missing=0.0)
@@ -65,6 +77,10 @@ def test_what_onnx_cannot_say():
     data = lists(missing=0.0)
     with pytest.raises(ValueError, match="RankBoost has no ONNX form"):
         to_onnx(RankBoost(rounds=3).fit(data))
+    with pytest.raises(ValueError, match="'attention' looks at the whole list"):
+        to_onnx(NeuralRanker(scorer="attention", hidden=(8, 8), epochs=1).fit(data))
+    with pytest.raises(ValueError, match="train with feature_transform='log1p'"):
+        to_onnx(NeuralRanker(feature_transform="quantile", hidden=(8,), epochs=1).fit(data))
     zeros = LambdaMART(trees=3, leaves=4, threads=1, params={"zero_as_missing": True}).fit(data)
     with pytest.raises(ValueError, match="no zeros that count as missing"):
         to_onnx(zeros)

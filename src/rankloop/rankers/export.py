@@ -23,8 +23,9 @@ def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
 
     The text of a model (see `compile_forest`) will do as well.
 
-    Forests of LightGBM or XGBoost and rankers with a weighted sum can be exported. Decisions in the trees are
-    exactly those of the ranker (thresholds are rounded down to float32); sums are float32, as ONNX has them.
+    Forests of LightGBM or XGBoost, weighted sums, and networks that score documents one by one can be
+    exported. Decisions in the trees are exactly those of the ranker (thresholds are rounded down to float32);
+    sums are float32, as ONNX has them.
 
     >>> from rankloop.rankers import RankSVM
     >>> ranker = RankSVM().fit([[1.0, 0.0], [0.0, 1.0]], [1, 0], qid=[0, 0])
@@ -35,41 +36,48 @@ def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
     True
     """
     onnx = require("onnx", "engines")
-    text = ranker if isinstance(ranker, str) else _text(ranker)
     names = None if isinstance(ranker, str) else getattr(ranker, "feature_names_in_", None)
-    if text is not None:
-        trees = read_trees(text)
-        nodes, constants, n_features = _forest(onnx, trees), list[Any](), trees.n_features
-    elif isinstance(ranker, LinearScores):
-        nodes, constants = _weighted_sum(onnx, ranker)
-        n_features = ranker.n_features_in_
-    else:
-        raise ValueError(
-            f"{type(ranker).__name__} has no ONNX form here; export a LambdaMART of lightgbm or xgboost or "
-            "a linear ranker, or distil this one into such a ranker"
-        )
-    helper, single = onnx.helper, onnx.TensorProto.FLOAT
-    graph = helper.make_graph(
-        nodes,
-        type(ranker).__name__ if isinstance(ranker, Ranker) else "Forest",
-        [helper.make_tensor_value_info("X", single, ["rows", n_features])],
-        [helper.make_tensor_value_info("score", single, ["rows"])],
-        constants,
-    )
-    model = helper.make_model(
-        graph,
-        producer_name="rankloop",
-        opset_imports=[helper.make_opsetid(*one) for one in _OPSETS.items()],
-    )
-    model.ir_version = 8
+    model = _model(onnx, ranker)
     if names is not None:
-        helper.set_model_props(model, {"features": "\n".join(names.tolist())})
+        onnx.helper.set_model_props(model, {"features": "\n".join(names.tolist())})
     onnx.checker.check_model(model)
     whole: bytes = model.SerializeToString()
     if path is not None:
         with replacing(path) as beside:
             beside.write_bytes(whole)
     return whole
+
+
+def _model(onnx: Any, ranker: Ranker | str) -> Any:
+    text = ranker if isinstance(ranker, str) else _text(ranker)
+    if text is not None:
+        trees = read_trees(text)
+        return _graph(onnx, _forest(onnx, trees), [], trees.n_features)
+    if isinstance(ranker, LinearScores):
+        return _graph(onnx, *_weighted_sum(onnx, ranker), ranker.n_features_in_)
+    if hasattr(ranker, "module_"):
+        from rankloop.rankers._onnx_network import network_to_onnx
+
+        return network_to_onnx(ranker)
+    raise ValueError(
+        f"{type(ranker).__name__} has no ONNX form here; export a LambdaMART of lightgbm or xgboost, a "
+        "linear ranker or a network, or distil this one into such a ranker"
+    )
+
+
+def _graph(onnx: Any, nodes: list[Any], constants: list[Any], n_features: int) -> Any:
+    helper, single = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "ranker",
+        [helper.make_tensor_value_info("X", single, ["rows", n_features])],
+        [helper.make_tensor_value_info("score", single, ["rows"])],
+        constants,
+    )
+    opsets = [helper.make_opsetid(*one) for one in _OPSETS.items()]
+    model = helper.make_model(graph, producer_name="rankloop", opset_imports=opsets)
+    model.ir_version = 8
+    return model
 
 
 def _text(ranker: Ranker) -> str | None:

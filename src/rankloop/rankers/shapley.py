@@ -46,10 +46,10 @@ def contributions(
     .. math:: \phi_f = \sum_{S \not\ni f} \frac{|S|!\,(d - |S| - 1)!}{d!}\,
         \big(s(x_{S \cup f}) - s(x_S)\big)
 
-    Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it) and for weighted sums,
-    where it is weight times distance from the mean. Any other ranker that scores documents one by one is
-    sampled (Štrumbelj & Kononenko, 2014): `samples` orders, with absent features taken from a document of the
-    `background` (by default X itself).
+    Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it), for weighted sums (weight
+    times distance from the mean) and for the network `"gam"`, whose parts are its own. Any other ranker that
+    scores documents one by one is sampled (Štrumbelj & Kononenko, 2014): `samples` orders, with absent
+    features taken from a document of the `background` (by default X itself).
 
     >>> from rankloop.rankers import RankSVM
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -64,6 +64,10 @@ def contributions(
     if isinstance(ranker, LinearScores):
         values = Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_
         return Contributions(values, float(ranker.intercept_), names, exact=True)
+    if getattr(ranker, "scorer", None) == "gam":  # a network per feature: its parts are the shares
+        parts: Floats = ranker.contributions(rows)
+        level = float((ranker.predict(rows[:1]) - parts[:1].sum(axis=1)).sum())
+        return Contributions(parts, level, names, exact=True)
     whole = _of_forest(getattr(ranker, "forest_", None), rows)
     if whole is not None:
         return Contributions(whole[:, :-1], float(whole[0, -1]) if len(whole) else 0.0, names, exact=True)
