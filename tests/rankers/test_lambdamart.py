@@ -132,6 +132,13 @@ def test_saved_forests_score_to_the_last_bit(engine, own, tmp_path):
     assert again.callbacks == ()
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_scores_are_those_of_lightgbm(linear):
+    ranker = small(params={"linear_tree": linear}).fit(TRAIN)
+    assert (ranker.forest_.compiled is None) == linear
+    np.testing.assert_array_equal(ranker.predict(VALID), ranker.forest_.booster.predict(VALID.X))
+
+
 @every_engine
 def test_seeds(engine):
     options = {"engine": engine, "bagging_fraction": 0.5, "feature_fraction": 0.5}
@@ -241,7 +248,8 @@ def test_limits_of_the_engines_own_objectives():
 
 def test_a_forest_without_a_split_says_so():
     with pytest.warns(UserWarning, match="lower min_sum_hessian"):
-        small(min_sum_hessian=1e9).fit(TRAIN)
+        ranker = small(min_sum_hessian=1e9).fit(TRAIN)
+    assert np.ptp(ranker.predict(TRAIN)) == 0
 
 
 def test_a_validation_set_without_a_value_is_refused():

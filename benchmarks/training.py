@@ -1,0 +1,197 @@
+"""LambdaMART against LightGBM's own lambdarank: gradients, rounds and NDCG@10, in one run and as ratios.
+
+    python benchmarks/training.py [--quick] [--queries N] [--trees N] [--seeds N] [--only PART]
+
+Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
+with two leaves on one feature, less the same round with gradients that are ready made. A round is timed from
+the end of the first round to the end of the last, so that reading and binning count for neither side;
+"whole" counts them for both. The forests have the parameters of LightGBM's published experiments: 255 leaves,
+learning rate 0.1, min_sum_hessian 100. The small real sets get 31 leaves and min_sum_hessian 5, as LightGBM's
+own example has them, and random splits of their queries. Quality is paired by seed, with a 95 % t-interval.
+"""
+
+import argparse
+import os
+
+os.environ.update({"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from scipy import stats
+
+from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
+from rankloop.losses import LambdaRank
+from rankloop.metrics import metric
+from rankloop.rankers import LambdaMART
+from rankloop.rankers._gap_forces import GapForces
+
+QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
+TREES, TIMED_TREES, SEEDS, REPEATS, TRUNCATION = 100, 20, 5, 5, 30
+LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
+SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
+NDCG = metric("ndcg@10")
+
+
+def own_settings(leaves: int, learning_rate: float, min_sum_hessian: float) -> dict[str, Any]:
+    return {
+        "objective": "lambdarank",
+        "num_leaves": leaves,
+        "learning_rate": learning_rate,
+        "min_data_in_leaf": 1,
+        "min_sum_hessian_in_leaf": min_sum_hessian,
+        "lambdarank_truncation_level": TRUNCATION,
+        "metric": "none",
+        "num_threads": 1,
+        "verbosity": -1,
+    }
+
+
+def quality(scores: Any, test: RankingDataset) -> float:
+    return NDCG.mean(NDCG(scores, test.y, test.offsets))
+
+
+def fit_theirs(
+    train: RankingDataset, trees: int, settings: dict[str, float], after: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    data = lightgbm.Dataset(train.X, train.y, group=train.lengths)
+    booster = lightgbm.train(own_settings(**settings), data, trees, callbacks=[after])
+    return lambda test: booster.predict(test.X)
+
+
+def fit_ours(
+    train: RankingDataset, trees: int, settings: dict[str, float], after: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    ranker = LambdaMART(trees=trees, loss="lambdarank", threads=1, callbacks=[after], **settings)
+    return ranker.fit(train).predict
+
+
+def gradients(queries: int) -> None:
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(DOCUMENTS // 2, DOCUMENTS * 3 // 2 + 1, queries)
+    labels = rng.choice(5, lengths.sum(), p=[0.52, 0.32, 0.13, 0.02, 0.01])
+    scores = 0.3 * labels + rng.normal(size=len(labels))
+    data = RankingDataset.from_groups(rng.normal(size=(len(labels), 1)), labels, lengths)
+    ready = rng.normal(size=len(labels)).astype(np.float32), np.ones(len(labels), np.float32)
+
+    def booster(objective: str) -> Any:
+        rows = lightgbm.Dataset(data.X, data.y, group=lengths, init_score=scores)
+        two_leaves = {**own_settings(2, 0.1, 0.0), "objective": objective}
+        return lightgbm.Booster(two_leaves, rows)
+
+    own, blank = booster("lambdarank"), booster("none")
+    near = LambdaRank(truncation=TRUNCATION, norm_gap=True)
+    plain, forces = LambdaRank(truncation=TRUNCATION), GapForces(near, data)
+    work: dict[str, Callable[[], Any]] = {
+        "own": own.update,
+        "blank": lambda: blank.update(fobj=lambda *_: ready),
+        "LambdaMART's default": lambda: forces(scores),
+        "LambdaRank, plain": lambda: plain.derivatives(scores, data.y, data.offsets),
+    }
+    took: dict[str, list[float]] = {name: [] for name in work}
+    for turn in range(REPEATS + 1):
+        for name, one in work.items():
+            start = time.process_time()
+            one()
+            if turn:  # the first turn compiles and warms up
+                took[name].append(time.process_time() - start)
+    median = {name: statistics.median(times) for name, times in took.items()}
+    theirs = median["own"] - median["blank"]
+    print(f"gradient of {len(labels):,} documents, truncation {TRUNCATION}, CPU time of one thread")
+    print(f"  {'LightGBM, lambdarank':24} {theirs * 1e3:8.1f} ms")
+    for name in list(work)[2:]:
+        print(f"  {name:24} {median[name] * 1e3:8.1f} ms   1/{theirs / median[name]:.1f} of it, wanted 1/8")
+
+
+def speed(queries: int, trees: int) -> None:
+    train = synthetic(n_queries=queries, docs_per_query=DOCUMENTS, n_features=FEATURES, seed=0)
+    took: dict[str, list[tuple[float, ...]]] = {"LightGBM": [], "rankloop": []}
+    for _ in range(max(REPEATS // 2, 1)):
+        for name, fit in (("LightGBM", fit_theirs), ("rankloop", fit_ours)):
+            ends: list[tuple[float, float]] = []
+
+            def after(_: Any, ends: list[tuple[float, float]] = ends) -> None:
+                ends.append((time.process_time(), time.perf_counter()))
+
+            start = time.process_time()
+            fit(train, trees, LARGE, after)
+            rounds = trees - 1
+            took[name].append(
+                (
+                    (ends[-1][0] - ends[0][0]) / rounds,
+                    (ends[-1][1] - ends[0][1]) / rounds,
+                    time.process_time() - start,
+                )
+            )
+    print(f"\n{queries:,} queries, {train.n_documents:,} documents, {FEATURES} features, {trees} trees")
+    columns = ("a round, CPU", "a round, wall", "whole, CPU")
+    medians = {
+        name: [statistics.median(column) for column in zip(*rows, strict=True)] for name, rows in took.items()
+    }
+    for i, column in enumerate(columns):
+        theirs, ours = medians["LightGBM"][i], medians["rankloop"][i]
+        faster = f"{theirs / ours:.2f} × as fast, wanted 1.15"
+        print(f"  {column:14} LightGBM {theirs:8.3f} s  rankloop {ours:8.3f} s  {faster}", flush=True)
+
+
+def compare(name: str, pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any) -> None:
+    found = []
+    for train, test in pairs:
+        both = [fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours)]
+        found.append([quality(scores_of(test), test) for scores_of in both])
+    theirs, ours = np.array(found).T
+    gap = ours - theirs
+    half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+    print(
+        f"  {name:28} LightGBM {theirs.mean():.4f}  rankloop {ours.mean():.4f}  "
+        f"difference {gap.mean():+.4f} [{gap.mean() - half:+.4f}, {gap.mean() + half:+.4f}]",
+        flush=True,
+    )
+
+
+def real_sets() -> dict[str, RankingDataset]:
+    folder = Path(os.environ.get("RANKLOOP_DATA", "no-such-folder"))
+    if not folder.is_dir():
+        print("  (set RANKLOOP_DATA to the folder of real collections to see them too)")
+        return {}
+    folds = sorted((folder / "webis_clueweb09_letor").glob("Fold*.txt"))
+    return {
+        "webis_clueweb09_letor": concat([read_svmlight(fold) for fold in folds]),
+        "lightgbm_lambdarank": read_svmlight(folder / "lightgbm_lambdarank" / "rank.train"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--queries", type=int, default=QUERIES)
+    parser.add_argument("--trees", type=int, default=TREES)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the queries and fewer trees")
+    parser.add_argument("--only", choices=("gradient", "speed", "quality"))
+    given = parser.parse_args()
+    queries, trees = (QUERIES // 10, 30) if given.quick else (given.queries, given.trees)
+    if given.only in (None, "gradient"):
+        gradients(queries)
+    if given.only in (None, "speed"):
+        speed(queries, min(TIMED_TREES, trees))
+    if given.only in (None, "quality"):
+        print(f"\nNDCG@10 after {trees} trees, {given.seeds} seeds; difference with its 95 % interval")
+        for name, data in real_sets().items():
+            compare(name, [data.split(0.8, seed=seed) for seed in range(given.seeds)], trees, SMALL)
+        compare(f"synthetic, {queries:,} queries", drawn(queries, given.seeds), trees, LARGE)
+
+
+def drawn(queries: int, seeds: int) -> Iterator[tuple[RankingDataset, ...]]:
+    shape = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}
+    for seed in range(seeds):
+        train = synthetic(n_queries=queries, seed=seed, **shape)
+        yield train, synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
+
+
+if __name__ == "__main__":
+    main()
