@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
+_TREES = 16  # that one document walks side by side
+
 
 @kernel
 def to_bins(
@@ -121,21 +123,21 @@ def add_alone(
     values: Floats,
     out: Floats,
 ) -> None:
-    """Add every tree to the scores of a few documents, each of which walks eight trees side by side."""
+    """Add every tree to the scores of a few documents, each of which walks sixteen trees side by side."""
     bins = np.empty(max(1, len(columns)), np.uint8)
-    at, root = np.empty(8, np.int64), np.empty(8, np.int64)
+    at, root = np.empty(_TREES, np.int64), np.empty(_TREES, np.int64)
     for row in range(len(X)):
         _one_to_bins(X[row], columns, edges, table, special, zero, bins)
         score = out[row]
-        for first in range(0, len(trees), 8):
-            count = min(8, len(trees) - first)
-            for k in range(8):
+        for first in range(0, len(trees), _TREES):
+            count = min(_TREES, len(trees) - first)
+            for k in range(_TREES):
                 root[k] = trees[first + min(k, count - 1), 0]
             at[:] = 0
             moved = 1
             while moved != 0:
                 moved = 0
-                for k in range(8):
+                for k in range(_TREES):
                     word = words[np.uint64(root[k] + at[k])]  # unsigned: not a place counted from the end
                     right = bins[word >> 8 & 0xFFFFFF] > (word & 0xFF)
                     to = word >> (32 + 16 * right) & 0x7FFF

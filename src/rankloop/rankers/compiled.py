@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from rankloop.rankers._trees import Trees
 
 __all__ = ["Forest", "compile_forest", "read_trees"]
 
-_FEW = 16  # so many documents walk from root to leaf, eight at a time
-_ALONE = 4  # so many walk one by one, through eight trees at a time
+_FEW = 16  # so many documents, or more where trees are large, walk from root to leaf, eight at a time
+_ALONE = 4  # so many walk one by one, through sixteen trees at a time
 _MANY = 4096  # fewer documents than this stay in one thread
 
 
@@ -115,31 +116,33 @@ class Forest:
 
     def _add(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
         """All trees: for blocks of up to 64 documents, or for eight, or for one, whichever costs least."""
+        rows = len(X)
         bins = _aligned(max(1, len(self.columns)) * LANES)
-        reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
-        block = LANES if self.trees[:, 1].max(initial=0) < MOST_LEAVES else 8
-        a, rows = 0, len(X)
-        while a < rows:
-            if rows - a <= _ALONE:
-                self._add_alone(X[a:], scores[a:])
-                return
-            b = min(rows, a + (block if rows - a > _FEW else 8))
-            width = LANES if b - a > 8 else 8
-            to_bins(
-                _plain(X[a:b]),
-                self.columns,
-                self.edges,
-                self.table,
-                self.special,
-                self.constants[1],
-                width,
-                bins,
-            )
+        if rows > self._few:
+            reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
+        a = 0
+        while rows - a > _ALONE:
+            width = self._block if rows - a > self._few else 8
+            b = min(rows, a + width)
+            some = _plain(X[a:b])
+            to_bins(some, self.columns, self.edges, self.table, self.special, self.constants[1], width, bins)
             if width == LANES:
                 add_blocks(bins, self.words, self.trees, self.values, reached, leaf, scores[a:b])
             else:
                 add_by_eight(bins, self.words, self.trees, self.values, scores[a:b])
             a = b
+        if a < rows:
+            self._add_alone(X[a:], scores[a:])
+
+    @cached_property
+    def _block(self) -> int:
+        """How many of many documents pass the trees together: trees with too many leaves are walked."""
+        return LANES if self.trees[:, 1].max(initial=0) < MOST_LEAVES else 8
+
+    @cached_property
+    def _few(self) -> int:
+        """Up to so many documents walk: a block costs the nodes of a tree, a walk its depth."""
+        return max(_FEW, int(self.trees[:, 1].sum()) // (8 * max(1, self.n_trees)))
 
     def _add_alone(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
         add_alone(
