@@ -1,26 +1,47 @@
 """How likely each result was to be seen.
 
 A propensity estimator is a function `log -> Propensity`: one number per rank, 1 at the first, with its 95 %
-interval by bootstrap over queries.
+interval by bootstrap over queries. Estimators that rest on an experiment (`randomized`, `swap_intervention`,
+`fair_pairs`) or on documents that moved (`harvest`) need the log alone; those that explain relevance by
+features (`regression_em`, `dual_learning`, `pair_debias`) take a data set too and come with the report of
+`identifiability`, and with a warning where it says that position cannot be told from relevance.
 """
 
+from rankloop.propensity.contextual import ContextualPropensity, contextual
 from rankloop.propensity.curve import Propensity
+from rankloop.propensity.drift import Drift, drift
+from rankloop.propensity.dual_learning import dual_learning
+from rankloop.propensity.estimate import estimate
+from rankloop.propensity.fair_pairs import Preferences, fair_pairs, pair_preferences
 from rankloop.propensity.harvest import harvest
 from rankloop.propensity.identifiability import Identifiability, IdentifiabilityWarning, identifiability
 from rankloop.propensity.layouts import by_layout
+from rankloop.propensity.pair_debias import pair_debias
 from rankloop.propensity.plan_swaps import SwapPlan, plan_swaps
 from rankloop.propensity.randomized import randomized
+from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention
 
 __all__ = [
+    "ContextualPropensity",
+    "Drift",
     "Identifiability",
     "IdentifiabilityWarning",
+    "Preferences",
     "Propensity",
     "SwapPlan",
     "by_layout",
+    "contextual",
+    "drift",
+    "dual_learning",
+    "estimate",
+    "fair_pairs",
     "harvest",
     "identifiability",
+    "pair_debias",
+    "pair_preferences",
     "plan_swaps",
     "randomized",
+    "regression_em",
     "swap_intervention",
 ]

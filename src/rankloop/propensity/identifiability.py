@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
+from rankloop.propensity._likelihood import JointLikelihood
 from rankloop.propensity.harvest import compare_ranks
 from rankloop.propensity.layouts import one_layout
 from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
@@ -19,6 +20,7 @@ from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
 __all__ = ["Edge", "Identifiability", "IdentifiabilityWarning", "identifiability"]
 
 WANTED = 0.1  # standard error of log theta above which a curve says little
+SHIFT = 0.1  # how far features may move a curve before it hangs on them
 OVERLAP = 0.5  # share of documents that could be at either of two ranks, by their features
 WORK = 2e9  # multiplications spent on the features; larger logs are sampled
 
@@ -44,13 +46,16 @@ class Identifiability:
 
     `groups` are the ranks that documents tie together (one group is what is wanted), `standard_error` is
     expected for log theta at each rank if every document has a relevance of its own, `overlap` (of features)
-    how alike the documents at rank 1 and at rank k are: 1 is alike, 0 is told apart by features.
+    how alike the documents at rank 1 and at rank k are: 1 is alike, 0 is told apart by features. `shift` is
+    how far features move log theta from the plain click rates: relevance that they do not show may move it as
+    far again (the reasoning of Altonji et al., 2005), so it is the error to reckon with.
     """
 
     groups: tuple[tuple[int, ...], ...]
     edges: tuple[Edge, ...]
     standard_error: tuple[float | None, ...]  # None where nothing ties the rank to the first
     overlap: tuple[float, ...] | None
+    shift: tuple[float, ...] | None
     fixes: tuple[Swap, ...]
 
     @property
@@ -64,8 +69,10 @@ class Identifiability:
 
     @property
     def features_suffice(self) -> bool:
-        """Ranks show documents with like features, so a model of relevance can be compared across them."""
-        return self.overlap is not None and min(self.overlap) >= OVERLAP
+        """Ranks show documents with like features, and the curve does not hang on the model of relevance."""
+        if self.overlap is None or self.shift is None:
+            return False
+        return min(self.overlap) >= OVERLAP and max(map(abs, self.shift)) <= SHIFT
 
     @property
     def trusted(self) -> bool:
@@ -84,7 +91,13 @@ class Identifiability:
                 f"documents seen at several ranks leave a standard error of up to {worst:.0%} "
                 f"(ranks {', '.join(map(str, weak))})"
             )
-        if self.overlap is not None and not self.features_suffice:
+        if self.shift is not None and max(map(abs, self.shift)) > SHIFT:
+            most = float(np.expm1(max(map(abs, self.shift))))
+            found.append(
+                f"features move the curve by up to {most:.0%} from the click rates: relevance they do not "
+                "show may move it as much again"
+            )
+        if self.overlap is not None and min(self.overlap) < OVERLAP:
             apart = [rank for rank, one in enumerate(self.overlap, 1) if one < OVERLAP]
             found.append(
                 f"features tell documents at rank {', '.join(map(str, apart))} from those at rank 1 (overlap "
@@ -102,15 +115,22 @@ class Identifiability:
             tuple(Edge(**one) for one in told["edges"]),
             tuple(told["standard_error"]),
             None if told["overlap"] is None else tuple(told["overlap"]),
+            None if told["shift"] is None else tuple(told["shift"]),
             tuple(Swap(**one) for one in told["fixes"]),
         )
 
     def __repr__(self) -> str:
         verdict = "the curve can be trusted" if self.trusted else "do not trust a joint fit of this log"
-        lines = [verdict, *(f"- {one}" for one in self.warnings), "", "rank  expected error  overlap"]
+        lines = [
+            verdict,
+            *(f"- {one}" for one in self.warnings),
+            "",
+            "rank  expected error  overlap    shift",
+        ]
         for rank, error in enumerate(self.standard_error, 1):
             written = "unbounded" if error is None else f"{error:.1%}"
             alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"
+            alike += "" if self.shift is None else f"{np.expm1(self.shift[rank - 1]):>+9.0%}"
             lines.append(f"{rank:>4}  {written:>14}{alike}")
         if self.fixes:
             lines += ["", "what would fix it:"]
@@ -154,6 +174,7 @@ def identifiability(
         edges,
         tuple(None if not np.isfinite(one) else float(one) for one in error),
         None if data is None else _overlap(counts, data, len(rates)),
+        None if data is None else _shift(counts, data, rates),
         _fixes(rates, error),
     )
 
@@ -235,6 +256,15 @@ def _overlap(counts: Aggregate, data: RankingDataset, ranks: int) -> tuple[float
     distance = np.maximum(distance - data.n_features * (1 / size + 1 / size[0]), 0.0)
     distance[0] = 0.0
     return tuple(float(one) for one in 2 * ndtr(-np.sqrt(distance) / 2))
+
+
+def _shift(counts: Aggregate, data: RankingDataset, rates: NDArray[np.float64]) -> tuple[float, ...] | None:
+    """log theta with relevance explained by features, less the logarithm of the ratio of click rates."""
+    clicks = np.bincount(counts.position - 1, counts.clicks, len(rates))
+    if len(rates) < 2 or np.any(clicks == 0):
+        return None
+    joint = JointLikelihood(counts, data).fit()[1 - len(rates) :]
+    return 0.0, *(joint - np.log(rates[1:] / rates[0])).tolist()
 
 
 def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[Swap, ...]:

@@ -1,0 +1,169 @@
+"""Pages with clicks, and a linear scorer learned on them in turns with a curve."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity._bootstrap import grouped, weights_of, with_draws
+from rankloop.propensity._features import design
+from rankloop.propensity._joint import report_first
+from rankloop.propensity.curve import Propensity
+from rankloop.propensity.layouts import one_layout
+
+__all__ = ["JOINT_DRAWS", "ClickedPages", "in_turns"]
+
+JOINT_DRAWS = 30  # every draw is a fit of its own
+SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
+RIDGE = 1.0
+
+Loss = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]
+Turn = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class ClickedPages:
+    """Pages on which something was clicked: what each shows, and how much each counts."""
+
+    offsets: NDArray[np.int64]
+    document: NDArray[np.int64]  # per impression, into X
+    rank: NDArray[np.int64]  # from 0
+    click: NDArray[np.int8]
+    weight: NDArray[np.float64]  # per page
+    group: NDArray[np.int64]  # per page
+    groups: int
+    ranks: int
+    X: NDArray[np.float64]
+
+    @staticmethod
+    def of(log: ClickLog, data: RankingDataset, depth: int | None, most: int, seed: int) -> "ClickedPages":
+        ranks = min(log.n_positions, depth or log.n_positions)
+        inside = log.position <= ranks
+        page = log.row_page
+        clicked = np.bincount(page[inside], log.click[inside], log.n_pages) > 0
+        heard = np.bincount(log.position[inside] - 1, log.click[inside], ranks)
+        if ranks < 2 or np.any(heard == 0):
+            where = "one rank only" if ranks < 2 else f"none at rank {int(np.argmin(heard)) + 1}"
+            raise ValueError(
+                f"a joint fit needs clicks at two ranks or more, got {where}; log more or set depth"
+            )
+        chosen = np.flatnonzero(clicked)
+        if len(chosen) > most:
+            chosen = np.sort(np.random.default_rng([seed, 2]).choice(chosen, most, replace=False))
+        part = log.select(chosen)
+        keep = part.position <= ranks
+        lengths = np.bincount(part.row_page[keep], minlength=part.n_pages)
+        documents, document = np.unique(part.pairs.code[keep], return_inverse=True)
+        group, groups = grouped(part.page_query.code, seed)
+        return ClickedPages(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            document.astype(np.int64),
+            part.position[keep].astype(np.int64) - 1,
+            part.click[keep],
+            np.ones(part.n_pages),
+            group.astype(np.int64),
+            groups,
+            ranks,
+            design(data, part.pair_rows(data)[documents])[:, :-1],
+        )
+
+    def sample(self, most: int, seed: int) -> "ClickedPages":
+        """A part of the pages, for the scorer."""
+        n = len(self.weight)
+        if n <= most:
+            return self
+        chosen = np.sort(np.random.default_rng([seed, 3]).choice(n, most, replace=False))
+        lengths = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return replace(
+            self,
+            offsets=offsets,
+            document=self.document[rows],
+            rank=self.rank[rows],
+            click=self.click[rows],
+            weight=self.weight[chosen],
+            group=self.group[chosen],
+        )
+
+    def reweighted(self, weights: NDArray[np.float64]) -> "ClickedPages":
+        return replace(self, weight=weights[self.group])
+
+
+def in_turns(
+    log: ClickLog,
+    data: RankingDataset,
+    method: str,
+    *,
+    start: Callable[[int], NDArray[np.float64]],
+    loss: Loss,
+    turn: Turn,
+    depth: int | None,
+    pages: int,
+    rounds: int,
+    monotone: bool,
+    layout: str | None,
+    draws: int,
+    seed: int,
+) -> Propensity:
+    """Learn a scorer given the curve and the curve given the scorer, until neither moves; then for each draw.
+
+    `loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
+    `turn(pages, scores, curve)` gives the next curve, of which the first row is log theta.
+    """
+    log, layout = one_layout(log, layout)
+    report = report_first(log, data, method)
+    clicked = ClickedPages.of(log, data, depth, pages, seed)
+    sample = clicked.sample(SCORER_PAGES, seed)
+    weights, curve = np.zeros(clicked.X.shape[1]), start(clicked.ranks)
+    weights, curve = _settled(clicked, sample, weights, curve, loss, turn, rounds, 10)
+    drawn = []
+    for one in weights_of(draws, clicked.groups, seed):
+        _, again = _settled(clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, turn, 2, 5)
+        drawn.append(np.atleast_2d(again)[0])
+    found = with_draws(
+        np.atleast_2d(curve)[0],
+        np.array(drawn),
+        groups=clicked.groups,
+        method=method,
+        layout=layout,
+        pages=log.n_pages,
+        identifiability=report,
+    )
+    return found.monotone() if monotone else found
+
+
+def _settled(
+    pages: ClickedPages,
+    sample: ClickedPages,
+    weights: NDArray[np.float64],
+    curve: NDArray[np.float64],
+    loss: Loss,
+    turn: Turn,
+    rounds: int,
+    steps: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    X = pages.X
+    for _ in range(rounds):
+
+        def objective(
+            w: NDArray[np.float64], curve: NDArray[np.float64] = curve
+        ) -> tuple[float, NDArray[np.float64]]:
+            slope = np.zeros(len(X))
+            value = loss(sample, X @ w, curve, slope)
+            n = len(sample.weight)
+            return (value + 0.5 * RIDGE * float(w @ w)) / n, (slope @ X + RIDGE * w) / n
+
+        done: Any = minimize(objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+        weights = done.x
+        new = turn(pages, X @ weights, curve)
+        moved = float(np.abs(new - curve).max())
+        curve = new
+        if moved < 1e-3:
+            break
+    return weights, curve

@@ -1,0 +1,91 @@
+"""Does an old curve still hold?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from rankloop.clicks import Aggregate, ClickLog
+from rankloop.propensity.curve import Propensity
+from rankloop.propensity.estimate import estimate
+
+__all__ = ["Drift", "drift"]
+
+
+@dataclass(frozen=True, repr=False)
+class Drift:
+    """Whether a new curve differs from an old one by more than chance."""
+
+    holds: bool
+    p_value: float  # that both are the same curve, over all ranks
+    ranks: tuple[int, ...]  # that differ by themselves (Holm, at the same level)
+    old: Propensity
+    new: Propensity
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "holds": self.holds,
+            "p_value": self.p_value,
+            "ranks": list(self.ranks),
+            "old": self.old.to_dict(),
+            "new": self.new.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        verdict = "the old curve holds" if self.holds else "the old curve no longer holds; estimate a new one"
+        lines = [f"{verdict} (p = {self.p_value:.3g})", "rank     old     new"]
+        for rank, (old, new) in enumerate(zip(self.old.values, self.new.values, strict=False), 1):
+            lines.append(f"{rank:>4}  {old:.4f}  {new:.4f}{'  differs' if rank in self.ranks else ''}")
+        return "\n".join(lines)
+
+
+def drift(
+    old: Propensity, new: Propensity | ClickLog | Aggregate, *, level: float = 0.01, **options: Any
+) -> Drift:
+    r"""Test whether `new` (a curve, or a log to estimate it from) has the same curve as `old`.
+
+    .. math:: \delta^\top (\Sigma_{new} + \Sigma_{old})^{-1} \delta, \qquad \delta = \log\theta / \theta_{old}
+
+    is compared with the chi-squared distribution. A curve of another layout is not comparable.
+
+    >>> from rankloop.clicks import simulate
+    >>> from rankloop.data import synthetic
+    >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
+    >>> log = simulate(data, shown_by=data.y, sessions=20_000, k=4, randomize="shuffle", seed=0)
+    >>> drift(Propensity.given([1, 1 / 2, 1 / 3, 1 / 4]), log).holds
+    True
+    >>> drift(Propensity.given([1, 0.8, 0.7, 0.6]), log).ranks
+    (2, 3, 4)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is a probability of a false alarm, such as 0.01, got {level}")
+    if isinstance(new, Propensity):
+        fresh = new
+    else:
+        if old.layout is not None and isinstance(new, ClickLog) and new.page_layout is not None:
+            options.setdefault("layout", old.layout)
+        fresh = estimate(new, **options)
+    if old.layout is not None and fresh.layout is not None and old.layout != fresh.layout:
+        raise ValueError(
+            f"the old curve is of layout {old.layout!r}, the new of {fresh.layout!r}: a new layout asks "
+            "for a new curve; estimate it by itself"
+        )
+    ranks = min(len(old), len(fresh))
+    if ranks < 2:
+        raise ValueError("curves are compared at rank 2 and below; one of them has rank 1 only")
+    spread = np.zeros((ranks, ranks))
+    for one in (old, fresh):
+        if one.log_covariance is not None:
+            spread += one.log_covariance[:ranks, :ranks]
+    apart = (np.log(fresh.values[:ranks]) - np.log(old.values[:ranks]))[1:]
+    spread = spread[1:, 1:]
+    if not np.all(np.diag(spread) > 0):
+        raise ValueError("neither curve has a covariance, so there is no chance to compare the difference to")
+    distance = float(apart @ np.linalg.pinv(spread, hermitian=True) @ apart)
+    p_value = float(chi2.sf(distance, ranks - 1))
+    single = 2 * norm.sf(np.abs(apart) / np.sqrt(np.diag(spread)))
+    order = np.argsort(single)
+    passed = np.minimum.accumulate(single[order] <= level / np.arange(ranks - 1, 0, -1))
+    differ = tuple(sorted((order[passed] + 2).tolist()))
+    return Drift(p_value >= level, p_value, differ, old, fresh)

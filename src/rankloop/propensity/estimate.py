@@ -1,0 +1,70 @@
+"""The best curve a log supports."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rankloop._names import one_of
+from rankloop.clicks import Aggregate, ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity.curve import Propensity
+from rankloop.propensity.dual_learning import dual_learning
+from rankloop.propensity.fair_pairs import fair_pairs
+from rankloop.propensity.harvest import harvest
+from rankloop.propensity.pair_debias import pair_debias
+from rankloop.propensity.randomized import randomized
+from rankloop.propensity.regression_em import regression_em
+from rankloop.propensity.swap_intervention import swap_intervention
+
+__all__ = ["ESTIMATORS", "estimate"]
+
+ESTIMATORS: dict[str, Callable[..., Propensity]] = {
+    one.__name__: one
+    for one in (randomized, swap_intervention, fair_pairs, harvest, regression_em, dual_learning, pair_debias)
+}
+JOINT = ("regression_em", "dual_learning", "pair_debias")
+
+
+def estimate(
+    log: ClickLog | Aggregate, data: RankingDataset | None = None, *, method: str = "auto", **options: Any
+) -> Propensity:
+    """A curve by the named estimator, or by the first the log supports.
+
+    "auto" takes shuffled pages, then swaps, then FairPairs, then documents that were seen at several ranks;
+    with a data set and none of these, `regression_em`, which warns where it cannot be trusted.
+
+    >>> from rankloop.clicks import simulate
+    >>> from rankloop.data import synthetic
+    >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
+    >>> log = simulate(data, shown_by=data.y, sessions=5000, k=3, randomize="swap", seed=0)
+    >>> estimate(log).method
+    'swap_intervention'
+    """
+    one_of("method", method, ("auto", *ESTIMATORS))
+    chosen = _supported(log, data) if method == "auto" else method
+    if chosen in JOINT:
+        if data is None:
+            raise ValueError(f"{chosen} explains relevance by features; pass the data set of the documents")
+        return ESTIMATORS[chosen](log, data, **options)
+    return ESTIMATORS[chosen](log, **options)
+
+
+def _supported(log: ClickLog | Aggregate, data: RankingDataset | None) -> str:
+    if isinstance(log, ClickLog) and log.page_intervention is not None:
+        names = [str(one) for one in log.page_intervention.table[np.unique(log.page_intervention.code)]]
+        for pattern, method in (
+            (r"shuffle \d+", "randomized"),
+            (r"swap \d+-\d+", "swap_intervention"),
+            (r"fairpairs (odd|even)", "fair_pairs"),
+        ):
+            if any(re.fullmatch(pattern, name) for name in names):
+                return method
+    if data is not None and isinstance(log, ClickLog):
+        seen = np.bincount(
+            np.unique(log.pairs.code * np.int64(log.n_positions + 1) + log.position) // (log.n_positions + 1)
+        )
+        if seen.max() < 2:
+            return "regression_em"
+    return "harvest"
