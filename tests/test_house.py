@@ -25,7 +25,7 @@ BELOW = {
     "online": {"data", "metrics", "losses", "rankers", "clicks", "interleaving"},
     "search": {"data", "metrics", "losses", "rankers"},
 }
-TOP = {"report", "serve", "cluster", "cli"}
+TOP = {"report", "serve", "cluster", "cli", "demo"}
 SLOW = (
     "polars",
     "sklearn",

@@ -9,6 +9,7 @@ from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
+from rankloop.cli.demo import demo
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
@@ -34,7 +35,7 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-for command in (evaluate, compare, train, predict, tune, index, search, simulate, interleave, convert):
+for command in (demo, evaluate, compare, train, predict, tune, index, search, simulate, interleave, convert):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

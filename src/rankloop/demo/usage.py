@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import os
 import re
 import sysconfig
 import time
@@ -48,10 +49,14 @@ def sources() -> list[tuple[str, Path]]:
     """Python files with the package that they belong to: the standard library, then what is installed."""
     paths = sysconfig.get_paths()
     library, installed = Path(paths["stdlib"]), Path(paths["purelib"])
-    found = [(f"stdlib/{_top(path, library)}", path) for path in sorted(library.rglob("*.py"))]
-    found = [(p, f) for p, f in found if not _LEFT_OUT & set(f.relative_to(library).parts)]
-    others = [(_top(path, installed), path) for path in sorted(installed.rglob("*.py"))]
-    return found + [(p, f) for p, f in others if not _LEFT_OUT & set(f.relative_to(installed).parts)]
+    own = [(f"stdlib/{_top(path, library)}", path) for path in _python_files(library)]
+    return own + [(_top(path, installed), path) for path in _python_files(installed)]
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    for folder, inner, names in os.walk(root):
+        inner[:] = sorted(name for name in inner if name not in _LEFT_OUT)
+        yield from (Path(folder) / name for name in sorted(names) if name.endswith(".py"))
 
 
 def read_usage(files: Iterable[tuple[str, Path]], *, seconds: float = 15.0) -> Usage:
@@ -69,11 +74,12 @@ def read_usage(files: Iterable[tuple[str, Path]], *, seconds: float = 15.0) -> U
         except (OSError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError):
             continue
         usage.files += 1
-        names = _names_of(tree)
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        names = _names_of(nodes)
+        for node in nodes:
             if isinstance(node, ast.Call) and (called := _called(node, names)):
                 usage.calls[package][called] += 1
-        usage.comments += _comments(tree, text.splitlines(), names, package)
+        usage.comments += _comments(nodes, text.splitlines(), names, package)
     return usage
 
 
@@ -96,17 +102,17 @@ def _in_turns(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
         queues = left
 
 
-def _names_of(tree: ast.Module) -> dict[str, str]:
+def _names_of(nodes: list[ast.AST]) -> dict[str, str]:
     """What the names of a file mean: imports by their origin, builtins unless something shadows them."""
     names = {name: name for name in _BUILTINS}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.pop(node.name, None)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.pop(node.id, None)
         elif isinstance(node, ast.arg):
             names.pop(node.arg, None)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 bound = alias.asname or alias.name.partition(".")[0]
@@ -131,8 +137,10 @@ def _called(call: ast.Call, names: dict[str, str]) -> str | None:
     return None
 
 
-def _comments(tree: ast.Module, lines: list[str], names: dict[str, str], package: str) -> Iterator[Comment]:
-    for node in ast.walk(tree):
+def _comments(
+    nodes: list[ast.AST], lines: list[str], names: dict[str, str], package: str
+) -> Iterator[Comment]:
+    for node in nodes:
         for block in (getattr(node, attribute, None) for attribute in ("body", "orelse", "finalbody")):
             if not isinstance(block, list):
                 continue

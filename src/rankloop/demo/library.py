@@ -1,0 +1,122 @@
+"""The Python standard library as a collection: documents, searches with graded answers, an index."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import log1p
+from pathlib import Path
+from typing import Any
+
+from rankloop.demo.usage import Usage
+from rankloop.search import Analyser, Field, Index
+
+__all__ = ["Library", "index_library", "read_library", "split_name"]
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Documents by name, every other name that leads to them, and the written searches that they answer."""
+
+    documents: dict[str, dict[str, Any]]
+    canonical: dict[str, str]
+    searches: dict[str, dict[str, int]]
+    dropped: int
+    """Answers that this Python version does not have."""
+
+
+def read_library() -> Library:
+    """Crawl the standard library in a process of its own and check the written searches against it."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "documents.jsonl"
+        subprocess.run([sys.executable, "-m", "rankloop.demo.crawl", str(target)], check=True)
+        lines = target.read_text(encoding="utf-8").splitlines()
+    documents = {document["name"]: document for document in map(json.loads, lines)}
+    canonical = {alias: name for name, document in documents.items() for alias in document["aliases"]}
+    canonical.update({name: name for name in documents})
+    searches, dropped = _searches(canonical)
+    return Library(documents, canonical, searches, dropped)
+
+
+def _searches(canonical: Mapping[str, str]) -> tuple[dict[str, dict[str, int]], int]:
+    written = (files("rankloop.demo") / "queries.txt").read_text(encoding="utf-8")
+    searches: dict[str, dict[str, int]] = {}
+    dropped = 0
+    for line in written.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        words, _, answers = line.partition("|")
+        graded: dict[str, int] = {}
+        for answer in answers.split():
+            name, _, grade = answer.rpartition("=")
+            if name in canonical:
+                graded[canonical[name]] = max(int(grade), graded.get(canonical[name], 0))
+            else:
+                dropped += 1
+        if graded:
+            searches[words.strip()] = graded
+    return searches, dropped
+
+
+def split_name(name: str) -> str:
+    """A dotted name as words, with the joined forms beside them.
+
+    >>> split_name("tempfile.TemporaryDirectory")
+    'tempfile TemporaryDirectory Temporary Directory'
+    >>> split_name("os.path.join")
+    'os path join'
+    """
+    words: list[str] = []
+    for part in name.split("."):
+        pieces = [piece for snake in part.split("_") for piece in _CAMEL.split(snake) if piece]
+        words += [part, *pieces] if len(pieces) > 1 else [part]
+    return " ".join(words)
+
+
+def index_library(library: Library, usage: Usage, path: Path) -> Index:
+    """An index of every document, with how many packages on this machine use it."""
+    fields: dict[str, Any] = {
+        "name": "text",
+        "summary": "text",
+        "body": "text",
+        "last": "text",
+        "letters": Field("text", source="last", analyser=Analyser(grams=(3, 3))),
+        "kind": "keyword",
+        "module": "keyword",
+        "popularity": "number",
+    }
+    users = _by_document(library, usage.popularity())
+    index = Index.create(path, fields=fields)
+    index.add(_entry(name, document, users.get(name, 0)) for name, document in library.documents.items())
+    index.commit()
+    return index
+
+
+def _by_document(library: Library, calls: Mapping[str, int]) -> dict[str, int]:
+    """Packages per document; an object that goes by several names has the users of all of them."""
+    users: dict[str, int] = {}
+    for name, count in calls.items():
+        if name in library.canonical:
+            users[library.canonical[name]] = users.get(library.canonical[name], 0) + count
+    return users
+
+
+def _entry(name: str, document: Mapping[str, Any], users: int) -> dict[str, Any]:
+    parts: Sequence[str] = name.split(".")
+    return {
+        "id": name,
+        "name": split_name(name),
+        "summary": document["summary"],
+        "body": document["body"],
+        "last": parts[-1],
+        "kind": document["kind"],
+        "module": document["module"] or "builtins",
+        "popularity": log1p(users),
+        "signature": document["signature"],
+    }
