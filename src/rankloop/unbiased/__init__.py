@@ -1,0 +1,39 @@
+"""Learning and evaluating from clicks.
+
+A correction turns a log, a propensity and a data set into a `RankingDataset` whose labels estimate relevance,
+one number per (query, document) whatever the number of sessions: any ranker can fit it. The labels are
+relevance on a linear scale; `DCG` is the loss that reads them so, and divides by no ideal made of clicks.
+"""
+
+from rankloop.losses import LambdaRank
+from rankloop.unbiased.affine import affine
+from rankloop.unbiased.clipped import clipped
+from rankloop.unbiased.direct_method import direct_method
+from rankloop.unbiased.display_probability import display_probability
+from rankloop.unbiased.doubly_robust import doubly_robust
+from rankloop.unbiased.intervention_aware import intervention_aware
+from rankloop.unbiased.ips import ips
+from rankloop.unbiased.likelihood import likelihood, likelihood_ranker
+from rankloop.unbiased.naive import naive
+from rankloop.unbiased.policy_aware import policy_aware
+from rankloop.unbiased.relevance import relevance
+from rankloop.unbiased.snips import snips
+
+DCG = LambdaRank(metric="dcg", gain="linear")
+
+__all__ = [
+    "DCG",
+    "affine",
+    "clipped",
+    "direct_method",
+    "display_probability",
+    "doubly_robust",
+    "intervention_aware",
+    "ips",
+    "likelihood",
+    "likelihood_ranker",
+    "naive",
+    "policy_aware",
+    "relevance",
+    "snips",
+]

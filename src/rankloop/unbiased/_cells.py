@@ -1,0 +1,94 @@
+"""The likelihood of clicks as a loss that boosted trees can descend."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rankloop.losses import Loss
+from rankloop.unbiased._evidence import Evidence, Floats
+
+__all__ = ["CellLikelihood"]
+
+
+@dataclass(eq=False)
+class CellLikelihood(Loss):
+    r"""Minus the log-likelihood of :math:`P(c = 1) = \alpha_k \sigma(s_d + b) + \beta_k`, cell by cell.
+
+    The gradient and the Fisher information of a document are sums over the ranks it was shown at. With
+    `learn`, every call also moves the curve by one step of EM: trees and curve grow together.
+    """
+
+    pointwise: ClassVar[bool] = True
+
+    row: NDArray[np.int64]  # of each cell, in the data set that is trained on
+    rank: NDArray[np.int64]  # from 0
+    impressions: Floats
+    clicks: Floats
+    alpha: Floats
+    beta: Floats
+    rows: int
+    learn: bool
+    level: float
+    curve: Floats
+
+    @classmethod
+    def of(cls, seen: Evidence, kept: NDArray[np.bool_], curve: Floats | None) -> "CellLikelihood":
+        """Of the cells whose row is kept; a `curve` to start from is learned, else alpha and beta hold."""
+        cells = kept[seen.row]
+        place = np.cumsum(kept) - 1
+        rank = seen.position[cells].astype(np.int64) - 1
+        shown, clicked = seen.impressions[cells], seen.clicks[cells]
+        alpha = seen.alpha[cells] if curve is None else curve[rank]
+        beta = seen.beta[cells]
+        mean = (clicked.sum() - (shown * beta).sum()) / (shown * alpha).sum()
+        mean = min(max(mean, 0.01), 0.9)
+        return cls(
+            place[seen.row[cells]],
+            rank,
+            shown,
+            clicked,
+            alpha,
+            beta,
+            int(kept.sum()),
+            curve is not None,
+            float(np.log(mean / (1 - mean))),
+            np.ones(0) if curve is None else curve.copy(),
+        )
+
+    @property
+    def name(self) -> str:
+        return "clicklikelihood"
+
+    def derivatives(self, scores: Any, labels: Any, offsets: Any, **_: Any) -> tuple[Floats, Floats]:
+        relevance = expit(np.asarray(scores, np.float64) + self.level)[self.row]
+        if self.learn:
+            self._step(relevance)
+        chance, slope = self._chance(relevance)
+        force = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
+        information = self.impressions * slope**2 / (chance * (1 - chance))
+        gradient = np.asarray(np.bincount(self.row, force, self.rows), np.float64)
+        curvature = np.asarray(np.bincount(self.row, information, self.rows), np.float64)
+        return gradient, np.maximum(curvature, 1e-6)
+
+    def value(self, scores: Floats) -> float:
+        """The mean of minus the log-likelihood of an impression."""
+        chance, _ = self._chance(expit(scores + self.level)[self.row])
+        total = self.clicks * np.log(chance) + (self.impressions - self.clicks) * np.log1p(-chance)
+        return float(-total.sum() / self.impressions.sum())
+
+    def _chance(self, relevance: Floats) -> tuple[Floats, Floats]:
+        chance = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)
+        return chance, self.alpha * relevance * (1 - relevance)
+
+    def _step(self, relevance: Floats) -> None:
+        """The share of showings at each rank that were seen, given the clicks (Wang et al., 2018)."""
+        missed = self.alpha * (1 - relevance) / np.maximum(1 - self.alpha * relevance, 1e-12)
+        seen = self.clicks + (self.impressions - self.clicks) * missed
+        shown = np.bincount(self.rank, self.impressions, len(self.curve))
+        new = np.bincount(self.rank, seen, len(self.curve)) / np.maximum(shown, 1e-300)
+        new = np.where(shown > 0, new, self.curve)
+        self.curve = new / new.max()
+        self.alpha = self.curve[self.rank]

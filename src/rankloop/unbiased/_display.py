@@ -1,0 +1,28 @@
+"""Slope and intercept of a document's clicks over all the places it could be shown at."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.unbiased._evidence import Evidence, Floats
+
+__all__ = ["expected"]
+
+
+def expected(seen: Evidence, display: ArrayLike | None) -> tuple[Floats, Floats]:
+    r""":math:`\bar\alpha` and :math:`\bar\beta` of each row, by given chances or by the log's frequencies."""
+    if display is None:
+        return seen.slope(), seen.floor()
+    chance = np.asarray(display, np.float64)
+    depth = int(seen.position.max())
+    if chance.ndim != 2 or len(chance) != seen.data.n_documents or chance.shape[1] < depth:
+        raise ValueError(
+            f"display has one row per document and one column per rank ({seen.data.n_documents} x {depth}), "
+            f"got shape {chance.shape}"
+        )
+    if not np.all((chance >= 0) & (chance <= 1 + 1e-9)):
+        raise ValueError("display holds probabilities: every entry lies in [0, 1]")
+    alpha, beta = np.zeros(chance.shape[1]), np.zeros(chance.shape[1])
+    alpha[seen.position - 1], beta[seen.position - 1] = seen.alpha, seen.beta
+    if np.any(alpha[seen.position - 1] != seen.alpha):
+        raise ValueError("display goes with one curve; leave it out where each layout has its own")
+    return chance @ alpha, chance @ beta

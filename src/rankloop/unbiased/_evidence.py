@@ -1,0 +1,117 @@
+"""What a log says about each document of a data set: where it was shown, how often, and what was clicked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks import Aggregate, ClickLog, aggregate
+from rankloop.data import RankingDataset
+from rankloop.unbiased._bias import Bias, ClickBias, bias_of
+
+__all__ = ["Evidence", "Log", "evidence"]
+
+Log = ClickLog | Aggregate
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    r"""One cell per (document, rank, layout): its clicks :math:`\alpha \gamma + \beta` a showing.
+
+    `sessions` counts the pages of each query: what a document was not shown in counts too.
+    """
+
+    data: RankingDataset
+    row: NDArray[np.int64]
+    position: NDArray[np.int32]
+    impressions: Floats
+    clicks: Floats
+    alpha: Floats
+    beta: Floats
+    sessions: Floats
+
+    @property
+    def row_sessions(self) -> Floats:
+        """The pages of each document's query, and 1 where there are none, so that it can divide."""
+        found: Floats = np.where(self.sessions > 0, self.sessions, 1.0)[self.data.row_query]
+        return found
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        """Which documents were shown at all."""
+        return self.by_row(self.impressions) > 0
+
+    def by_row(self, cells: Floats) -> Floats:
+        """The sum of a cell's quantity over the cells of each document."""
+        return np.asarray(np.bincount(self.row, cells, self.data.n_documents), np.float64)
+
+    def slope(self) -> Floats:
+        """How much relevance earned in clicks, per page of the query, where and as often as it was shown."""
+        return self.by_row(self.impressions * self.alpha) / self.row_sessions
+
+    def floor(self) -> Floats:
+        """The clicks per page of the query that relevance did not earn."""
+        return self.by_row(self.impressions * self.beta) / self.row_sessions
+
+    def rate(self) -> Floats:
+        """The clicks of each document per page of its query."""
+        return self.by_row(self.clicks) / self.row_sessions
+
+
+def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Evidence:
+    """Count the log on the rows of the data set; curves by layout go each to its own pages."""
+    parts = list(_parts(log, propensity))
+    if sum(len(counts) for counts, _ in parts) == 0:
+        raise ValueError("the log is empty; there is nothing to learn from")
+    bias = [one.at(counts.position) for counts, one in parts]
+    row = np.concatenate([counts.rows(data) for counts, _ in parts])
+    position = np.concatenate([counts.position for counts, _ in parts])
+    impressions = np.concatenate([counts.impressions for counts, _ in parts]).astype(np.float64)
+    return Evidence(
+        data,
+        row,
+        position,
+        impressions,
+        np.concatenate([counts.clicks for counts, _ in parts]).astype(np.float64),
+        np.concatenate([alpha for alpha, _ in bias]),
+        np.concatenate([beta for _, beta in bias]),
+        _sessions(log, data, row, position, impressions),
+    )
+
+
+def _parts(log: Log, propensity: ClickBias | None) -> Iterator[tuple[Aggregate, Bias]]:
+    if not isinstance(propensity, Mapping):
+        depth = int(log.position.max(initial=1))
+        yield (aggregate(log) if isinstance(log, ClickLog) else log), bias_of(propensity, depth)
+        return
+    if not isinstance(log, ClickLog) or log.page_layout is None:
+        raise ValueError("curves by layout need a ClickLog with the column layout; pass one curve instead")
+    for code in np.unique(log.page_layout.code):
+        name = str(log.page_layout.table[code])
+        if name not in propensity:
+            raise ValueError(f"the log has pages of layout {name!r}, but there is no curve for it")
+        pages = log.select(log.page_layout.code == code)
+        yield aggregate(pages), bias_of(propensity[name], pages.n_positions)
+
+
+def _sessions(
+    log: Log,
+    data: RankingDataset,
+    row: NDArray[np.int64],
+    position: NDArray[np.int32],
+    impressions: Floats,
+) -> Floats:
+    """The pages of each query of the data set."""
+    if isinstance(log, ClickLog):
+        order = np.argsort(data.qid)
+        place = np.searchsorted(data.qid, log.queries, sorter=order)
+        query = order[np.minimum(place, len(order) - 1)][log.page_query.code]
+        return np.bincount(query, minlength=data.n_queries).astype(np.float64)
+    # Counts have forgotten their pages: no page shows a rank twice, so the fullest rank has them all.
+    depth = int(position.max())
+    key = data.row_query[row] * depth + (position - 1)
+    by_rank = np.bincount(key, impressions, data.n_queries * depth).reshape(-1, depth)
+    most: Floats = by_rank.max(axis=1)
+    return most

@@ -1,0 +1,65 @@
+"""A model of relevance in place of clicks."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.likelihood import boosted
+
+__all__ = ["direct_method"]
+
+
+def direct_method(
+    log: Log,
+    propensity: ClickBias,
+    data: RankingDataset,
+    *,
+    relevance: ArrayLike | None = None,
+    ranker: LambdaMART | None = None,
+    folds: int = 2,
+    seed: int = 0,
+    unseen: str = "keep",
+) -> RankingDataset:
+    r"""Labels are what a model says: :math:`y_d = \hat\gamma(x_d)`.
+
+    Little variance, and as much bias as the model has. Without `relevance` (one number in [0, 1] per row) the
+    likelihood of the clicks is boosted, each fold of queries judged by the forest of the others.
+
+    >>> from rankloop.clicks import ClickLog
+    >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
+    >>> log = ClickLog([1, 1], ["q"] * 2, ["x", "y"], [1, 2], [1, 1])
+    >>> direct_method(log, [1.0, 0.5], data, relevance=[0.2, 0.7]).y
+    array([0.2, 0.7], dtype=float32)
+    """
+    seen = evidence(log, propensity, data)
+    found = modelled(seen, ranker, folds, seed) if relevance is None else checked(relevance, data)
+    return labelled(seen, found, unseen)
+
+
+def checked(relevance: ArrayLike, data: RankingDataset) -> Floats:
+    found = np.asarray(relevance, np.float64)
+    if found.shape != (data.n_documents,) or not np.all((found >= 0) & (found <= 1)):
+        raise ValueError(
+            f"relevance is one probability per row of the data set ({data.n_documents}), "
+            f"got shape {found.shape} between {found.min(initial=0):g} and {found.max(initial=0):g}"
+        )
+    return found
+
+
+def modelled(seen: Evidence, ranker: LambdaMART | None, folds: int, seed: int) -> Floats:
+    """Relevance by boosted trees that never saw the query they judge."""
+    data = seen.data
+    if not 2 <= folds <= data.n_queries:
+        raise ValueError(f"folds lies between 2 and the number of queries ({data.n_queries}), got {folds}")
+    fold = np.random.default_rng(seed).permutation(np.arange(data.n_queries) % folds)[data.row_query]
+    found = np.empty(data.n_documents)
+    for one in range(folds):
+        judged = fold == one
+        fitted, cells = boosted(seen, seen.shown & ~judged, ranker, learn=False)
+        found[judged] = expit(fitted.predict(data.X[judged]) + cells.level)
+    return found

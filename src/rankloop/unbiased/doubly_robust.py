@@ -1,0 +1,57 @@
+"""A model of relevance, corrected by the clicks it did not foresee."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._display import expected
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.clipped import bound
+from rankloop.unbiased.direct_method import checked, modelled
+
+__all__ = ["doubly_robust"]
+
+
+def doubly_robust(
+    log: Log,
+    propensity: ClickBias,
+    data: RankingDataset,
+    *,
+    relevance: ArrayLike | None = None,
+    ranker: LambdaMART | None = None,
+    display: ArrayLike | None = None,
+    tau: float | None = None,
+    folds: int = 2,
+    seed: int = 0,
+    unseen: str = "keep",
+) -> RankingDataset:
+    r"""The direct method plus the inverse propensity estimate of its error (Oosterhuis, 2023).
+
+    .. math:: y_d = \hat\gamma_d + \frac{1}{N_q} \sum_i
+        \frac{c_{id} - \beta_{k_i(d)} - \alpha_{k_i(d)} \hat\gamma_d}{\max(\tau, \bar\alpha_d)}
+
+    Unbiased if the model of relevance is right, or if the chances of being shown are and nothing is clipped;
+    alpha and beta by rank must be right in both cases. A document that was never shown keeps its
+    :math:`\hat\gamma`. `relevance`, `ranker` and `folds` as in `direct_method`, `display` as in
+    `policy_aware`, `tau` as in `clipped`.
+
+    >>> from rankloop.clicks import ClickLog
+    >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
+    >>> log = ClickLog([1, 1], ["q"] * 2, ["x", "y"], [1, 2], [1, 1])
+    >>> doubly_robust(log, [1.0, 0.5], data, relevance=[0.2, 0.7], tau=0.0).y
+    array([1., 2.], dtype=float32)
+    """
+    seen = evidence(log, propensity, data)
+    guess = modelled(seen, ranker, folds, seed) if relevance is None else checked(relevance, data)
+    return labelled(seen, doubly_robust_relevance(seen, guess, display, tau), unseen)
+
+
+def doubly_robust_relevance(
+    seen: Evidence, guess: Floats, display: ArrayLike | None = None, tau: float | None = None
+) -> Floats:
+    slope = np.maximum(expected(seen, display)[0], bound(seen, tau))
+    error = seen.rate() - seen.floor() - seen.slope() * guess
+    return guess + np.divide(error, slope, out=np.zeros_like(error), where=slope > 0)

@@ -1,0 +1,30 @@
+"""Inverse propensity scoring."""
+
+from rankloop.data import RankingDataset
+from rankloop.unbiased._bias import ClickBias, refuse_trust
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._labels import labelled
+
+__all__ = ["ips"]
+
+
+def ips(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
+    r"""Each click counts for the looks it stands for (Joachims et al., 2017; Wang et al., 2016).
+
+    .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{\theta_{k_i(d)}}
+
+    Unbiased for position-based users where every relevant document is shown on every page of its query.
+
+    >>> from rankloop.clicks import ClickLog
+    >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
+    >>> log = ClickLog([1, 1, 2, 2], ["q"] * 4, ["x", "y"] * 2, [1, 2, 1, 2], [1, 0, 1, 1])
+    >>> ips(log, [1.0, 0.5], data).y
+    array([1., 1.], dtype=float32)
+    """
+    seen = evidence(log, propensity, data)
+    return labelled(seen, ips_relevance(seen), unseen)
+
+
+def ips_relevance(seen: Evidence) -> Floats:
+    refuse_trust(seen.beta, "ips")
+    return seen.by_row(seen.clicks / seen.alpha) / seen.row_sessions

@@ -1,0 +1,25 @@
+"""Clicks taken at their word."""
+
+from rankloop.data import RankingDataset
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._labels import labelled
+
+__all__ = ["naive"]
+
+
+def naive(log: Log, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
+    r"""Labels are clicks per page: what was shown high looks good. The baseline, not a method.
+
+    .. math:: y_d = \frac{1}{N_q} \sum_i c_{id}
+
+    >>> from rankloop.clicks import ClickLog
+    >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
+    >>> naive(ClickLog([1, 1, 2, 2], ["q"] * 4, ["x", "y"] * 2, [1, 2, 1, 2], [1, 0, 1, 1]), data).y
+    array([1. , 0.5], dtype=float32)
+    """
+    seen = evidence(log, None, data)
+    return labelled(seen, naive_relevance(seen), unseen)
+
+
+def naive_relevance(seen: Evidence) -> Floats:
+    return seen.rate()

@@ -1,0 +1,43 @@
+"""Inverse propensity scoring over all the pages that could have been shown."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.data import RankingDataset
+from rankloop.unbiased._bias import ClickBias, refuse_trust
+from rankloop.unbiased._display import expected
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._labels import labelled
+
+__all__ = ["policy_aware"]
+
+
+def policy_aware(
+    log: Log,
+    propensity: ClickBias,
+    data: RankingDataset,
+    *,
+    display: ArrayLike | None = None,
+    unseen: str = "drop",
+) -> RankingDataset:
+    r"""Divide by the chance of being shown *and* seen (Oosterhuis & de Rijke, 2020).
+
+    .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{p_d}, \qquad p_d = \sum_k \rho(d \mid q, k) \, \theta_k
+
+    Unbiased under a top-k cut-off as long as every relevant document is shown sometimes. `display` holds
+    :math:`\rho`: for each row of the data set its chance at each rank (`display_probability` of a
+    Plackett-Luce logger); without it the frequencies of the log are taken.
+
+    >>> from rankloop.clicks import ClickLog
+    >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
+    >>> policy_aware(ClickLog([1, 2, 3], ["q"] * 3, ["x", "y", "y"], [1, 1, 1], [1, 1, 0]), [1.0], data).y
+    array([1. , 0.5], dtype=float32)
+    """
+    seen = evidence(log, propensity, data)
+    return labelled(seen, policy_aware_relevance(seen, display), unseen)
+
+
+def policy_aware_relevance(seen: Evidence, display: ArrayLike | None = None) -> Floats:
+    refuse_trust(seen.beta, "policy_aware")
+    slope, _ = expected(seen, display)
+    return np.divide(seen.rate(), slope, out=np.zeros_like(slope), where=slope > 0)
