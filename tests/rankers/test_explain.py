@@ -25,6 +25,7 @@ from rankloop.rankers import (
     partial_dependence,
     why,
 )
+from rankloop.rankers._instead import scores_instead
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def test_contributions_of_a_weighted_sum_by_hand():
     ranker, data = three()
     found = contributions(ranker, data)
     np.testing.assert_array_equal(found.values, [[6, 0], [2, -1], [0, -5]])
-    assert found.base == 0.0
+    assert found.base.tolist() == [0.0, 0.0, 0.0]
 
 
 def shapley(ranker, x, background):
@@ -117,10 +118,29 @@ def test_drawn_contributions_approach_all_orders(lists):
         assert (np.abs(values - wanted) <= 4 * error + 1e-9).all()
 
 
-def test_contributions_of_lists_are_refused(lists):
-    ranker = Fusion([RankSVM(), RankSVM(C=10.0)]).fit(lists)
-    with pytest.raises(ValueError, match="scores a document by its list"):
-        contributions(ranker, lists)
+def test_contributions_where_the_list_matters(lists):
+    """The other documents stay: the shares still lead from a stranger's score to the document's own."""
+    ranker = Fusion([RankSVM(), RankSVM(C=10.0)], method="comb_sum").fit(lists)
+    one = lists.select([4])
+    found = contributions(ranker, one, rows=[2, 0], background=lists, samples=60, seed=0)
+    assert not found.exact
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), ranker.predict(one)[[2, 0]], atol=1e-9)
+    with pytest.raises(ValueError, match="scores a document by its list; give a RankingDataset"):
+        contributions(ranker, one.X)
+    told = why(ranker, lists, lists.qid[4], 1, 3, samples=20)
+    np.testing.assert_allclose(told.share.sum(), told.scores[0] - told.scores[1])
+    assert "rest of the list" in told.features
+    assert "approximate" in repr(told)
+
+
+def test_the_rest_of_the_list_stays(lists):
+    one = lists.select([4])
+    for ranker in (RankSVM().fit(lists), Fusion([RankSVM(), RankSVM(C=10.0)], method="comb_sum").fit(lists)):
+        found = scores_instead(ranker, one.X, 1, lists.X[:3])
+        for other, scores in zip(lists.X[:3], found, strict=True):
+            moved = one.X.copy()
+            moved[1] = other
+            np.testing.assert_allclose(scores, ranker.predict(one.replace(X=moved)))
 
 
 # importance

@@ -18,7 +18,7 @@ from rankloop.rankers._trees import Trees
 __all__ = ["Forest", "compile_forest", "read_trees"]
 
 _FEW = 16  # so many documents, or more where trees are large, walk from root to leaf, eight at a time
-_ALONE = 4  # so many walk one by one, through sixteen trees at a time
+_ALONE = 5  # so many walk one by one, through sixteen trees at a time
 _MANY = 4096  # fewer documents than this stay in one thread
 
 

@@ -11,6 +11,7 @@ from rankloop._names import unknown
 from rankloop.data import RankingDataset
 from rankloop.metrics._table import Table
 from rankloop.metrics.evaluation import number
+from rankloop.rankers._instead import scores_instead
 from rankloop.rankers.base import Ranker
 from rankloop.rankers.shapley import contributions
 
@@ -138,26 +139,36 @@ def why(
     if rank[first] > rank[second]:
         first, second = second, first
     pair = np.array([first, second])
-    parts = contributions(ranker, one.X[pair], background=data, samples=samples, seed=seed)
-    share = parts.values[0] - parts.values[1]
+    parts = contributions(ranker, one, rows=pair, background=data, samples=samples, seed=seed)
+    names, share, values = parts.names, parts.values[0] - parts.values[1], one.X[pair].T.astype(np.float64)
+    if ranker.needs_lists:  # the same stranger scores differently in the place of one and of the other
+        names = (*names, "rest of the list")
+        share = np.append(share, parts.base[0] - parts.base[1])
+        values = np.vstack((values, [np.nan, np.nan]))
     order = np.argsort(-np.abs(share), kind="stable")
     return Why(
         query=_plain(one.qid[0]),
         documents=(_name(one, first, rank), _name(one, second, rank)),
         ranks=(int(rank[first]), int(rank[second])),
         scores=(float(scores[first]), float(scores[second])),
-        features=tuple(parts.names[i] for i in order),
+        features=tuple(names[i] for i in order),
         share=share[order],
-        values=one.X[pair].T[order].astype(np.float64),
-        changes=_changes(ranker, data, one.X[second], float(scores[first]), parts.names),
+        values=values[order],
+        changes=_changes(ranker, data, one.X, (first, second), parts.names),
         exact=parts.exact,
     )
 
 
 def _changes(
-    ranker: Ranker, data: RankingDataset, x: NDArray[np.float32], goal: float, names: Sequence[str]
+    ranker: Ranker,
+    data: RankingDataset,
+    listed: NDArray[np.float32],
+    pair: tuple[Any, Any],
+    names: Sequence[str],
 ) -> list[Change]:
     """Every feature is tried at values that other documents have; of those that do, the nearest is kept."""
+    upper, lower = pair
+    x = listed[lower]
     tried, feature = [], []
     for index in range(len(x)):
         known = data.X[:, index][~np.isnan(data.X[:, index])]
@@ -170,7 +181,8 @@ def _changes(
     values, which = np.concatenate(tried), np.concatenate(feature)
     rows = np.repeat(x[None], len(values), axis=0)
     rows[np.arange(len(values)), which] = values
-    reach = ranker.predict(rows) >= goal
+    scores = scores_instead(ranker, listed, lower, rows)
+    reach = scores[:, lower] >= scores[:, upper]
     spread = np.nanstd(data.X, axis=0, where=~np.isnan(data.X)) if len(data.X) else np.ones(len(x))
     distance = np.abs(values - np.nan_to_num(x)[which]) / np.maximum(spread[which], 1e-30)
     found: dict[int, Change] = {}

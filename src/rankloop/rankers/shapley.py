@@ -1,14 +1,17 @@
 """What each feature adds to the score of a document."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers import _input
 from rankloop.rankers._feature_names import feature_names
+from rankloop.rankers._instead import scores_instead
 from rankloop.rankers._linear import LinearScores
 from rankloop.rankers._scale import Standard
 from rankloop.rankers.base import Ranker
@@ -22,12 +25,12 @@ Floats = NDArray[np.float64]
 class Contributions:
     """Scores taken apart: `base + values.sum(axis=1)` are the scores.
 
-    `values` has one row per document and one column per feature. `exact` tells Shapley values that were
-    computed from those that were drawn; `error` is the standard error of the latter.
+    `values` has one row per document and one column per feature, `base` one entry per document. `exact` tells
+    Shapley values that were computed from those that were drawn; `error` is the standard error of the latter.
     """
 
     values: Floats
-    base: float
+    base: Floats
     names: tuple[str, ...]
     exact: bool
     error: Floats | None = None
@@ -37,6 +40,7 @@ def contributions(
     ranker: Ranker,
     X: RankingDataset | ArrayLike,
     *,
+    rows: ArrayLike | None = None,
     background: RankingDataset | ArrayLike | None = None,
     samples: int = 200,
     seed: int = 0,
@@ -47,9 +51,10 @@ def contributions(
         \big(s(x_{S \cup f}) - s(x_S)\big)
 
     Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it), for weighted sums (weight
-    times distance from the mean) and for the network `"gam"`, whose parts are its own. Any other ranker that
-    scores documents one by one is sampled (Štrumbelj & Kononenko, 2014): `samples` orders, with absent
-    features taken from a document of the `background` (by default X itself).
+    times distance from the mean) and for the network `"gam"`, whose parts are its own. Any other ranker is
+    sampled (Štrumbelj & Kononenko, 2014): `samples` orders, with absent features taken from a document of the
+    `background` (by default X itself). Where a score depends on the list, X is a data set, and the other
+    documents of the list stay as they are. `rows` are the documents wanted (all).
 
     >>> from rankloop.rankers import RankSVM
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -59,27 +64,46 @@ def contributions(
     (True, True)
     """
     names = feature_names(ranker)
-    scores = ranker.predict(X) if not ranker.needs_lists else None
-    rows = _input.rows(X)[0]
-    if isinstance(ranker, LinearScores):
-        values = Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_
-        return Contributions(values, float(ranker.intercept_), names, exact=True)
-    if getattr(ranker, "scorer", None) == "gam":  # a network per feature: its parts are the shares
-        parts: Floats = ranker.contributions(rows)
-        level = float((ranker.predict(rows[:1]) - parts[:1].sum(axis=1)).sum())
-        return Contributions(parts, level, names, exact=True)
-    whole = _of_forest(getattr(ranker, "forest_", None), rows)
-    if whole is not None:
-        return Contributions(whole[:, :-1], float(whole[0, -1]) if len(whole) else 0.0, names, exact=True)
-    if scores is None:
-        raise ValueError(
-            f"{type(ranker).__name__} scores a document by its list: its score has no shares by feature; "
-            "use importance(...) or partial_dependence(...)"
-        )
+    if ranker.needs_lists and not isinstance(X, RankingDataset):
+        raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
+    ranker.predict(X)  # refuses what the ranker was not trained for
+    every = _input.rows(X)[0]
+    chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
+    some = every[chosen]
+    exact = _exact(ranker, some)
+    if exact is not None:
+        values, base = exact
+        return Contributions(values, np.full(len(some), base), names, exact=True)
     if samples < 2:
         raise ValueError(f"samples must be at least 2, got {samples}")
-    behind = rows if background is None else _input.rows(background)[0]
-    return _drawn(ranker, rows, behind, names, samples, seed)
+    behind = every if background is None else _input.rows(background)[0]
+    offsets = X.offsets if isinstance(X, RankingDataset) else None
+
+    def score(steps: NDArray[np.float32]) -> Floats:
+        """Of documents × steps × features."""
+        if not ranker.needs_lists or offsets is None:
+            return ranker.predict(steps.reshape(-1, steps.shape[2])).reshape(steps.shape[:2])
+        lists = np.searchsorted(offsets, chosen, "right") - 1
+        found = [
+            scores_instead(ranker, every[offsets[q] : offsets[q + 1]], row - offsets[q], others)[
+                :, row - offsets[q]
+            ]
+            for q, row, others in zip(lists, chosen, steps, strict=True)
+        ]
+        return np.array(found).reshape(steps.shape[:2])
+
+    return _drawn(score, some, behind, names, samples, seed)
+
+
+def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | None:
+    """Shares and base, where there is a way to compute them."""
+    if isinstance(ranker, LinearScores):
+        return Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_, float(ranker.intercept_)
+    if getattr(ranker, "scorer", None) == "gam":
+        parts: Floats = ranker.contributions(rows)
+        return parts, float((ranker.predict(rows[:1]) - parts[:1].sum(axis=1)).sum())
+    whole = _of_forest(getattr(ranker, "forest_", None), rows)
+    return None if whole is None else (whole[:, :-1], float(whole[:1, -1].sum()))
 
 
 def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
@@ -102,30 +126,32 @@ def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
 
 
 def _drawn(
-    ranker: Ranker,
+    score: Callable[[NDArray[np.float32]], Floats],
     rows: NDArray[np.float32],
     behind: NDArray[np.float32],
     names: tuple[str, ...],
     samples: int,
     seed: int,
 ) -> Contributions:
-    """All documents meet the same orders and the same strangers, so that their base is one."""
+    """All documents meet the same orders and the same strangers: what differs is what they are."""
     rng = np.random.default_rng(seed)
     count, width = rows.shape
     total, square = np.zeros((2, count, width))
-    base = 0.0
-    for _ in range(samples):
-        order = rng.permutation(width)
-        stranger = behind[rng.integers(len(behind))]
-        steps = np.repeat(stranger[None, None], count, axis=0).repeat(width + 1, axis=1)
-        for place, feature in enumerate(order):
-            steps[:, place + 1 :, feature] = rows[:, feature, None]
-        scores = ranker.predict(steps.reshape(-1, width)).reshape(count, width + 1)
-        gain = np.empty((count, width))
-        gain[:, order] = np.diff(scores, axis=1)
-        total += gain
-        square += gain**2
-        base += float(scores[0, 0]) if count else 0.0
+    base = np.zeros(count)
+    with progress("drawing orders", total=samples) as advance:
+        for _ in range(samples):
+            order = rng.permutation(width)
+            stranger = behind[rng.integers(len(behind))]
+            steps = np.tile(stranger, (count, width + 1, 1))
+            for place, feature in enumerate(order):
+                steps[:, place + 1 :, feature] = rows[:, feature, None]
+            scores = score(steps)
+            gain = np.empty((count, width))
+            gain[:, order] = np.diff(scores, axis=1)
+            total += gain
+            square += gain**2
+            base += scores[:, 0]
+            advance(1)
     mean = total / samples
     spread = np.maximum(square / samples - mean**2, 0.0) * samples / (samples - 1)
     return Contributions(mean, base / samples, names, exact=False, error=np.sqrt(spread / samples))
