@@ -11,23 +11,31 @@ from rankloop.unbiased.clipped import clipped
 from rankloop.unbiased.direct_method import direct_method
 from rankloop.unbiased.display_probability import display_probability
 from rankloop.unbiased.doubly_robust import doubly_robust
+from rankloop.unbiased.estimate import Estimate, estimate
 from rankloop.unbiased.intervention_aware import intervention_aware
 from rankloop.unbiased.ips import ips
 from rankloop.unbiased.likelihood import likelihood, likelihood_ranker
 from rankloop.unbiased.naive import naive
+from rankloop.unbiased.policy import PlackettLuce
 from rankloop.unbiased.policy_aware import policy_aware
 from rankloop.unbiased.relevance import relevance
+from rankloop.unbiased.select import Selection, select
+from rankloop.unbiased.slate import slate
 from rankloop.unbiased.snips import snips
 
 DCG = LambdaRank(metric="dcg", gain="linear")
 
 __all__ = [
     "DCG",
+    "Estimate",
+    "PlackettLuce",
+    "Selection",
     "affine",
     "clipped",
     "direct_method",
     "display_probability",
     "doubly_robust",
+    "estimate",
     "intervention_aware",
     "ips",
     "likelihood",
@@ -35,5 +43,7 @@ __all__ = [
     "naive",
     "policy_aware",
     "relevance",
+    "select",
+    "slate",
     "snips",
 ]

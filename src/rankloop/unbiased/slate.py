@@ -1,0 +1,142 @@
+"""The value of a ranking policy from pages that another one showed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop._names import one_of
+from rankloop.clicks import ClickLog
+from rankloop.unbiased._evidence import Floats
+from rankloop.unbiased._interval import FEW, clustered_error, interval
+from rankloop.unbiased.estimate import Estimate
+
+__all__ = ["slate"]
+
+METHODS = ("cascade_dr", "independent", "reward_interaction", "standard")
+
+
+def slate(
+    log: ClickLog,
+    target: ArrayLike,
+    *,
+    logged: ArrayLike | None = None,
+    method: str = "reward_interaction",
+    baseline: tuple[ArrayLike, ArrayLike] | None = None,
+    weight: ArrayLike | None = None,
+    self_normalised: bool = False,
+) -> Estimate:
+    r"""Clicks per page (times `weight` by rank) under another policy, with ratios :math:`w_k` of chances.
+
+    "standard" (Li et al., 2018) weighs a page by :math:`\prod_k w_k` and asks nothing of people;
+    "reward_interaction" (McInerney et al., 2020) weighs rank k by :math:`w_{1:k}`: what is below does not
+    matter; "independent" by :math:`w_k` alone: no other document matters. `target` and `logged` (the column
+    `propensity` of the log) are the chance of each impression given what is above it, for "independent" of
+    the impression alone: `PlackettLuce(...).conditional(log)` or `.marginal(log)`. "cascade_dr" (Kiyohara et
+    al., 2022) adds a model:
+
+    .. math:: \sum_k w_{1:k-1} \big( w_k (r_k - \hat Q_k) + \mathbb{E}_{\pi} \hat Q_k \big)
+
+    with `baseline` the pair of :math:`\hat Q_k` and its mean under the target, one number an impression each
+    (`PlackettLuce.expectation` gives the mean). The interval draws whole queries, or pages if few.
+
+    >>> log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
+    >>> slate(log, target=[0.9, 0.1], logged=[0.5, 0.5], method="standard").value
+    0.9
+    """
+    one_of("method", method, METHODS)
+    ratio = _ratios(log, target, logged)
+    reward = log.click.astype(np.float64)
+    rank = log.position - 1
+    if weight is not None:
+        reward = reward * np.asarray(weight, np.float64)[rank]
+    if method == "independent":
+        mass = ratio
+    else:
+        mass = _prefix(ratio, log.offsets)
+        if method == "standard":
+            last = log.offsets[1:] - 1
+            mass = np.repeat(mass[last], log.lengths)
+    if method == "cascade_dr":
+        value = _cascade(log, mass, ratio, reward, baseline, self_normalised)
+        below = np.ones(log.n_pages)
+    elif self_normalised:
+        value, below = _normalised(log, mass, reward)
+    else:
+        value, below = np.add.reduceat(mass * reward, log.offsets[:-1]), np.ones(log.n_pages)
+    return _summed_up(log, method, mass, value, below)
+
+
+def _ratios(log: ClickLog, target: ArrayLike, logged: ArrayLike | None) -> Floats:
+    if len(log) == 0:
+        raise ValueError("the log is empty; there is nothing to estimate")
+    given = log.propensity if logged is None else logged
+    if given is None:
+        raise ValueError(
+            "the log has no column propensity; log the chance of each impression, or pass logged=, such as "
+            "PlackettLuce(data, ranker, temperature).conditional(log)"
+        )
+    new, old = np.asarray(target, np.float64), np.asarray(given, np.float64)
+    for name, chance in (("target", new), ("logged", old)):
+        if chance.shape != (len(log),) or not np.all((chance >= 0) & (chance <= 1 + 1e-9)):
+            raise ValueError(f"{name} is one probability per impression ({len(log)}), got {chance.shape}")
+    if np.any(old == 0):
+        raise ValueError("logged says that something shown could not be shown (probability 0); check it")
+    return np.asarray(new / old, np.float64)
+
+
+def _prefix(ratio: Floats, offsets: Any) -> Floats:
+    """The product of the ratios down to each impression, page by page."""
+    logs = np.cumsum(np.log(np.maximum(ratio, 1e-300)))
+    before = np.concatenate(([0.0], logs))[offsets[:-1]]
+    return np.asarray(np.exp(logs - np.repeat(before, np.diff(offsets))), np.float64)
+
+
+def _cascade(
+    log: ClickLog,
+    mass: Floats,
+    ratio: Floats,
+    reward: Floats,
+    baseline: tuple[ArrayLike, ArrayLike] | None,
+    self_normalised: bool,
+) -> Floats:
+    if baseline is None or self_normalised:
+        raise ValueError(
+            "cascade_dr needs baseline=(value, mean under the target), one number an impression each, and "
+            "has no self-normalised form"
+        )
+    guess, mean = (np.asarray(one, np.float64) for one in baseline)
+    above = np.concatenate(([1.0], mass[:-1]))
+    above[log.offsets[:-1]] = 1.0
+    return np.add.reduceat(mass * (reward - guess) + above * mean, log.offsets[:-1])
+
+
+def _normalised(log: ClickLog, mass: Floats, reward: Floats) -> tuple[Floats, Floats]:
+    """Each rank's mean reward in shares of the mass at that rank; residuals by page are linearised."""
+    rank = log.position - 1
+    shown = np.bincount(rank)
+    total = np.bincount(rank, mass)
+    scale = np.divide(shown, total, out=np.zeros(len(total)), where=total > 0)
+    mean = np.bincount(rank, mass * reward) * scale / np.maximum(shown, 1)
+    residual = mass * scale[rank] * (reward - mean[rank]) + mean[rank]
+    return np.add.reduceat(residual, log.offsets[:-1]), np.ones(log.n_pages)
+
+
+def _summed_up(log: ClickLog, method: str, mass: Floats, value: Floats, below: Floats) -> Estimate:
+    pages = mass[log.offsets[1:] - 1]
+    effective = float(pages.sum() ** 2 / max(np.sum(pages**2), 1e-300))
+    warnings = []
+    if effective < max(100, 0.01 * log.n_pages):
+        warnings.append(
+            f"{log.n_pages:,} pages are worth {effective:,.0f}: the policies show different pages; "
+            "take a method that weighs less, or log with a policy nearer to the target"
+        )
+    group = log.page_query.code.astype(np.int64)
+    if log.n_queries < FEW:
+        group = np.arange(log.n_pages)
+        warnings.append(f"fewer than {FEW} queries: the interval draws pages, not queries")
+    _, place = np.unique(group, return_inverse=True)
+    sums = [np.asarray(np.bincount(place, one), np.float64) for one in (value, below)]
+    middle = float(value.sum() / below.sum())
+    low, high = interval(middle, clustered_error(*sums), len(sums[0]))
+    return Estimate("clicks per page", method, middle, low, high, effective, tuple(warnings))

@@ -1,0 +1,126 @@
+"""Slate estimators against the enumeration of all pages."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.unbiased import PlackettLuce, slate
+
+DOCS, K = 4, 2
+DATA = RankingDataset.from_groups(np.zeros((DOCS, 1)), np.zeros(DOCS), [DOCS])
+OLD, NEW = np.array([0.5, 0.0, -0.3, 0.2]), np.array([-0.5, 1.0, 0.4, 0.0])
+GAMMA = np.array([0.2, 0.9, 0.5, 0.4])
+
+
+def chance_of(scores, page):
+    left, chance = np.exp(scores).copy(), 1.0
+    for document in page:
+        chance *= left[document] / left.sum()
+        left[document] = 0
+    return chance
+
+
+def cascade(page):
+    """Expected reward at each rank: the second is looked at only after no click on the first."""
+    return np.array([GAMMA[page[0]], (1 - GAMMA[page[0]]) * GAMMA[page[1]]])
+
+
+def simulated(n=60_000, seed=0):
+    rng = np.random.default_rng(seed)
+    pages = list(permutations(range(DOCS), K))
+    drawn = rng.choice(len(pages), n, p=[chance_of(OLD, page) for page in pages])
+    shown = np.array(pages)[drawn]
+    first = rng.random(n) < GAMMA[shown[:, 0]]
+    second = ~first & (rng.random(n) < GAMMA[shown[:, 1]])
+    click = np.stack([first, second], 1).astype(int).ravel()
+    return ClickLog(np.repeat(np.arange(n), K), np.ones(n * K, int), shown.ravel(), np.tile([1, 2], n), click)
+
+
+def test_conditional_chances_multiply_to_the_page():
+    for page in permutations(range(DOCS), K):
+        log = ClickLog([0] * K, [1] * K, list(page), [1, 2], [0, 0])
+        assert PlackettLuce(DATA, NEW).conditional(log).prod() == pytest.approx(chance_of(NEW, page))
+
+
+@pytest.mark.parametrize("method", ["standard", "reward_interaction", "cascade_dr"])
+def test_cascade_people_are_valued_right(method):
+    log = simulated()
+    truth = sum(chance_of(NEW, page) * cascade(page).sum() for page in permutations(range(DOCS), K))
+    old, new = PlackettLuce(DATA, OLD), PlackettLuce(DATA, NEW)
+    target, mean = new.expectation(log, GAMMA * 0.7)
+    baseline = (GAMMA[log.document] * 0.7, mean) if method == "cascade_dr" else None
+    found = slate(log, target, logged=old.conditional(log), method=method, baseline=baseline)
+    assert abs(found.value - truth) < 4 * (found.high - found.low) / 3.92
+    assert abs(found.value - truth) < 0.03 * truth
+    assert any("draws pages" in one for one in found.warnings)
+
+
+def test_estimators_are_unbiased_by_enumeration():
+    """Every page once, weighed by its chance: the expectation itself."""
+    truth = sum(chance_of(NEW, page) * cascade(page).sum() for page in permutations(range(DOCS), K))
+    old, new = PlackettLuce(DATA, OLD), PlackettLuce(DATA, NEW)
+    total = {"standard": 0.0, "reward_interaction": 0.0, "cascade_dr": 0.0}
+    for page in permutations(range(DOCS), K):
+        log = ClickLog([0] * K, [1] * K, list(page), [1, 2], [1, 1])
+        target, mean = new.expectation(log, GAMMA)
+        for method in total:  # clicks are 1, so that `weight` carries the expected rewards
+            reward = cascade(page)
+            if method == "cascade_dr":
+                guess = 0.3 * GAMMA[list(page)]
+                found = slate(
+                    log,
+                    target,
+                    logged=old.conditional(log),
+                    method=method,
+                    baseline=(guess, 0.3 * mean),
+                    weight=reward,
+                )
+            else:
+                found = slate(log, target, logged=old.conditional(log), method=method, weight=reward)
+            total[method] += chance_of(OLD, page) * found.value
+    assert total == pytest.approx(dict.fromkeys(total, truth))
+
+
+def test_independent_ratios_suffice_for_position_based_people():
+    rng = np.random.default_rng(1)
+    log = simulated(40_000, seed=2)
+    theta = np.array([1.0, 0.5])
+    click = (rng.random(len(log)) < theta[log.position - 1] * GAMMA[log.document]).astype(int)
+    log = ClickLog(log.session, log.query, log.document, log.position, click)
+    truth = sum(
+        chance_of(NEW, page) * (theta * GAMMA[list(page)]).sum() for page in permutations(range(DOCS), K)
+    )
+    old, new = (PlackettLuce(DATA, one).marginal(log, draws=20_000) for one in (OLD, NEW))
+    found = slate(log, new, logged=old, method="independent")
+    assert found.value == pytest.approx(truth, rel=0.02)
+    pages = {}
+    for method in ("standard", "reward_interaction"):
+        ask = [PlackettLuce(DATA, one).conditional(log) for one in (NEW, OLD)]
+        pages[method] = slate(log, ask[0], logged=ask[1], method=method)
+    width = lambda one: one.high - one.low  # noqa: E731
+    assert width(found) < width(pages["reward_interaction"]) < width(pages["standard"])
+    normal = slate(log, ask[0], logged=ask[1], method="reward_interaction", self_normalised=True)
+    assert normal.value == pytest.approx(truth, rel=0.03)
+
+
+def test_mistakes_are_explained():
+    log = simulated(10)
+    good = np.full(20, 0.5)
+    with pytest.raises(ValueError, match="column propensity"):
+        slate(log, good)
+    with pytest.raises(ValueError, match="one probability per impression"):
+        slate(log, [0.5], logged=good)
+    with pytest.raises(ValueError, match="could not be shown"):
+        slate(log, good, logged=0 * good)
+    with pytest.raises(ValueError, match="baseline"):
+        slate(log, good, logged=good, method="cascade_dr")
+    with pytest.raises(ValueError, match="did you mean 'standard'"):
+        slate(log, good, logged=good, method="standrad")
+    with pytest.raises(ValueError, match="temperature"):
+        PlackettLuce(DATA, OLD, temperature=0.0)
+    with pytest.raises(ValueError, match="one per row"):
+        PlackettLuce(DATA, OLD[:2]).conditional(log)
+    assert any("different pages" in one for one in slate(log, good, logged=good).warnings)
