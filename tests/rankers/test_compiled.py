@@ -12,6 +12,7 @@ from rankloop.rankers import Forest, compile_forest
 from rankloop.rankers._lightgbm_trees import read_lightgbm
 from rankloop.rankers._packing import pack
 from rankloop.rankers._trees import CATEGORY, LEFT, NAN, ZERO, Trees
+from rankloop.rankers.compiled import read_trees
 
 BATCHES = (0, 1, 4, 5, 8, 9, 13, 16, 17, 64, 65, 80, 200)
 
@@ -164,11 +165,11 @@ def test_xgboost_to_single_precision():
     np.testing.assert_allclose(
         forest.score(X), booster.predict(rows, output_margin=True), rtol=1e-5, atol=1e-5
     )
-    tied = xgboost.DMatrix(np.float32(np.unique(X[~np.isnan(X)])[:, None].repeat(6, 1)), nthread=1)
-    leaves = booster.predict(tied, pred_leaf=True)
-    apart = np.unique(leaves, axis=0, return_inverse=True)[1]
-    scores = forest.score(tied.get_data().toarray())
-    assert all(np.ptp(scores[apart == path]) == 0 for path in np.unique(apart))
+    cuts = np.unique(read_trees(booster.save_raw("json").decode()).threshold)
+    for near in (cuts, cuts * (1 + 1e-9), np.nextafter(np.float32(cuts), np.float32(9)), cuts + 1e-9):
+        odd = np.repeat(near[:, None], 6, axis=1).astype(np.float64)
+        wanted = booster.predict(xgboost.DMatrix(odd, nthread=1), output_margin=True)
+        np.testing.assert_allclose(forest.score(odd), wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("grow", ["SymmetricTree", "Lossguide", "Depthwise"])
@@ -180,7 +181,10 @@ def test_catboost_to_the_last_bit(grow, missing, tmp_path):
     model = catboost.CatBoost(settings | {"verbose": 0, "allow_writing_files": False}).fit(X, y)
     model.save_model(str(tmp_path / "model.json"), format="json")
     forest = compile_forest((tmp_path / "model.json").read_text())
-    np.testing.assert_array_equal(forest.score(X), model.predict(X))
+    cuts = np.unique(read_trees((tmp_path / "model.json").read_text()).threshold)
+    near = np.repeat(cuts[:, None] * [1, 1 + 1e-9, 1 - 1e-9, 1 + 1e-6, 1 - 1e-6], 6, axis=1)[:, ::5]
+    for rows in (X, near):
+        np.testing.assert_array_equal(forest.score(rows), model.predict(rows))
 
 
 def test_trees_that_did_not_grow():

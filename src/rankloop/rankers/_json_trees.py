@@ -48,6 +48,7 @@ class _Builder:
             right=right.astype(np.int64),
             value=np.array(self.value, np.float64),
             nodes=np.array(self.nodes, np.int64),
+            single=True,
             **rest,
         )
 

@@ -40,7 +40,9 @@ def pack(trees: Trees) -> dict[str, NDArray[Any]]:
         "words": words,
         "trees": np.column_stack((first, nodes, np.cumsum(nodes + 1) - nodes - 1)),
         "values": trees.value,
-        "constants": np.array([trees.n_features, trees.zero, trees.bias, trees.divisor]),
+        "constants": np.array(
+            [trees.n_features, trees.zero, trees.bias, trees.divisor, trees.single], np.float64
+        ),
         **made,
     }
 

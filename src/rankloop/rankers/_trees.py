@@ -31,3 +31,4 @@ class Trees:
     zero: float = 0.0  # values up to this size are zero
     divisor: float = 1.0  # what the sum over the trees is divided by
     bias: float = 0.0  # what is added at the end
+    single: bool = False  # the engine rounds values to float32 before it compares

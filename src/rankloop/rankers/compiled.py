@@ -71,7 +71,7 @@ class Forest:
     edges: NDArray[np.float64]
     table: NDArray[np.uint8]
     special: NDArray[np.uint8]
-    constants: NDArray[np.float64]  # features, size of a zero, bias, divisor
+    constants: NDArray[np.float64]  # features, size of a zero, bias, divisor, whether values are float32
 
     @property
     def n_features(self) -> int:
@@ -87,8 +87,10 @@ class Forest:
     def score(self, X: ArrayLike, *, threads: int | None = None) -> NDArray[np.float64]:
         """One raw score per row; threads are used from 4,096 rows on, where they pay."""
         rows = np.asarray(X)
+        _, _, bias, divisor, single = self.constants.tolist()
         if rows.dtype != np.float32:
-            rows = rows.astype(np.float64, copy=False)
+            with np.errstate(over="ignore"):
+                rows = rows.astype(np.float32 if single else np.float64, copy=False)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must be rows of {self.n_features} features, got shape {rows.shape}")
         scores = np.zeros(len(rows))
@@ -103,7 +105,6 @@ class Forest:
                 self._add(rows[spans[a] : spans[b]], scores[spans[a] : spans[b]])
 
             over_lists(work, spans, threads=_cores() if threads is None else threads)
-        _, _, bias, divisor = self.constants.tolist()
         return scores if (bias, divisor) == (0.0, 1.0) else scores / divisor + bias
 
     def arrays(self) -> dict[str, NDArray[Any]]:
