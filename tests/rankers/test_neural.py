@@ -1,13 +1,18 @@
 """NeuralRanker: every scorer learns, and a list's order of rows never matters."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from rankloop.data import Pairs, RankingDataset
 from rankloop.metrics import metric
-from rankloop.rankers import NeuralRanker, load
+from rankloop.rankers import NeuralRanker as AnyNeuralRanker
+from rankloop.rankers import load
 
 torch = pytest.importorskip("torch")
+
+NeuralRanker = partial(AnyNeuralRanker, device="cpu")  # what is exact there is close on CUDA
 
 SCORERS = ("attention", "gam", "groupwise", "mlp")
 SMALL = {"attention": (32, 16), "gam": (16, 8), "groupwise": (64, 32), "mlp": (64, 32)}
@@ -76,7 +81,8 @@ def test_load_gives_what_was_saved(scorer, tmp_path):
     )
     ranker.fit(data).save(tmp_path / "model")
     again = load(tmp_path / "model")
-    np.testing.assert_array_equal(again.predict(data), ranker.predict(data))
+    exact = not torch.cuda.is_available()
+    np.testing.assert_allclose(again.predict(data), ranker.predict(data), rtol=0 if exact else 1e-4)
     assert again.history_ == ranker.history_
     assert again.module_.scorer.__class__ is ranker.module_.scorer.__class__
 

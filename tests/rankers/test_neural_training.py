@@ -106,16 +106,16 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path):
 
 def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     kept = tmp_path / "training.zip"
-    NeuralRanker(epochs=1, checkpoint=kept).fit(judged())
+    NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
     with pytest.raises(
         ValueError, match=r"another training \(seed was 0, is 1\); delete it or choose another"
     ):
-        NeuralRanker(epochs=1, checkpoint=kept, seed=1).fit(judged())
+        NeuralRanker(epochs=1, device="cpu", checkpoint=kept, seed=1).fit(judged())
     with pytest.raises(ValueError, match=r"another training \(train was "):
-        NeuralRanker(epochs=1, checkpoint=kept).fit(judged(seed=1))
+        NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged(seed=1))
     kept.write_bytes(kept.read_bytes()[:1000])
     with pytest.raises(ValueError, match=r"damaged or no checkpoint .* delete it to start anew"):
-        NeuralRanker(epochs=1, checkpoint=kept).fit(judged())
+        NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
 
 
 def test_divergence_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path):

@@ -55,7 +55,7 @@ class Attention(nn.Module):
     def forward(self, Z: Tensor, offsets: Tensor) -> Tensor:
         if len(Z) == 0:
             return Z.sum(1)
-        order, attend = _jagged(offsets) if Z.is_cuda else _by_length(offsets)
+        order, attend = _in_one_kernel(offsets) if Z.is_cuda else _by_length(offsets)
         if order is not None:
             Z = Z.index_select(0, order)
         context = self.entry(Z)
@@ -117,18 +117,18 @@ def _by_length(offsets: Tensor) -> tuple[Tensor, Attend]:
     return order, attend
 
 
-def _jagged(offsets: Tensor) -> tuple[None, Attend]:
-    """Attention over lists of any length in one kernel."""
+def _in_one_kernel(offsets: Tensor) -> tuple[None, Attend]:
+    """Attention over lists of any length on CUDA: the kernel behind torch's own, told where lists begin.
+
+    Through nested tensors the same kernel takes twenty times as long, nearly all of it in Python.
+    """
     longest = int(offsets.diff().max())
+    edges = offsets.int()
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        q, k, v = (
-            torch.nested.nested_tensor_from_jagged(
-                part.contiguous(), offsets, min_seqlen=1, max_seqlen=longest
-            ).transpose(1, 2)
-            for part in (query, key, value)
-        )
-        made: Tensor = scaled_dot_product_attention(q, k, v).transpose(1, 2).values()
-        return made
+        made: Tensor = torch.ops.aten._efficient_attention_forward(
+            query[None], key[None], value[None], None, edges, edges, longest, longest, 0.0, 0, True
+        )[0]
+        return made[0]
 
     return None, attend
