@@ -1,4 +1,4 @@
-"""`rankloop clicks`: what a click log can support, and models of it."""
+"""`rankloop clicks`: what a click log can support, models of it, and how likely each rank was to be seen."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["check", "clicks", "fit"]
+__all__ = ["check", "clicks", "fit", "propensity"]
 
-clicks = typer.Typer(name="clicks", help="Click logs: check them, fit models of them.", no_args_is_help=True)
+clicks = typer.Typer(
+    name="clicks", help="Click logs: check them, fit models of them, find propensities.", no_args_is_help=True
+)
 
 Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or another --format.")]
 Format = Annotated[
@@ -79,6 +81,54 @@ def fit(
         if out is not None:
             fitted.save(out)
     show(_Fits(rows), as_json=json, log=str(log), test=str(test or log))
+
+
+@clicks.command()
+def propensity(
+    log: Log,
+    method: Annotated[
+        str, typer.Option("--method", help="randomized, swap_intervention, harvest, ...; auto picks.")
+    ] = "auto",
+    features: Annotated[
+        Path | None, typer.Option("--features", help="The data set of the documents, for joint fits.")
+    ] = None,
+    layout: Annotated[str | None, typer.Option("--layout", help="The page layout the curve is of.")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="The last rank of the curve.")] = None,
+    monotone: Annotated[bool, typer.Option("--monotone", help="A curve that never rises.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Instead of a curve: can this log tell it, and what would help?")
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Save the curve (.json).")] = None,
+    format: Format = None,
+    json: Json = False,
+) -> None:
+    """How likely each rank was to be seen, with 95 % intervals.
+
+    rankloop clicks propensity log.parquet --out curve.json
+
+    rankloop clicks propensity log.parquet --method regression_em --features data.txt
+
+    rankloop clicks propensity log.parquet --report
+    """
+    import warnings
+
+    from rankloop.cli._outputs import show
+    from rankloop.clicks import read_clicks
+    from rankloop.data import open_dataset
+    from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
+
+    read = read_clicks(log, format=format)
+    data = None if features is None else open_dataset(features)
+    if report:
+        show(identifiability(read, data, layout=layout), as_json=json, log=str(log))
+        return
+    with warnings.catch_warnings():  # the curve prints them itself
+        warnings.simplefilter("ignore", IdentifiabilityWarning)
+        curve = estimate(read, data, method=method, layout=layout, depth=depth, monotone=monotone, seed=seed)
+    if out is not None:
+        curve.save(out)
+    show(curve, as_json=json, log=str(log))
 
 
 def _fits(name: str, has_layouts: bool, data: Any) -> bool:

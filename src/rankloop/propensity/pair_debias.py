@@ -32,7 +32,8 @@ def pair_debias(
     .. math:: t^+_k \propto \Big[ \sum_{k(i) = k} \frac{l(s_i - s_j)}{t^-_{k(j)}} \Big]^{1/(1+p)}, \qquad
               t^-_k \propto \Big[ \sum_{k(j) = k} \frac{l(s_i - s_j)}{t^+_{k(i)}} \Big]^{1/(1+p)}
 
-    with l(x) = log(1 + exp(-x)), the scorer descending the sum of l / (t+ t-), and both 1 at the first rank.
+    with l(x) = log(1 + exp(-x)), the scorer descending the sum of l / (t+ t-), and both relative to the same
+    sums for the first rank, over the pages that show rank k.
     t+ is the curve; it is the examination only as far as loss and relevance are alike at all ranks, so
     `regression_em` is to be preferred. The same cautions hold.
 
@@ -49,13 +50,13 @@ def pair_debias(
     def turn(
         pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        table = np.zeros((pages.ranks, pages.ranks))
-        _pair_losses(pages, scores, curve, np.zeros(len(scores)), table)
-        table = np.maximum(table, 1e-12)
-        plus = np.log(table @ np.exp(-curve[1])) / (1 + p)
-        plus -= plus[0]
-        minus = np.log(np.exp(-plus) @ table) / (1 + p)
-        return np.stack([plus, minus - minus[0]])
+        table = _pair_losses(pages, scores, curve, np.zeros(len(scores)))
+        longer = np.maximum(np.cumsum(table[::-1], axis=0)[::-1], 1e-12)  # over pages that show rank k
+        rank = np.arange(pages.ranks)
+        by_clicked = longer @ np.exp(-curve[1])
+        plus = np.log(by_clicked[rank, rank] / by_clicked[:, 0]) / (1 + p)
+        by_skipped = np.exp(-plus) @ longer
+        return np.stack([plus, np.log(by_skipped[rank, rank] / by_skipped[:, 0]) / (1 + p)])
 
     return in_turns(
         log,
@@ -77,8 +78,7 @@ def pair_debias(
 def _loss(
     pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> float:
-    table = np.zeros((pages.ranks, pages.ranks))
-    _pair_losses(pages, scores, curve, slope, table)
+    table = _pair_losses(pages, scores, curve, slope).sum(axis=0)
     return float(np.sum(table / np.exp(curve[0][:, None] + curve[1][None, :])))
 
 
@@ -87,8 +87,8 @@ def _pair_losses(
     scores: NDArray[np.float64],
     curve: NDArray[np.float64],
     slope: NDArray[np.float64],
-    table: NDArray[np.float64],
-) -> None:
+) -> NDArray[np.float64]:
+    table = np.zeros((pages.ranks, pages.ranks, pages.ranks))
     pair_loss(
         pages.offsets,
         pages.document,
@@ -100,6 +100,7 @@ def _pair_losses(
         slope,
         table,
     )
+    return table
 
 
 @kernel
@@ -114,8 +115,9 @@ def pair_loss(
     slope: Any,
     table: Any,
 ) -> None:
-    """Losses by the ranks of clicked and skipped; the slope by document of losses over the ratios."""
+    """Losses by the last rank of the page and the ranks of clicked and skipped; the slope by document."""
     for p in range(len(offsets) - 1):
+        last = rank[offsets[p + 1] - 1]
         for i in range(offsets[p], offsets[p + 1]):
             if click[i] == 0:
                 continue
@@ -125,7 +127,7 @@ def pair_loss(
                 apart = scores[document[i]] - scores[document[j]]
                 small = np.exp(-abs(apart))
                 wrong = (small if apart > 0 else 1.0) / (1.0 + small)
-                table[rank[i], rank[j]] += page[p] * (max(-apart, 0.0) + np.log1p(small))
+                table[last, rank[i], rank[j]] += page[p] * (max(-apart, 0.0) + np.log1p(small))
                 pull = page[p] * wrong / (ratios[0, rank[i]] * ratios[1, rank[j]])
                 slope[document[i]] -= pull
                 slope[document[j]] += pull

@@ -1,0 +1,45 @@
+"""`rankloop clicks propensity` from file to file."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from rankloop.cli.clicks import clicks
+from rankloop.clicks import simulate, write_clicks
+from rankloop.data import synthetic, write_svmlight
+from rankloop.propensity import Propensity
+
+
+def run(*arguments):
+    done = CliRunner().invoke(clicks, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def files(tmp_path):
+    data = synthetic(n_queries=50, docs_per_query=6, n_features=4, seed=0)
+    write_svmlight(data, tmp_path / "data.txt")
+    log = simulate(data, shown_by=data.y, sessions=5000, k=4, randomize="swap", seed=0)
+    write_clicks(log, tmp_path / "log.parquet")
+    write_clicks(simulate(data, shown_by=data.y, sessions=5000, k=4, seed=0), tmp_path / "plain.parquet")
+    return tmp_path
+
+
+def test_a_curve(files):
+    told = json.loads(run("propensity", files / "log.parquet", "--out", files / "curve.json", "--json"))
+    assert told["method"] == "swap_intervention"
+    assert told["values"] == Propensity.load(files / "curve.json").values.tolist()
+    assert "swap_intervention" in run("propensity", files / "log.parquet", "--depth", 3, "--monotone")
+
+
+def test_a_joint_fit_says_that_it_is_not_to_be_trusted(files):
+    told = run("propensity", files / "plain.parquet", "--features", files / "data.txt")
+    assert "regression_em" in told
+    assert "warning: no document ties these groups of ranks together" in told
+
+
+def test_the_report(files):
+    assert "swap ranks 1 and 2 on" in run("propensity", files / "plain.parquet", "--report")
+    assert json.loads(run("propensity", files / "plain.parquet", "--report", "--json"))["trusted"] is False
