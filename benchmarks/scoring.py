@@ -57,7 +57,7 @@ def forest_text(trees: int, leaves: int, folder: Path | None) -> str:
         "num_leaves": leaves,
         "learning_rate": 0.05,
         "min_data_in_leaf": 10,
-        "num_threads": os.cpu_count(),
+        "num_threads": 1,
         "verbose": -1,
     }
     text: str = lightgbm.train(
