@@ -1,4 +1,4 @@
-"""Index, retrieve, compose: documents in, candidates out.
+"""Index, retrieve, describe, compose: documents in, candidates and their features out.
 
 A stage takes `Candidates` and gives `Candidates`; a pipeline is stages joined by `>>`.
 """
@@ -7,8 +7,10 @@ from rankloop.search.analyser import Analyser
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates, Hit
+from rankloop.search.click_history import ClickHistory
 from rankloop.search.documents import read_documents
 from rankloop.search.duplicates import collapse
+from rankloop.search.features import Features
 from rankloop.search.fields import Field
 from rankloop.search.fusion import reciprocal_rank, tune_weights, weighted
 from rankloop.search.index import Index
@@ -24,6 +26,8 @@ __all__ = [
     "BM25F",
     "Analyser",
     "Candidates",
+    "ClickHistory",
+    "Features",
     "Field",
     "Hit",
     "Index",

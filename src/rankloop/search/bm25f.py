@@ -23,7 +23,7 @@ from rankloop.search.bm25 import (
     weights,
 )
 
-__all__ = ["BM25F"]
+__all__ = ["BM25F", "any_df"]
 
 
 class _Groups(NamedTuple):
@@ -157,7 +157,7 @@ class BM25F:
         df, times = [0] * len(terms), [0.0] * len(terms)
         for leaf in ordered:
             at = number[leaf.term]
-            df[at] = df[at] or leaf.df or _any_df(snapshot, leaf.term, tuple(of_field))
+            df[at] = df[at] or leaf.df or any_df(snapshot, leaf.term, tuple(of_field))
             times[at] = max(times[at], leaf.weight)
         average = snapshot.average_lengths
         inside = self.length == "field"
@@ -187,7 +187,7 @@ class BM25F:
         return found
 
 
-def _any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
+def any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
     """In how many living documents a term is in any of the fields."""
     key = ("df", term, fields)
     if key not in snapshot.cache:

@@ -1,6 +1,6 @@
 """Documents on their way through a pipeline, best first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._names import one_of
+from rankloop.search._segment import name_of_field
 from rankloop.search._snapshot import Snapshot
-from rankloop.search.query import Query
+from rankloop.search.query import Query, as_query
 from rankloop.search.snippets import snippet
 
 if TYPE_CHECKING:
@@ -49,8 +51,26 @@ class Candidates:
     leaves: "tuple[Leaf, ...]" = ()
     matches: int = 0
 
+    @classmethod
+    def of(cls, query: str | Query, snapshot: Snapshot, ids: Iterable[Any]) -> "Candidates":
+        """Given documents as candidates, unscored and in their order; unknown ids are left out."""
+        found = (snapshot.row(str(id)) for id in ids)
+        rows = np.array([row for row in found if row >= 0], np.int64)
+        return cls(as_query(query, snapshot.fields), snapshot, rows, np.zeros(len(rows)))
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def numbers(self, field: str) -> NDArray[np.float64]:
+        """The values of a number or date field (seconds since 1970); nan where a document has none."""
+        known = [
+            name for name, declared in self.snapshot.fields.items() if declared.kind in ("number", "date")
+        ]
+        name = name_of_field("number", one_of("number or date field", field, known))
+        values = np.full(len(self), np.nan)
+        for segment, inside in self.snapshot.by_segment(self.rows):
+            values[inside] = segment.arrays[name][self.rows[inside] - segment.base]
+        return values
 
     @cached_property
     def ids(self) -> NDArray[Any]:

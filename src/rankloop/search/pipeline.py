@@ -1,9 +1,17 @@
 """Stages joined by `>>`: from a query to the page."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankloop.search.candidates import Candidates
+
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+    from rankloop.metrics import Evaluation
+    from rankloop.search.features import Features
+    from rankloop.search.learning import Judgments, Queries
+    from rankloop.search.ranked import Ranked
 
 __all__ = ["Pipeline", "Stage", "StageLike", "as_stage", "first"]
 
@@ -19,7 +27,7 @@ class Stage:
 
     A stage is any callable from `Candidates` to `Candidates`; one that inherits from here starts an
     expression. `as_stage` is asked about everything else that is joined: it takes plain functions, and
-    objects with a method `stage()` that makes one (so a ranker or a feature set can join in).
+    rankers (anything with `predict`), and objects with a method `stage()` that makes one.
     """
 
     def __call__(self, given: Any) -> Candidates:
@@ -33,7 +41,10 @@ class Stage:
 
 
 class Pipeline(Stage):
-    """Stages in order; called like its first, it gives what its last gives."""
+    """Stages in order; called like its first, it gives what its last gives.
+
+    A pipeline `retriever >> features >> ranker >> ...` learns, is measured and is saved like a ranker.
+    """
 
     def __init__(self, stages: tuple[StageLike, ...]) -> None:
         self.stages = stages
@@ -45,6 +56,89 @@ class Pipeline(Stage):
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.stages))
+
+    def fit(
+        self,
+        queries: "Queries",
+        judgments: "Judgments",
+        *,
+        valid: "Queries | None" = None,
+        among: str = "judged",
+    ) -> Self:
+        """Fit the ranker to judged queries, with the features that will serve it.
+
+        `queries` is id -> text (or `Query`), `judgments` id -> document -> grade, or `Qrels`, for those of
+        `valid` too. `among` names the documents it learns from: "judged", "retrieved", or "both".
+        """
+        train = self.dataset(queries, judgments, among=among)
+        held_out = None if valid is None else self.dataset(valid, judgments, among=among)
+        self._learned().ranker.fit(train, held_out)
+        return self
+
+    def dataset(
+        self, queries: "Queries", judgments: "Judgments", *, among: str = "judged"
+    ) -> "RankingDataset":
+        """The lists that `fit` learns from."""
+        from rankloop.search.learning import judged_lists
+
+        return judged_lists(self.stages[0], self.features, queries, judgments, among)
+
+    def evaluate(self, queries: "Queries", judgments: "Judgments", metrics: Any = None) -> "Evaluation":
+        """How good the shown documents are; what nobody judged counts as label 0."""
+        from rankloop.metrics import evaluate
+        from rankloop.search.learning import grades_of, run_of
+
+        asked = {str(qid) for qid in queries}
+        judged = {qid: grades for qid, grades in grades_of(judgments).items() if qid in asked}
+        return evaluate(run_of(self, queries), judged, metrics)
+
+    def rescore(self, query: Any, ids: Iterable[Any]) -> Candidates:
+        """Given documents, described and scored as they would be now; `columns["features"]` holds why.
+
+        A logged request gives the same numbers to the last bit while `fingerprint` is the same.
+        """
+        from rankloop.search.retriever import Retriever
+
+        source = self.stages[0]
+        if not isinstance(source, Retriever):
+            raise ValueError("rescore looks documents up by id; start the pipeline with index.retriever()")
+        described = self.features(Candidates.of(query, source.index.snapshot, ids))
+        return self._learned()(described)
+
+    @property
+    def features(self) -> "Features":
+        """The feature set of the pipeline."""
+        from rankloop.search.features import Features
+
+        found = [stage for stage in self.stages if isinstance(stage, Features)]
+        if len(found) != 1:
+            raise ValueError(
+                f"one feature set is wanted, as in retriever >> features >> ranker; {self!r} has {len(found)}"
+            )
+        return found[0]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the index generation, the feature set and the model: what a score depends on."""
+        from rankloop.search.pipeline_file import fingerprint
+
+        return fingerprint(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write one file that `rankloop.search.load_pipeline(path, index)` reads."""
+        from rankloop.search.pipeline_file import save
+
+        save(self, path)
+
+    def _learned(self) -> "Ranked":
+        from rankloop.search.ranked import Ranked
+
+        found = [stage for stage in self.stages if isinstance(stage, Ranked)]
+        if len(found) != 1:
+            raise ValueError(
+                f"one ranker is wanted, as in retriever >> features >> ranker; {self!r} has {len(found)}"
+            )
+        return found[0]
 
 
 class first(Stage):  # noqa: N801 - it reads aloud: >> first(10)
@@ -68,6 +162,10 @@ class first(Stage):  # noqa: N801 - it reads aloud: >> first(10)
 
 def as_stage(joined: Any) -> StageLike:
     """What was joined as a stage, or why it is none."""
+    if not isinstance(joined, Stage) and callable(getattr(joined, "predict", None)):
+        from rankloop.search.ranked import Ranked
+
+        return Ranked(joined)
     make: Callable[[], StageLike] | None = getattr(joined, "stage", None)
     if not isinstance(joined, Stage) and make is not None:
         return make()

@@ -32,11 +32,17 @@ class Clause:
 
 @dataclass(frozen=True)
 class Query:
-    """What was asked: the text as typed, its clauses, and vectors by field where they are known."""
+    """What was asked: the text as typed, its clauses, and vectors by field where they are known.
+
+    `at` is the moment of asking (seconds since 1970) and `user` what is known of who asks, for features
+    that need them.
+    """
 
     text: str
     clauses: tuple[Clause, ...] = ()
     vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, compare=False, hash=False)
+    at: float | None = None
+    user: Mapping[str, float] = field(default_factory=dict, compare=False, hash=False)
 
     @classmethod
     def of_words(cls, text: str) -> "Query":

@@ -1,0 +1,67 @@
+"""What a query means to one text field, or to a whole document: its terms and how rare they are."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search._snapshot import Snapshot
+from rankloop.search.bm25 import idf
+from rankloop.search.bm25f import any_df
+
+__all__ = ["WHOLE", "Asked", "asked", "whole_fields"]
+
+WHOLE = "*"
+
+
+class Asked(NamedTuple):
+    """The terms of a query, each once, with statistics; `sequence` and `places`: its words in order."""
+
+    terms: tuple[str, ...]
+    times: NDArray[np.float64]
+    df: NDArray[np.int64]
+    idf: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    sequence: NDArray[np.int64]
+    places: NDArray[np.int64]
+    average_length: float
+
+
+def asked(text: str, snapshot: Snapshot, field: str) -> Asked:
+    """The terms of a text as this field (`*`: the whole document) knows them."""
+    fields = whole_fields(snapshot) if field == WHOLE else (snapshot.text_fields.index(field),)
+    analyser = snapshot.manifest.analyser if field == WHOLE else snapshot.analyser(field)
+    number: dict[str, int] = {}
+    sequence: list[int] = []
+    places: list[int] = []
+    for place, word in enumerate(analyser.words(text)):
+        for term in analyser.terms_of(word):
+            sequence.append(number.setdefault(term, len(number)))
+            places.append(place)
+    times = np.bincount(np.array(sequence, np.int64), minlength=len(number)).astype(np.float64)
+    if len(fields) == 1:
+        df = [snapshot.df(fields[0], term) for term in number]
+    else:
+        df = [any_df(snapshot, term, fields) for term in number]
+    average = float(sum(snapshot.average_lengths[one] for one in fields))
+    words = max(average * snapshot.n_documents, 1.0)
+    counts = [max(sum(snapshot.total(one, term) for one in fields), 0.5) for term in number]
+    return Asked(
+        terms=tuple(number),
+        times=times,
+        df=np.array(df, np.int64),
+        idf=np.array([idf(snapshot.n_documents, one) for one in df]),
+        chance=np.array(counts) / words,
+        sequence=np.array(sequence, np.int64),
+        places=np.array(places, np.int64),
+        average_length=average,
+    )
+
+
+def whole_fields(snapshot: Snapshot) -> tuple[int, ...]:
+    """The fields that make up the whole document: those that share the index's analyser and copy no other."""
+    return tuple(
+        at
+        for at, name in enumerate(snapshot.text_fields)
+        if snapshot.fields[name].source is None and snapshot.analyser(name) == snapshot.manifest.analyser
+    )

@@ -1,0 +1,239 @@
+"""The arithmetic behind text features: every candidate at once, one field at a time."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+
+__all__ = ["PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
+
+STATISTICS = (
+    "covered", "covered_ratio", "covered_idf", "length", "boolean", "cosine", "bm25",
+    "lm_absolute", "lm_dirichlet", "lm_jelinek",
+    "tf_sum", "tf_min", "tf_max", "tf_mean", "tf_variance",
+    "tf_length_sum", "tf_length_min", "tf_length_max", "tf_length_mean", "tf_length_variance",
+    "tfidf_sum", "tfidf_min", "tfidf_max", "tfidf_mean", "tfidf_variance",
+)  # fmt: skip
+PROXIMITY = ("window", "ordered", "unordered", "phrase", "first")
+
+K1, B = 1.2, 0.75
+DISCOUNT = 0.7  # taken off each tf by absolute discounting
+COLLECTION = 0.1  # weight of the collection in Jelinek and Mercer's mixture
+NEAR = 8  # words apart that still count as near
+
+
+@kernel
+def statistics(
+    tf: NDArray[np.int32],
+    length: NDArray[np.int64],
+    unique: NDArray[np.int64],
+    norm: NDArray[np.float64],
+    times: NDArray[np.float64],
+    idf: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    average: float,
+    out: NDArray[np.float64],
+) -> None:
+    """`STATISTICS` of each document from the tf of each query term: one row of `out` per document.
+
+    `times` says how often the query has a term, `chance` how likely a word of the collection is it. The
+    prior of the Dirichlet model is worth as many words as the field has on average.
+    """
+    documents, terms = tf.shape
+    query_norm, rarity = 0.0, 0.0
+    for t in range(terms):
+        query_norm += (times[t] * idf[t]) ** 2
+        rarity += idf[t]
+    query_norm = math.sqrt(query_norm)
+    prior = max(average, 1.0)
+    flat, slope = K1 * (1 - B), K1 * B / max(average, 1e-9)
+    for i in range(documents):
+        size = float(length[i])
+        row = out[i]
+        row[:] = 0.0
+        row[3] = size
+        if terms == 0:
+            continue
+        spread = DISCOUNT * unique[i] / size if size > 0 else 1.0
+        low, high, total = tf[i, 0], tf[i, 0], 0
+        idf_low = tf[i, 0] * idf[0]
+        idf_high, idf_total, covered, covered_idf, dot = idf_low, 0.0, 0, 0.0, 0.0
+        bm25, absolute, dirichlet, jelinek = 0.0, 0.0, 0.0, 0.0
+        for t in range(terms):
+            f, w = tf[i, t], times[t]
+            weighted = f * idf[t]
+            total += f
+            idf_total += weighted
+            low, high = min(low, f), max(high, f)
+            idf_low, idf_high = min(idf_low, weighted), max(idf_high, weighted)
+            p = chance[t]
+            if f > 0:
+                covered += 1
+                covered_idf += idf[t]
+                dot += (1.0 + math.log(f)) * w * idf[t]
+                bm25 += w * idf[t] * f / (f + flat + slope * size)
+                absolute += w * math.log((f - DISCOUNT) / size + spread * p)
+                jelinek += w * math.log((1 - COLLECTION) * f / size + COLLECTION * p)
+            else:
+                absolute += w * math.log(spread * p)
+                jelinek += w * math.log(COLLECTION * p if size > 0 else p)
+            dirichlet += w * math.log((f + prior * p) / (size + prior))
+        mean, idf_mean = total / terms, idf_total / terms
+        variance, idf_variance = 0.0, 0.0
+        for t in range(terms):
+            variance += (tf[i, t] - mean) ** 2
+            idf_variance += (tf[i, t] * idf[t] - idf_mean) ** 2
+        variance, idf_variance = variance / terms, idf_variance / terms
+        per = 1.0 / size if size > 0 else 0.0
+        row[0], row[1] = covered, covered / terms
+        row[2] = covered_idf / rarity if rarity > 0 else 0.0
+        row[4] = 1.0 if covered == terms else 0.0
+        row[5] = dot / (norm[i] * query_norm) if norm[i] > 0 and query_norm > 0 else 0.0
+        row[6], row[7], row[8], row[9] = bm25, absolute, dirichlet, jelinek
+        row[10], row[11], row[12], row[13], row[14] = total, low, high, mean, variance
+        row[15], row[16], row[17], row[18] = total * per, low * per, high * per, mean * per
+        row[19] = variance * per * per
+        row[20], row[21], row[22], row[23], row[24] = idf_total, idf_low, idf_high, idf_mean, idf_variance
+
+
+@kernel
+def norms(
+    offsets: NDArray[np.int64],
+    terms: NDArray[np.int32],
+    tf: NDArray[np.int32],
+    documents: int,
+    fields: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    norm: NDArray[np.float64],
+    unique: NDArray[np.int64],
+) -> None:
+    """Fill in, where `norm` is negative, the length of the vector of 1 + log tf and how many terms it has.
+
+    A document is its `fields` together: their rows, sorted by term, are merged.
+    """
+    cursor = np.empty(len(fields), np.int64)
+    end = np.empty(len(fields), np.int64)
+    for document in rows:
+        if norm[document] >= 0.0:
+            continue
+        for f in range(len(fields)):
+            cursor[f] = offsets[fields[f] * documents + document]
+            end[f] = offsets[fields[f] * documents + document + 1]
+        square, count = 0.0, 0
+        while True:
+            term = np.int64(-1)
+            for f in range(len(fields)):
+                if cursor[f] < end[f] and (term < 0 or terms[cursor[f]] < term):
+                    term = np.int64(terms[cursor[f]])
+            if term < 0:
+                break
+            here = 0
+            for f in range(len(fields)):
+                if cursor[f] < end[f] and terms[cursor[f]] == term:
+                    here += tf[cursor[f]]
+                    cursor[f] += 1
+            weight = 1.0 + math.log(here) if here > 1 else 1.0
+            square += weight * weight
+            count += 1
+        unique[document] = count
+        norm[document] = math.sqrt(square)
+
+
+@kernel
+def proximity(
+    offsets: NDArray[np.int64],
+    terms: NDArray[np.int32],
+    tf: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    positions: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    length: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    by_term: NDArray[np.int64],
+    sequence: NDArray[np.int64],
+    places: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """`PROXIMITY` of each row: where the wanted terms stand; `by_term` sorts them by number.
+
+    `sequence` is the query word by word (which of `wanted`) and `places` where its words stand.
+    """
+    first, last = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
+    at = np.empty(len(wanted), np.int64)
+    for r in range(len(rows)):
+        row = rows[r]
+        first[:] = 0
+        last[:] = 0
+        covered, spot, j = 0, starts[row], 0
+        for i in range(offsets[row], offsets[row + 1]):
+            while j < len(by_term) and wanted[by_term[j]] < terms[i]:
+                j += 1
+            if j == len(by_term):
+                break
+            if wanted[by_term[j]] == terms[i]:
+                first[by_term[j]], last[by_term[j]] = spot, spot + tf[i]
+                covered += 1
+            spot += tf[i]
+        out[r, :] = 0.0
+        out[r, 4] = length[r]
+        if covered == 0:
+            continue
+        earliest = np.int64(positions[first[0]]) if last[0] > first[0] else np.int64(-1)
+        for t in range(len(wanted)):
+            if last[t] > first[t] and (earliest < 0 or positions[first[t]] < earliest):
+                earliest = np.int64(positions[first[t]])
+        out[r, 4] = earliest
+        width = np.int64(-1)
+        at[:] = first
+        while True:
+            least, low, high = -1, np.int64(0), np.int64(0)
+            for t in range(len(wanted)):
+                if last[t] > first[t]:
+                    here = np.int64(positions[at[t]])
+                    if least < 0 or here < low:
+                        least, low = t, here
+                    high = max(high, here)
+            if width < 0 or high - low + 1 < width:
+                width = high - low + 1
+            at[least] += 1
+            if at[least] == last[least]:
+                break
+        out[r, 0] = width
+        for s in range(len(sequence) - 1):
+            a, b, gap = sequence[s], sequence[s + 1], places[s + 1] - places[s]
+            if a == b:
+                continue
+            for p in range(first[a], last[a]):
+                here = np.int64(positions[p])
+                low_at, high_at = first[b], last[b]
+                while low_at < high_at:
+                    middle = (low_at + high_at) // 2
+                    if positions[middle] < here - NEAR:
+                        low_at = middle + 1
+                    else:
+                        high_at = middle
+                if low_at < last[b] and positions[low_at] <= here + NEAR:
+                    out[r, 2] += 1.0
+                while low_at < last[b] and positions[low_at] < here + gap:
+                    low_at += 1
+                if low_at < last[b] and positions[low_at] == here + gap:
+                    out[r, 1] += 1.0
+        if covered < len(wanted):
+            continue
+        for p in range(first[sequence[0]], last[sequence[0]]):
+            whole = True
+            for s in range(1, len(sequence)):
+                aim = positions[p] + places[s] - places[0]
+                t, found = sequence[s], False
+                for q in range(first[t], last[t]):
+                    if positions[q] == aim:
+                        found = True
+                        break
+                if not found:
+                    whole = False
+                    break
+            if whole:
+                out[r, 3] = 1.0
+                break

@@ -1,0 +1,97 @@
+"""Text features of candidates, field by field."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search._asked import WHOLE, Asked, whole_fields
+from rankloop.search._feature_kernels import PROXIMITY, STATISTICS, norms, proximity, statistics
+from rankloop.search._segment import Segment
+from rankloop.search._snapshot import Snapshot
+from rankloop.search._top import term_frequencies
+
+__all__ = ["TEXT", "proximities", "text_statistics"]
+
+TEXT = (*STATISTICS, *PROXIMITY)
+
+Block = NDArray[np.float64]
+
+
+def text_statistics(
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+) -> Block:
+    """`STATISTICS` of documents of a segment: one row each."""
+    fields = _fields(snapshot, field)
+    terms = _numbers(segment, words.terms)
+    tf = np.zeros((len(documents), len(terms)), np.int32)
+    for one in fields:
+        tf += term_frequencies(
+            segment.arrays["forward.offsets"],
+            segment.arrays["forward.terms"],
+            segment.arrays["forward.tf"],
+            segment.documents,
+            documents,
+            np.full(len(terms), one, np.int64),
+            terms,
+        )
+    norm, unique = _norms(snapshot, segment, fields, documents)
+    out = np.empty((len(documents), len(STATISTICS)))
+    length = segment.lengths[list(fields)][:, documents].sum(0, dtype=np.int64)
+    statistics(
+        tf, length, unique, norm, words.times, words.idf, words.chance, words.average_length, out
+    )  # fmt: skip
+    return out
+
+
+def proximities(
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+) -> Block:
+    """`PROXIMITY` of documents of a segment in one field: one row each."""
+    number = snapshot.text_fields.index(field)
+    terms = _numbers(segment, words.terms)
+    out = np.empty((len(documents), len(PROXIMITY)))
+    proximity(
+        segment.arrays["forward.offsets"],
+        segment.arrays["forward.terms"],
+        segment.arrays["forward.tf"],
+        segment.arrays["forward.starts"],
+        segment.arrays["forward.positions"],
+        number * segment.documents + documents,
+        segment.lengths[number][documents].astype(np.int64),
+        terms,
+        np.argsort(terms, kind="stable").astype(np.int64),
+        words.sequence,
+        words.places,
+        out,
+    )
+    return out
+
+
+def _fields(snapshot: Snapshot, field: str) -> tuple[int, ...]:
+    return whole_fields(snapshot) if field == WHOLE else (snapshot.text_fields.index(field),)
+
+
+def _numbers(segment: Segment, terms: Sequence[str]) -> NDArray[np.int64]:
+    return np.array([segment.term(term) for term in terms], np.int64)
+
+
+def _norms(
+    snapshot: Snapshot, segment: Segment, fields: tuple[int, ...], documents: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Vector lengths and numbers of terms, reckoned once for each document that is ever a candidate."""
+    key = ("norms", segment.name, fields)
+    if key not in snapshot.cache:
+        snapshot.cache[key] = (np.full(segment.documents, -1.0), np.zeros(segment.documents, np.int64))
+    norm, unique = snapshot.cache[key]
+    norms(
+        segment.arrays["forward.offsets"],
+        segment.arrays["forward.terms"],
+        segment.arrays["forward.tf"],
+        segment.documents,
+        np.array(fields, np.int64),
+        documents,
+        norm,
+        unique,
+    )
+    return norm[documents], unique[documents]

@@ -1,0 +1,280 @@
+"""What a ranker sees of a query and a document: numbers with names."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._names import one_of
+from rankloop.search._asked import WHOLE, Asked, asked, whole_fields
+from rankloop.search._feature_families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
+from rankloop.search._feature_kernels import PROXIMITY, STATISTICS
+from rankloop.search._snapshot import Snapshot
+from rankloop.search._text_features import TEXT, proximities, text_statistics
+from rankloop.search.candidates import Candidates
+from rankloop.search.click_history import ClickHistory
+from rankloop.search.index import Index
+from rankloop.search.pipeline import Stage
+from rankloop.search.vectors import similarities
+
+__all__ = ["COLUMN", "Explained", "Features"]
+
+COLUMN = "features"
+Custom = Callable[[Candidates], ArrayLike]
+Encoder = Callable[[str], ArrayLike]
+_NAME = re.compile(r"(\w+)(?:\(([^()]+)\))?")
+
+
+class Explained(NamedTuple):
+    """A feature of one document: its value, what it means, and the terms it is made of."""
+
+    name: str
+    value: float
+    meaning: str
+    terms: tuple[dict[str, float | str], ...] = ()
+
+
+class Features(Stage):
+    """A declared list of features, computed for all candidates at once: a stage between retriever and ranker.
+
+    A feature is named by its family and what it looks at: `bm25(title)`, `tf_mean(*)` (`*` is the whole
+    document), `value(price)`, `similarity(embedding)`, `query_length`, `user(age)`, `clicks`; `FAMILIES`
+    lists them. A function from `Candidates` to one number each is a feature too; it is known by its name and
+    by an attribute `version` where it has one. `encoders` turn a query into a vector, by vector field;
+    `history` counts clicks.
+
+    Training data and served pages come from the same code, in single precision: a request scored again
+    gives the same numbers to the last bit as long as index generation and `version` are the same.
+
+    >>> import tempfile
+    >>> index = Index.create(tempfile.mkdtemp() + "/shop.index", fields={"title": "text", "price": "number"})
+    >>> shoes, hat = {"id": 1, "title": "Red shoes", "price": 80}, {"id": 2, "title": "Red hat"}
+    >>> added = index.add([shoes, hat])
+    >>> index.commit()
+    >>> def cheap(found):
+    ...     return found.numbers("price") < 100
+    >>> features = Features(["covered(title)", "value(price)", cheap])
+    >>> features.names
+    ('covered(title)', 'value(price)', 'cheap')
+    >>> features.matrix(index.retriever()("red shoes"))
+    array([[ 2., 80.,  1.],
+           [ 1., nan,  0.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        declared: Sequence[str | Custom],
+        *,
+        encoders: Mapping[str, Encoder] | None = None,
+        history: ClickHistory | None = None,
+    ) -> None:
+        self.declared = tuple(declared)
+        self.encoders = dict(encoders or {})
+        self.history = history
+        self.names = tuple(one if isinstance(one, str) else one.__name__ for one in self.declared)
+        twice = [name for at, name in enumerate(self.names) if name in self.names[:at]]
+        if twice or not self.names:
+            raise ValueError(
+                f"feature {twice[0]!r} is declared twice" if twice else "declare at least one feature"
+            )
+        self._parsed = tuple(_parsed(one) if isinstance(one, str) else None for one in self.declared)
+        for name, parsed in zip(self.names, self._parsed, strict=True):
+            if parsed is not None and parsed[0] in CLICKS and history is None:
+                raise ValueError(f"feature {name!r} needs the clicks of the past: Features(history=...)")
+
+    @classmethod
+    def standard(
+        cls,
+        index: Index,
+        *,
+        encoders: Mapping[str, Encoder] | None = None,
+        history: ClickHistory | None = None,
+        more: Sequence[str | Custom] = (),
+    ) -> "Features":
+        """A good default set: all text families for each text field and the whole document, and the rest.
+
+        Numbers and dates as they are, similarities where a vector field has an encoder, clicks where there
+        is a history; `more` is added to them.
+        """
+        snapshot = index.snapshot
+        names: list[str | Custom] = ["query_length"]
+        fields = [*snapshot.text_fields, *([WHOLE] if len(whole_fields(snapshot)) > 1 else [])]
+        for field in fields:
+            names += [f"{family}({field})" for family in STATISTICS]
+            names += [f"{family}({field})" for family in PROXIMITY if field != WHOLE]
+            names += [f"{family}({field})" for family in ("query_idf_sum", "query_idf_max", "clarity")]
+        for name, declared in snapshot.fields.items():
+            if declared.kind in ("number", "date"):
+                names.append(f"value({name})")
+            elif declared.kind == "vector" and name in (encoders or {}):
+                names.append(f"similarity({name})")
+        return cls([*names, *(CLICKS if history else ()), *more], encoders=encoders, history=history)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Features({len(self)} features, version {self.version})"
+
+    @cached_property
+    def version(self) -> str:
+        """A hash of the declarations and of the arithmetic behind them."""
+        told = [
+            [name, versions(None if parsed is None else parsed[0], declared)]
+            for name, parsed, declared in zip(self.names, self._parsed, self.declared, strict=True)
+        ]
+        encoders = {name: str(getattr(one, "fingerprint", "")) for name, one in sorted(self.encoders.items())}
+        return hashlib.blake2b(json.dumps([told, encoders]).encode(), digest_size=8).hexdigest()
+
+    def without(self, *names: str) -> "Features":
+        """The same set less some features."""
+        for name in names:
+            one_of("feature", name, self.names)
+        kept = [one for one, name in zip(self.declared, self.names, strict=True) if name not in names]
+        return Features(kept, encoders=self.encoders, history=self.history)
+
+    def __call__(self, given: Candidates) -> Candidates:
+        """The candidates with a column `features`: one row of numbers each."""
+        return given.with_column(COLUMN, self.matrix(given))
+
+    def matrix(self, found: Candidates) -> NDArray[np.float32]:
+        """One row per candidate, one column per feature."""
+        self._check(found.snapshot)
+        out = np.empty((len(found), len(self)), np.float32)
+        text = self._text_plan
+        words = {field: asked(found.query.plain, found.snapshot, field) for field in self._fields}
+        for segment, inside in found.snapshot.by_segment(found.rows):
+            documents = found.rows[inside] - segment.base
+            part = slice(None) if len(inside) == len(found) else inside[:, None]
+            for field, (to, which, near_to, near) in text.items():
+                if len(to):
+                    block = text_statistics(found.snapshot, segment, documents, field, words[field])
+                    out[part, to] = block[:, which]
+                if len(near_to):
+                    block = proximities(found.snapshot, segment, documents, field, words[field])
+                    out[part, near_to] = block[:, near]
+        for at, parsed in enumerate(self._parsed):
+            if parsed is None or parsed[0] not in TEXT:
+                out[:, at] = self._column(found, at, words)
+        return out
+
+    def explain(self, found: Candidates, id: Any) -> list[Explained]:
+        """Every feature of one candidate, in words, with the terms behind text features."""
+        one = Candidates.of(found.query, found.snapshot, [id])
+        if not len(one):
+            raise ValueError(f"no document {id!r} in this generation of the index")
+        at = np.flatnonzero(found.rows == one.rows[0])
+        shown = found.take(at[:1]) if len(at) else one
+        values = self.matrix(shown)[0]
+        told = []
+        for name, parsed, declared, value in zip(
+            self.names, self._parsed, self.declared, values, strict=True
+        ):
+            if parsed is None:
+                meaning = (getattr(declared, "__doc__", None) or "a feature of your own").strip()
+                told.append(Explained(name, float(value), meaning.splitlines()[0]))
+                continue
+            family, field = parsed
+            place = "the whole document" if field == WHOLE else field
+            meaning = MEANING[family].format(place)
+            terms = self._terms(shown, field) if family in STATISTICS else ()
+            told.append(Explained(name, float(value), meaning, terms))
+        return told
+
+    @cached_property
+    def _text_plan(self) -> dict[str, tuple[NDArray[np.int64], ...]]:
+        """By field: which columns take which statistics, and which take which proximities."""
+        plan: dict[str, tuple[list[int], ...]] = {}
+        for at, parsed in enumerate(self._parsed):
+            if parsed is not None and parsed[0] in TEXT:
+                lists = plan.setdefault(str(parsed[1]), ([], [], [], []))
+                near = parsed[0] in PROXIMITY
+                lists[2 * near].append(at)
+                lists[2 * near + 1].append((PROXIMITY if near else STATISTICS).index(parsed[0]))
+        return {name: tuple(np.array(one, np.int64) for one in lists) for name, lists in plan.items()}
+
+    @cached_property
+    def _fields(self) -> tuple[str, ...]:
+        """Every field in which the words of the query are looked up."""
+        wanted = (one for one in self._parsed if one is not None and one[0] in (*TEXT, *QUERY))
+        return tuple(dict.fromkeys(str(field) for _, field in wanted if field is not None))
+
+    def _column(self, found: Candidates, at: int, words: Mapping[str, Asked]) -> ArrayLike:
+        parsed, declared = self._parsed[at], self.declared[at]
+        if parsed is None:
+            values = np.asarray(declared(found))  # type: ignore[operator] # names are parsed, this is a function
+            if values.shape not in ((), (len(found),)):
+                raise ValueError(
+                    f"feature {self.names[at]!r} gives one number per candidate ({len(found)}), "
+                    f"got shape {values.shape}"
+                )
+            return values
+        family, field = parsed
+        if family in CLICKS:
+            return clicked(family, found, self.history)
+        if family == "value":
+            return found.numbers(str(field))
+        if family == "similarity":
+            return self._similarity(found, str(field))
+        return broadcast(family, field, found, words)
+
+    def _similarity(self, found: Candidates, field: str) -> NDArray[np.float64]:
+        declared = found.snapshot.fields[field]
+        if field in found.query.vectors:
+            vector = declared.convert(found.query.vectors[field])
+        elif field in self.encoders:
+            vector = declared.convert(self.encoders[field](found.query.plain))
+        else:
+            raise ValueError(
+                f"no vector for field {field!r}: Features(encoders={{{field!r}: ...}}), or Query(vectors=...)"
+            )
+        return similarities(found.snapshot, field, vector, found.rows)
+
+    def _terms(self, one: Candidates, field: str | None) -> tuple[dict[str, float | str], ...]:
+        words = asked(one.query.plain, one.snapshot, str(field))
+        found: list[dict[str, float | str]] = []
+        for at, term in enumerate(words.terms):
+            alone = words._replace(
+                terms=(term,),
+                times=words.times[at : at + 1],
+                idf=words.idf[at : at + 1],
+                chance=words.chance[at : at + 1],
+            )
+            segment, document = one.snapshot.locate(int(one.rows[0]))
+            block = text_statistics(one.snapshot, segment, np.array([document]), str(field), alone)
+            tf = float(block[0, STATISTICS.index("tf_sum")])
+            found.append({"term": term, "tf": tf, "df": float(words.df[at]), "idf": float(words.idf[at])})
+        return tuple(found)
+
+    def _check(self, snapshot: Snapshot) -> None:
+        """That every field is there and of the kind its features need."""
+        if ("checked", self.names) in snapshot.cache:
+            return
+        for name, parsed in zip(self.names, self._parsed, strict=True):
+            if parsed is None or parsed[1] is None or not NEEDS[parsed[0]]:
+                continue
+            family, field = parsed
+            if field == WHOLE and family in (*STATISTICS, *QUERY):
+                continue
+            kinds = NEEDS[family]
+            known = [one for one, declared in snapshot.fields.items() if declared.kind in (kinds or ())]
+            one_of(f"{' or '.join(kinds or ())} field for {name!r}", str(field), known)
+        snapshot.cache[("checked", self.names)] = True
+
+
+def _parsed(name: str) -> tuple[str, str | None]:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(f"a feature is named like bm25(title) or query_length, got {name!r}")
+    family = one_of("family of features", match[1], MEANING)
+    if (NEEDS[family] is not None) != (match[2] is not None):
+        wants = "no argument" if NEEDS[family] is None else "an argument, as in " + f"{family}(title)"
+        raise ValueError(f"{family} takes {wants}, got {name!r}")
+    if match[2] == WHOLE and family in PROXIMITY:
+        raise ValueError(f"{family} looks at the order of words in one field; {WHOLE} has none")
+    return family, match[2]

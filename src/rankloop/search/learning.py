@@ -1,0 +1,101 @@
+"""From judged queries to the lists a ranker learns from, through the stages that serve."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rankloop._names import one_of
+from rankloop._progress import progress
+from rankloop.data import Qrels, RankingDataset
+from rankloop.search.candidates import Candidates
+from rankloop.search.features import Features
+from rankloop.search.pipeline import StageLike
+from rankloop.search.query import Query
+from rankloop.search.retriever import Retriever
+
+__all__ = ["AMONG", "grades_of", "judged_lists", "run_of"]
+
+AMONG = ("judged", "retrieved", "both")
+
+Queries = Mapping[Any, str | Query]
+Judgments = Mapping[Any, Mapping[Any, float]] | Qrels
+
+
+def judged_lists(
+    retrieve: StageLike, features: Features, queries: Queries, judgments: Judgments, among: str
+) -> RankingDataset:
+    """Features and labels of the documents of each query that has both.
+
+    `among` says which documents: those that are "judged", those that are "retrieved" (label 0 where nobody
+    judged them), or "both".
+    """
+    one_of("among", among, AMONG)
+    grades = grades_of(judgments)
+    asked = {str(qid): query for qid, query in queries.items() if str(qid) in grades}
+    if not asked:
+        raise ValueError(
+            f"none of the {len(queries)} queries has judgments ({len(grades)} queries are judged); "
+            "are the query ids the same?"
+        )
+    matrices, labels, qids, docids = [], [], [], []
+    with progress("features", len(asked)) as advance:
+        for qid, query in asked.items():
+            found = _documents(retrieve, query, grades[qid], among)
+            if len(found):
+                ids = [str(id) for id in found.ids.tolist()]
+                matrices.append(features.matrix(found))
+                labels += [max(grades[qid].get(id, 0.0), 0.0) for id in ids]
+                qids += [qid] * len(ids)
+                docids += ids
+            advance(1, f"{len(labels):,} documents")
+    if not matrices:
+        raise ValueError("no judged document is in the index; are the document ids the same?")
+    return RankingDataset(np.concatenate(matrices), labels, qids, docid=docids, feature_names=features.names)
+
+
+def run_of(search: Callable[[Any], Candidates], queries: Queries) -> dict[str, dict[str, float]]:
+    """What a pipeline shows for each query, as a run; documents with equal scores keep their order."""
+    run = {}
+    with progress("searching", len(queries)) as advance:
+        for qid, query in queries.items():
+            found = search(query)
+            ids = found.ids.tolist()
+            run[str(qid)] = {str(id): float(len(ids) - at) for at, id in enumerate(ids)}
+            advance(1, "")
+    return run
+
+
+def grades_of(judgments: Judgments) -> dict[str, dict[str, float]]:
+    """Judgments as query -> document -> grade, with ids as text."""
+    if isinstance(judgments, Qrels):
+        ends = judgments.offsets.tolist()
+        return {
+            str(qid): dict(
+                zip(
+                    map(str, judgments.docid[ends[at] : ends[at + 1]].tolist()),
+                    judgments.labels[ends[at] : ends[at + 1]].tolist(),
+                    strict=True,
+                )
+            )
+            for at, qid in enumerate(judgments.qid.tolist())
+        }
+    return {
+        str(qid): {str(id): float(grade) for id, grade in of_query.items()}
+        for qid, of_query in judgments.items()
+    }
+
+
+def _documents(retrieve: StageLike, query: str | Query, judged: Iterable[str], among: str) -> Candidates:
+    if among == "retrieved":
+        return retrieve(query)
+    if not isinstance(retrieve, Retriever):
+        raise ValueError(
+            f"a pipeline that starts with {type(retrieve).__name__} cannot look up judged documents; "
+            "start it with index.retriever(), or fit with among='retrieved'"
+        )
+    snapshot = retrieve.index.snapshot
+    if among == "judged":
+        return Candidates.of(query, snapshot, judged)
+    shown = [str(id) for id in retrieve(query).ids.tolist()]
+    return Candidates.of(query, snapshot, dict.fromkeys([*shown, *judged]))

@@ -1,0 +1,266 @@
+import math
+import statistics
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankloop.search import Analyser, Candidates, Field, Index, Query
+from rankloop.search._feature_kernels import PROXIMITY, STATISTICS
+from rankloop.search.click_history import ClickHistory
+from rankloop.search.features import Features
+
+WORDS = st.lists(st.sampled_from("abcde"), max_size=9).map(" ".join)
+PLAIN = Analyser(None)
+
+
+def made(folder, documents, *, commits=1, deleted=(), **fields):
+    index = Index.create(folder, {"title": "text", "body": "text", **fields}, analyser=PLAIN)
+    for part in range(commits):
+        index.add(documents[part::commits])
+        index.commit()
+    if deleted:
+        index.delete(deleted)
+        index.commit()
+    return index
+
+
+@pytest.fixture
+def shop(tmp_path):
+    documents = [
+        {"id": 1, "title": "red shoes", "body": "red shoes for running in red", "price": 80, "v": [1, 0]},
+        {"id": 2, "title": "hat", "body": "a hat", "price": 10, "v": [0, 1], "added": "2024-01-01"},
+        {"id": 3, "title": "blue shoes", "body": "shoes of a red and blue kind"},
+    ]
+    return made(tmp_path / "shop", documents, price="number", added="date", v="vector:2")
+
+
+def one(index, query, *names, ids=(1, 2, 3), **options):
+    return Features(names, **options).matrix(Candidates.of(query, index.snapshot, ids))
+
+
+def test_numbers_by_hand(shop):
+    names = ("covered(title)", "tf_sum(body)", "length(body)", "boolean(body)")
+    assert one(shop, "red shoes", *names).tolist() == [
+        [2, 3, 6, 1],
+        [0, 0, 2, 0],
+        [1, 2, 7, 1],
+    ]  # fmt: skip
+    idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))  # "shoes" is in two of three titles
+    bm25 = idf / (1 + 1.2 * (0.25 + 0.75 * 2 / (5 / 3)))
+    assert one(shop, "shoes", "bm25(title)")[:, 0] == pytest.approx([bm25, 0, bm25])
+    # p(shoes | title) = 2 of 5 words; a title of two words mixes 0.9 of 1/2 with 0.1 of 2/5
+    assert one(shop, "shoes", "lm_jelinek(title)")[0, 0] == pytest.approx(math.log(0.45 + 0.04))
+    names = ("window(body)", "ordered(body)", "phrase(body)", "first(body)")
+    assert one(shop, "red shoes", *names).tolist() == [
+        [2, 1, 1, 0],
+        [0, 0, 0, 2],
+        [4, 0, 0, 0],
+    ]  # fmt: skip
+    assert one(shop, "red blue shoes", "query_length")[0, 0] == 3
+
+
+def naive(documents, query, id, field):
+    """Every text feature in plain Python, from the documents themselves."""
+    fields = ("title", "body") if field == "*" else (field,)
+
+    def tokens(document):
+        return [t for name in fields for t in PLAIN.terms(document[name])]
+
+    every = [tokens(d) for d in documents]
+    mine = tokens(next(d for d in documents if d["id"] == id))
+    asked = PLAIN.terms(query)
+    terms = list(dict.fromkeys(asked))
+    n, average = len(documents), sum(map(len, every)) / len(documents)
+    idf = {t: math.log(1 + (n - df + 0.5) / (df + 0.5)) for t in terms for df in [sum(t in d for d in every)]}
+    chance = {t: max(sum(d.count(t) for d in every), 0.5) / max(sum(map(len, every)), 1) for t in terms}
+    tf = {t: mine.count(t) for t in terms}
+    size, unique = len(mine), len(set(mine))
+    found = dict.fromkeys((*STATISTICS, *PROXIMITY), 0.0)
+    found["length"] = found["first"] = size
+    if not terms:
+        return found
+    has = [t for t in terms if tf[t]]
+    found["covered"], found["covered_ratio"] = len(has), len(has) / len(terms)
+    found["covered_idf"] = sum(idf[t] for t in has) / sum(idf.values())
+    found["boolean"] = float(len(has) == len(terms))
+    norm = math.sqrt(sum((1 + math.log(mine.count(t))) ** 2 for t in set(mine)))
+    asked_norm = math.sqrt(sum((asked.count(t) * idf[t]) ** 2 for t in terms))
+    if has:
+        dot = sum((1 + math.log(tf[t])) * asked.count(t) * idf[t] for t in has)
+        found["cosine"] = dot / norm / asked_norm
+    prior = max(average, 1)
+    for t in asked:
+        f, p = tf[t], chance[t]
+        if f:
+            found["bm25"] += idf[t] * f / (f + 1.2 * (0.25 + 0.75 * size / average))
+        found["lm_dirichlet"] += math.log((f + prior * p) / (size + prior))
+        if size:
+            found["lm_absolute"] += math.log(max(f - 0.7, 0) / size + 0.7 * unique / size * p)
+            found["lm_jelinek"] += math.log(0.9 * f / size + 0.1 * p)
+        else:
+            found["lm_absolute"] += math.log(p)
+            found["lm_jelinek"] += math.log(p)
+    for name, values in {
+        "tf": list(tf.values()),
+        "tf_length": [f / size if size else 0 for f in tf.values()],
+        "tfidf": [tf[t] * idf[t] for t in terms],
+    }.items():
+        found[f"{name}_sum"], found[f"{name}_mean"] = sum(values), statistics.fmean(values)
+        found[f"{name}_min"], found[f"{name}_max"] = min(values), max(values)
+        found[f"{name}_variance"] = statistics.pvariance(values)
+    if not has:
+        return found
+    found["first"] = min(mine.index(t) for t in has)
+    found["window"] = min(
+        b - a + 1 for a in range(size) for b in range(a, size) if set(has) <= set(mine[a : b + 1])
+    )
+    for a, b in pairwise(asked):
+        if a != b:
+            at = [i for i, t in enumerate(mine) if t == a]
+            found["ordered"] += sum(i + 1 < size and mine[i + 1] == b for i in at)
+            found["unordered"] += sum(b in mine[max(0, i - 8) : i + 9] for i in at)
+    found["phrase"] = float(any(mine[i : i + len(asked)] == asked for i in range(size)))
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    texts=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6),
+    query=st.lists(st.sampled_from("abcdz"), max_size=4).map(" ".join),
+    commits=st.integers(1, 3),
+    gone=st.integers(-1, 4),
+)
+def test_every_text_feature_equals_the_naive_one(tmp_path_factory, texts, query, commits, gone):
+    documents = [{"id": i, "title": title, "body": body} for i, (title, body) in enumerate(texts)]
+    deleted = [gone] if 0 <= gone < len(texts) and len(texts) > 1 else []
+    index = made(tmp_path_factory.mktemp("i") / "x", documents, commits=commits, deleted=deleted)
+    kept = [d for d in documents if d["id"] not in deleted]
+    names = [
+        f"{family}({field})"
+        for field in ("title", "body", "*")
+        for family in (*STATISTICS, *PROXIMITY)
+        if field != "*" or family in STATISTICS
+    ]
+    ids = [d["id"] for d in kept]
+    found = Features(names).matrix(Candidates.of(Query.of_words(query), index.snapshot, ids))
+    for at, id in enumerate(ids):
+        wanted = {field: naive(kept, query, id, field) for field in ("title", "body", "*")}
+        flat = [wanted[name[:-1].split("(")[1]][name.split("(")[0]] for name in names]
+        assert found[at] == pytest.approx(np.array(flat), rel=1e-5, abs=1e-6)
+
+
+def test_many_candidates_equal_one_by_one(shop):
+    features = Features.standard(shop)
+    together = features.matrix(Candidates.of("red shoes", shop.snapshot, [3, 1, 2]))
+    for at, id in enumerate([3, 1, 2]):
+        alone = features.matrix(Candidates.of("red shoes", shop.snapshot, [id]))
+        np.testing.assert_array_equal(alone[0], together[at])
+    assert features.matrix(Candidates.of("red", shop.snapshot, [])).shape == (0, len(features))
+
+
+def test_what_does_not_depend_on_words(shop):
+    query = replace(Query.of_words("red"), at=1704067200.0 + 86_400, user={"age": 33.0})
+    found = one(shop, query, "value(price)", "age(added)", "user(age)", "user(size)")
+    np.testing.assert_array_equal(found[:2], [[80, np.nan, 33, np.nan], [10, 1, 33, np.nan]])
+    with pytest.raises(ValueError, match="age looks back from the moment"):
+        one(shop, "red", "age(added)")
+
+
+def test_similarity_from_an_encoder_or_the_query(shop):
+    found = one(shop, "red", "similarity(v)", encoders={"v": lambda text: [3.0, 4.0]})
+    assert found[:2, 0] == pytest.approx([0.6, 0.8])
+    assert np.isnan(found[2, 0])
+    brought = replace(Query.of_words("red"), vectors={"v": np.array([0, 2], np.float32)})
+    assert one(shop, brought, "similarity(v)")[:2, 0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="no vector for field 'v'"):
+        one(shop, "red", "similarity(v)")
+
+
+def test_clicks_come_from_before_the_impression(shop):
+    history = ClickHistory(["red", "red", "hat", "red"], [1, 1, 1, 2], [1, 0, 1, 1], [10, 20, 30, 40])
+    names = ("impressions", "clicks", "query_impressions", "query_clicks", "query_click_rate")
+    for at, wanted in {
+        10.0: [0, 0, 0, 0, 0],
+        20.0: [1, 1, 1, 1, 1 / 11],
+        30.0: [2, 1, 2, 1, 1 / 12],
+        99.0: [3, 2, 2, 1, 1 / 12],
+    }.items():
+        query = replace(Query.of_words("red"), at=at)
+        assert one(shop, query, *names, ids=(1,), history=history)[0] == pytest.approx(wanted)
+    with pytest.raises(ValueError, match="needs the clicks of the past"):
+        Features(["clicks"])
+    with pytest.raises(ValueError, match="clicks looks back"):
+        one(shop, "red", "clicks", history=history)
+    with pytest.raises(ValueError, match="one query, document, click and timestamp"):
+        ClickHistory(["a"], [1], [1], [])
+
+
+def test_a_function_is_a_feature(shop):
+    def cheap(found):
+        """1 if it costs little"""
+        return found.numbers("price") < 50
+
+    features = Features(["covered(title)", cheap])
+    found = Candidates.of("red", shop.snapshot, [1, 2])
+    assert features.matrix(found)[:, 1].tolist() == [0, 1]
+    assert features.explain(found, 2)[1]._asdict() == {
+        "name": "cheap",
+        "value": 1.0,
+        "meaning": "1 if it costs little",
+        "terms": (),
+    }
+    before = features.version
+    cheap.version = 2
+    assert Features(["covered(title)", cheap]).version != before
+    with pytest.raises(ValueError, match="gives one number per candidate"):
+        Features([lambda found: np.zeros((2, 2))]).matrix(found)
+
+
+def test_values_are_explained(shop):
+    features = Features(["bm25(body)", "value(price)", "bm25(*)"])
+    told = features.explain(shop.retriever()("red shoes"), 1)
+    assert [one.name for one in told] == list(features.names)
+    assert told[0].meaning == "BM25 over body (k1 = 1.2, b = 0.75)"
+    assert told[0].terms[0] == {"term": "red", "tf": 2.0, "df": 2.0, "idf": pytest.approx(0.47, abs=0.01)}
+    assert told[2].meaning.startswith("BM25 over the whole document")
+    assert told[1].value == 80
+    with pytest.raises(ValueError, match="no document 9"):
+        features.explain(shop.retriever()("red"), 9)
+
+
+def test_standard_covers_every_field(tmp_path):
+    grams = Field("text", source="title", analyser=Analyser(grams=(3, 3)))
+    index = Index.create(tmp_path / "i", {"title": "text", "letters": grams, "n": "number", "v": "vector:2"})
+    index.add([{"id": 1, "title": "Spider-Man", "n": 3, "v": [1, 1]}])
+    index.commit()
+    features = Features.standard(index, encoders={"v": lambda text: [1, 1]}, more=["user(age)"])
+    assert {"bm25(letters)", "phrase(title)", "value(n)", "similarity(v)", "user(age)"} <= set(features.names)
+    assert "bm25(*)" not in features.names  # one field is the whole document
+    found = features.matrix(Candidates.of("spiderman", index.snapshot, [1]))
+    values = dict(zip(features.names, found[0].tolist(), strict=True))
+    assert values["covered(title)"] == 0
+    assert values["boolean(letters)"] == values["phrase(letters)"] == 1
+    fewer = features.without("value(n)")
+    assert len(fewer) == len(features) - 1
+    assert fewer.version != features.version
+    assert repr(fewer) == f"Features({len(fewer)} features, version {fewer.version})"
+
+
+def test_wrong_declarations_say_so(shop):
+    for names, message in {
+        ("bm25(titel)",): "title",
+        ("bm52(title)",): "bm25",
+        ("bm25",): "takes an argument",
+        ("query_length(title)",): "takes no argument",
+        ("window(*)",): "order of words in one field",
+        ("value(title)",): "price",
+        ("bm25 title",): "named like",
+        ("length(title)", "length(title)"): "declared twice",
+        (): "at least one feature",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            one(shop, "red", *names)
