@@ -248,6 +248,17 @@ def test_changes_do_what_they_say(lists, trees):
         assert trees.predict(moved[None])[0] >= scores.max()
 
 
+def test_why_with_missing_values(lists):
+    X = lists.X.copy()
+    X[:, 1] = np.nan
+    X[::3, 0] = np.nan
+    poor = lists.replace(X=X)
+    found = why(LambdaMART(trees=5, leaves=8, threads=1).fit(poor), poor, poor.qid[2], 1, 4)
+    np.testing.assert_allclose(found.share.sum(), found.scores[0] - found.scores[1], atol=1e-9)
+    assert "length" not in {change.feature for change in found.changes}
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
 def test_why_about_nothing(lists, trees):
     ranker, data = three()
     with pytest.raises(ValueError, match="unknown query 'r'"):

@@ -35,7 +35,7 @@ class Why:
     """The difference of two scores by feature, the largest share first; printing it shows a table.
 
     `share` sums to `scores[0] - scores[1]`. `changes` are single features of the lower document that would
-    lift it to the upper one, the smallest change (in spreads of the feature) first.
+    lift it to the upper one, the smallest change (as a share of the feature's range) first.
     """
 
     query: Any
@@ -183,8 +183,8 @@ def _changes(
     rows[np.arange(len(values)), which] = values
     scores = scores_instead(ranker, listed, lower, rows)
     reach = scores[:, lower] >= scores[:, upper]
-    spread = np.nanstd(data.X, axis=0, where=~np.isnan(data.X)) if len(data.X) else np.ones(len(x))
-    distance = np.abs(values - np.nan_to_num(x)[which]) / np.maximum(spread[which], 1e-30)
+    spread = np.repeat([np.ptp(grid) for grid in tried], [len(grid) for grid in tried])
+    distance = np.abs(values - np.nan_to_num(x)[which]) / np.maximum(spread, 1e-30)
     found: dict[int, Change] = {}
     for at in np.argsort(distance, kind="stable"):
         index = int(which[at])
