@@ -41,17 +41,26 @@ if TYPE_CHECKING:
     from rankloop.rankers import AdaRank as AdaRank
     from rankloop.rankers import CoordinateAscent as CoordinateAscent
     from rankloop.rankers import Ensemble as Ensemble
+    from rankloop.rankers import Forest as Forest
     from rankloop.rankers import Fusion as Fusion
     from rankloop.rankers import LambdaMART as LambdaMART
     from rankloop.rankers import LinearRanker as LinearRanker
     from rankloop.rankers import PointwiseRanker as PointwiseRanker
     from rankloop.rankers import RankBoost as RankBoost
     from rankloop.rankers import RankSVM as RankSVM
+    from rankloop.rankers import ablation as ablation
     from rankloop.rankers import calibrate as calibrate
+    from rankloop.rankers import compile_forest as compile_forest
+    from rankloop.rankers import contributions as contributions
     from rankloop.rankers import distill as distill
+    from rankloop.rankers import forces as forces
+    from rankloop.rankers import importance as importance
     from rankloop.rankers import load as load
+    from rankloop.rankers import partial_dependence as partial_dependence
     from rankloop.rankers import ranking_scorer as ranking_scorer
+    from rankloop.rankers import to_onnx as to_onnx
     from rankloop.rankers import tune as tune
+    from rankloop.rankers import why as why
     from rankloop.search import BM25 as BM25
     from rankloop.search import BM25F as BM25F
     from rankloop.search import Analyser as Analyser
@@ -109,17 +118,26 @@ _PUBLIC = {
         "AdaRank",
         "CoordinateAscent",
         "Ensemble",
+        "Forest",
         "Fusion",
         "LambdaMART",
         "LinearRanker",
         "PointwiseRanker",
         "RankBoost",
         "RankSVM",
+        "ablation",
         "calibrate",
+        "compile_forest",
+        "contributions",
         "distill",
+        "forces",
+        "importance",
         "load",
+        "partial_dependence",
         "ranking_scorer",
+        "to_onnx",
         "tune",
+        "why",
     ),
     "search": ("Analyser", "BM25", "BM25F", "Index", "collapse", "first", "pagerank", "read_documents"),
 }

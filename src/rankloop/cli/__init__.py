@@ -11,6 +11,7 @@ from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
 from rankloop.cli.demo import demo
 from rankloop.cli.evaluate import evaluate
+from rankloop.cli.explain import explain
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
 from rankloop.cli.predict import predict
@@ -35,7 +36,20 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-for command in (demo, evaluate, compare, train, predict, tune, index, search, simulate, interleave, convert):
+for command in (
+    demo,
+    evaluate,
+    compare,
+    train,
+    predict,
+    explain,
+    tune,
+    index,
+    search,
+    simulate,
+    interleave,
+    convert,
+):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

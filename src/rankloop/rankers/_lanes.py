@@ -6,7 +6,7 @@ Both are plain LLVM vectors, which every processor gets in the widest form it ha
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
