@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from rankloop import losses
 from rankloop.data import Pairs, RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers import NeuralRanker as AnyNeuralRanker
@@ -14,6 +15,13 @@ torch = pytest.importorskip("torch")
 
 NeuralRanker = partial(AnyNeuralRanker, device="cpu")  # what is exact there is close on CUDA
 
+LOSSES = [
+    name
+    for name in losses.__all__
+    if isinstance(found := getattr(losses, name), type)
+    and issubclass(found, losses.Loss)
+    and found is not losses.Loss
+]
 SCORERS = ("attention", "gam", "groupwise", "mlp")
 SMALL = {"attention": (32, 16), "gam": (16, 8), "groupwise": (64, 32), "mlp": (64, 32)}
 
@@ -132,6 +140,14 @@ def test_contributions_add_up():
         NeuralRanker(epochs=1).fit(data).contributions(data)
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_trains_a_network(name):
+    data = lists()
+    ranker = NeuralRanker(loss=name, hidden=(16,), epochs=3).fit(data)
+    assert np.isfinite(ranker.history_["loss"]).all()
+    assert np.ptp(ranker.predict(data)) > 0
+
+
 def test_explicit_pairs_decide():
     """Labels prefer a high feature, the pairs a low one: a pairwise loss follows the pairs."""
     X = np.linspace(-1, 1, 40)[:, None]
@@ -184,6 +200,7 @@ def test_item_weights_reach_the_loss():
         ({"schedule": "linear"}, "unknown schedule"),
         ({"missing": "zero"}, "unknown missing 'zero'"),
         ({"hidden": (16, 0)}, "widths of the layers, each 1 or more"),
+        ({"hidden": 16}, "widths of the layers, each 1 or more, got 16"),
         ({"scorer": "gam", "hidden": ()}, "needs a hidden layer"),
         ({"scorer": "attention", "hidden": (10,), "heads": 4}, "10 for 4 heads"),
         ({"heads": 2}, "heads is for scorer='attention' and the scorer 'mlp' would ignore it"),

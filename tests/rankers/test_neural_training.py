@@ -118,6 +118,14 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
         NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
 
 
+def test_a_schedule_belongs_to_its_number_of_epochs(tmp_path):
+    kept = tmp_path / "training.zip"
+    options = {"schedule": "cosine", "device": "cpu", "checkpoint": kept}
+    NeuralRanker(epochs=2, **options).fit(judged())
+    with pytest.raises(ValueError, match=r"another training \(epochs was 2, is 3\)"):
+        NeuralRanker(epochs=3, **options).fit(judged())
+
+
 def test_divergence_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path):
     data = judged()
     kept = tmp_path / "training.zip"
@@ -162,6 +170,7 @@ ranker.save(sys.argv[1])
 SHARED_OPTIONS = {"hidden": (16, 8), "epochs": 4, "device": "cpu", "loss": "lambdarank", "batch_lists": 19}
 
 
+@pytest.mark.slow
 def test_two_processes_train_what_one_does(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

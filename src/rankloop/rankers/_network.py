@@ -67,7 +67,8 @@ def make_scorer(ranker: "NeuralRanker", columns: int) -> nn.Module:
 
 
 def _hidden(ranker: "NeuralRanker") -> tuple[int, ...]:
-    widths = _WIDTHS[ranker.scorer] if ranker.hidden is None else tuple(ranker.hidden)
+    given = _WIDTHS[ranker.scorer] if ranker.hidden is None else ranker.hidden
+    widths = tuple(given) if isinstance(given, list | tuple) else (0,)
     if not all(isinstance(width, int | np.integer) and width >= 1 for width in widths):
         raise ValueError(f"hidden holds the widths of the layers, each 1 or more, got {ranker.hidden}")
     if not widths and ranker.scorer != "mlp":

@@ -1,8 +1,7 @@
 """A trained network in use: scores, contributions, and how it is kept in a file."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import deepcopy
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,10 +20,9 @@ from rankloop.rankers.base import Member
 if TYPE_CHECKING:
     from rankloop.rankers.neural import NeuralRanker
 
-__all__ = ["contributions", "exact", "members", "own_threads", "restore", "scores"]
+__all__ = ["contributions", "exact", "members", "restore", "scores"]
 
 _AT_ONCE = 16_384  # documents scored together
-_MANY = 2_048  # rows that are worth a second thread
 
 
 def exact(network: RankingNetwork) -> RankingNetwork:
@@ -66,17 +64,6 @@ def contributions(network: RankingNetwork, X: NDArray[np.float32]) -> NDArray[np
             made[chunk] = parts[:, : X.shape[1]]
             made[chunk, flagged] += parts[:, X.shape[1] :]
     return made
-
-
-@contextmanager
-def own_threads(threads: int | None, rows: int) -> Iterator[None]:
-    """So many threads, or torch's own number for many rows and one for few: waking others costs more."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or (before if rows >= _MANY else 1))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def members(ranker: "NeuralRanker") -> dict[str, Member]:

@@ -13,13 +13,14 @@ from rankloop.data import RankingDataset
 from rankloop.losses import Loss
 from rankloop.metrics import Metric, metric
 from rankloop.rankers import _input
-from rankloop.rankers._scale import refuse_infinite
 from rankloop.rankers.base import Member, Ranker
 
 if TYPE_CHECKING:
     from rankloop.rankers._network import RankingNetwork
 
 __all__ = ["NeuralRanker"]
+
+_ROWS = 65_536  # looked at together
 
 
 class NeuralRanker(Ranker):
@@ -123,17 +124,18 @@ class NeuralRanker(Ranker):
                 f"the scorer {self.scorer!r} mixes features, so their parts do not add up; use scorer='gam'"
             )
         rows, _ = _input.rows(X)
-        refuse_infinite(rows)
+        _refuse_infinite(rows)
         return contributions(self._exact, rows)
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         require("torch", "neural")
         from rankloop.rankers._neural_fit import batch_size, fit
-        from rankloop.rankers._neural_scoring import exact, own_threads
+        from rankloop.rankers._neural_scoring import exact
+        from rankloop.rankers._torch_threads import torch_threads
 
         try:
-            refuse_infinite(train.X)
-            with own_threads(self.threads, batch_size(self, train)):
+            _refuse_infinite(train.X)
+            with torch_threads(self.threads, batch_size(self, train)):
                 self.module_, state = fit(self, train, valid)
         except BaseException:
             self._forget()  # half a training is none
@@ -146,10 +148,11 @@ class NeuralRanker(Ranker):
             self.history_[str(self.metric)] = [better * reached for reached in state.qualities]
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        from rankloop.rankers._neural_scoring import own_threads, scores
+        from rankloop.rankers._neural_scoring import scores
+        from rankloop.rankers._torch_threads import torch_threads
 
-        refuse_infinite(X)
-        with own_threads(self.threads, len(X)):
+        _refuse_infinite(X)
+        with torch_threads(self.threads, len(X)):
             return scores(self._exact, X, offsets, alone=not self.needs_lists)
 
     def _state(self) -> dict[str, Member]:
@@ -165,3 +168,14 @@ class NeuralRanker(Ranker):
         self._exact = exact(self.module_)
         learned = json.loads(str(state["training"]))
         self.history_, self.n_iter_ = learned["history"], learned["n_iter"]
+
+
+def _refuse_infinite(X: NDArray[np.float32]) -> None:
+    for start in range(0, len(X), _ROWS):
+        infinite = np.isinf(X[start : start + _ROWS])
+        if infinite.any():
+            row, feature = np.argwhere(infinite)[0]
+            raise ValueError(
+                f"feature {feature} of row {start + row} is {X[start + row, feature]}; "
+                "a network needs finite features, use nan for missing values"
+            )
