@@ -1,16 +1,21 @@
 """What the report says, and whether it is true."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from rankloop.clicks import ClickLog, aggregate, simulate
+from rankloop.clicks import PBM, ClickLog, aggregate, simulate
 from rankloop.data import RankingDataset, synthetic
+from rankloop.data.synthetic import synthetic_utility
 from rankloop.propensity import (
     Identifiability,
+    IdentifiabilityWarning,
     harvest,
     identifiability,
     plan_swaps,
     randomized,
+    regression_em,
     swap_intervention,
 )
 
@@ -133,4 +138,31 @@ def test_missing_features_do_no_harm():
     data = RankingDataset.from_groups(X, rng.integers(0, 5, 300), np.full(60, 5))
     report = identifiability(simulate(data, shown_by=X[:, 0], sessions=3000, k=3), data)
     assert np.all(np.isfinite(report.overlap))
-    assert np.all(np.isfinite(report.shift))
+    assert np.all(np.isfinite(report.bias))
+
+
+@pytest.mark.parametrize(("strength", "trusted"), [(0.0, True), (0.5, False), (1.0, False)])
+def test_the_error_of_a_joint_fit_is_foretold(strength, trusted):
+    """The logger knows the utility that features show dimly: the curve is off by what the report says."""
+    data = synthetic(1000, 15, 10, seed=0)
+    utility = synthetic_utility(1000, 15, 10, seed=0)
+    noise = np.random.default_rng(1).normal(size=len(utility))
+    shown = strength * utility / utility.std() + (1 - strength) * noise
+    log = simulate(data, shown_by=shown, sessions=60_000, k=8, seed=1)
+    report = identifiability(log, data)
+    assert report.trusted is trusted
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifiabilityWarning)
+        curve = regression_em(log, data, draws=50)
+    off = abs(np.log(curve.values[-1] * 8))
+    assert off < 0.1 if trusted else 0.5 < report.bias[-1] / off < 2
+
+
+def test_a_feature_that_shows_everything_leaves_nothing_hidden():
+    labels = np.tile(np.arange(5), 200).astype(float)
+    data = RankingDataset.from_groups(labels[:, None], labels, np.full(200, 5))
+    user = PBM(examination=1 / np.arange(1, 4), attraction=[0.1, 0.2, 0.35, 0.5, 0.7])
+    random = np.random.default_rng(0).normal(size=1000)
+    report = identifiability(simulate(data, shown_by=random, user=user, sessions=40_000, k=3), data)
+    assert report.explained > 0.9
+    assert max(report.bias) < 0.02

@@ -11,6 +11,7 @@ from rankloop.propensity._features import design
 
 __all__ = ["JointLikelihood"]
 
+CLICKED_TWICE = 200  # pairs of clicks on one document at one rank, to tell chance from relevance
 RIDGE = 1.0  # a standard normal prior on each weight
 
 
@@ -99,3 +100,19 @@ class JointLikelihood:
     def _by_rank(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         shape = (len(self.X), self.ranks)
         return np.asarray(csr_array((values, (self.document, self.rank)), shape=shape).toarray())
+
+    def variances(self, point: NDArray[np.float64]) -> tuple[float, float | None]:
+        """Of relevance among the documents at one rank, relative to its mean: by features, and the rest.
+
+        The rest is what clicks vary beyond chance; None where too few documents were clicked twice to tell.
+        """
+        relevance, p = self._parts(point)
+        mine = relevance[self.document]
+        shown = np.bincount(self.rank, self.shown, self.ranks)
+        mean = np.bincount(self.rank, self.shown * mine, self.ranks) / np.maximum(shown, 1e-300)
+        explained = float(np.sum(self.shown * (mine / mean[self.rank] - 1) ** 2) / self.shown.sum())
+        twice = float(np.sum(self.shown * (self.shown - 1) * p**2))
+        if twice < CLICKED_TWICE:
+            return explained, None
+        beyond = np.sum((self.clicks - self.shown * p) ** 2 - self.shown * p * (1 - p))
+        return explained, max(float(beyond) / twice, 0.0)

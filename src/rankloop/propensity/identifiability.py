@@ -20,7 +20,7 @@ from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
 __all__ = ["Edge", "Identifiability", "IdentifiabilityWarning", "identifiability"]
 
 WANTED = 0.1  # standard error of log theta above which a curve says little
-SHIFT = 0.1  # how far features may move a curve before it hangs on them
+BIAS = 0.1  # of log theta, from relevance that features do not show, above which a joint fit says little
 OVERLAP = 0.5  # share of documents that could be at either of two ranks, by their features
 WORK = 2e9  # multiplications spent on the features; larger logs are sampled
 
@@ -47,8 +47,9 @@ class Identifiability:
     `groups` are the ranks that documents tie together (one group is what is wanted), `standard_error` is
     expected for log theta at each rank if every document has a relevance of its own, `overlap` (of features)
     how alike the documents at rank 1 and at rank k are: 1 is alike, 0 is told apart by features. `shift` is
-    how far features move log theta from the plain click rates: relevance that they do not show may move it as
-    far again (the reasoning of Altonji et al., 2005), so it is the error to reckon with.
+    how far features move log theta from the plain click rates, `bias` how far relevance that they do not show
+    would move it on, if the logger knew of it as much (the reasoning of Altonji et al., 2005): the error of
+    a joint fit to reckon with. `explained` is the share of relevance, at one rank, that features show.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -56,6 +57,8 @@ class Identifiability:
     standard_error: tuple[float | None, ...]  # None where nothing ties the rank to the first
     overlap: tuple[float, ...] | None
     shift: tuple[float, ...] | None
+    bias: tuple[float, ...] | None
+    explained: float | None
     fixes: tuple[Swap, ...]
 
     @property
@@ -69,10 +72,10 @@ class Identifiability:
 
     @property
     def features_suffice(self) -> bool:
-        """Ranks show documents with like features, and the curve does not hang on the model of relevance."""
-        if self.overlap is None or self.shift is None:
+        """Ranks show documents with like features, and what features do not show would move little."""
+        if self.overlap is None or self.bias is None:
             return False
-        return min(self.overlap) >= OVERLAP and max(map(abs, self.shift)) <= SHIFT
+        return min(self.overlap) >= OVERLAP and max(self.bias) <= BIAS
 
     @property
     def trusted(self) -> bool:
@@ -91,11 +94,11 @@ class Identifiability:
                 f"documents seen at several ranks leave a standard error of up to {worst:.0%} "
                 f"(ranks {', '.join(map(str, weak))})"
             )
-        if self.shift is not None and max(map(abs, self.shift)) > SHIFT:
-            most = float(np.expm1(max(map(abs, self.shift))))
+        if self.shift is not None and self.bias is not None and max(self.bias) > BIAS:
+            share = "" if self.explained is None else f" and show {self.explained:.0%} of relevance"
             found.append(
-                f"features move the curve by up to {most:.0%} from the click rates: relevance they do not "
-                "show may move it as much again"
+                f"features move the curve by up to {np.expm1(max(map(abs, self.shift))):.0%}{share}: what "
+                f"they do not show may have put it off by a factor of {np.exp(max(self.bias)):.2f}"
             )
         if self.overlap is not None and min(self.overlap) < OVERLAP:
             apart = [rank for rank, one in enumerate(self.overlap, 1) if one < OVERLAP]
@@ -116,6 +119,8 @@ class Identifiability:
             tuple(told["standard_error"]),
             None if told["overlap"] is None else tuple(told["overlap"]),
             None if told["shift"] is None else tuple(told["shift"]),
+            None if told["bias"] is None else tuple(told["bias"]),
+            told["explained"],
             tuple(Swap(**one) for one in told["fixes"]),
         )
 
@@ -131,6 +136,7 @@ class Identifiability:
             written = "unbounded" if error is None else f"{error:.1%}"
             alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"
             alike += "" if self.shift is None else f"{np.expm1(self.shift[rank - 1]):>+9.0%}"
+            alike += "" if self.bias is None else f"{np.expm1(self.bias[rank - 1]):>9.0%}"
             lines.append(f"{rank:>4}  {written:>14}{alike}")
         if self.fixes:
             lines += ["", "what would fix it:"]
@@ -174,7 +180,7 @@ def identifiability(
         edges,
         tuple(None if not np.isfinite(one) else float(one) for one in error),
         None if data is None else _overlap(counts, data, len(rates)),
-        None if data is None else _shift(counts, data, rates),
+        *((None, None, None) if data is None else _hidden(counts, data, rates)),
         _fixes(rates, error),
     )
 
@@ -258,13 +264,22 @@ def _overlap(counts: Aggregate, data: RankingDataset, ranks: int) -> tuple[float
     return tuple(float(one) for one in 2 * ndtr(-np.sqrt(distance) / 2))
 
 
-def _shift(counts: Aggregate, data: RankingDataset, rates: NDArray[np.float64]) -> tuple[float, ...] | None:
-    """log theta with relevance explained by features, less the logarithm of the ratio of click rates."""
+def _hidden(
+    counts: Aggregate, data: RankingDataset, rates: NDArray[np.float64]
+) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None, float | None]:
+    """How far features move log theta, how far the rest might, and the share of relevance they show."""
     clicks = np.bincount(counts.position - 1, counts.clicks, len(rates))
     if len(rates) < 2 or np.any(clicks == 0):
-        return None
-    joint = JointLikelihood(counts, data).fit()[1 - len(rates) :]
-    return 0.0, *(joint - np.log(rates[1:] / rates[0])).tolist()
+        return None, None, None
+    joint = JointLikelihood(counts, data)
+    point = joint.fit()
+    shift = np.append(0.0, point[1 - len(rates) :]) - np.log(rates / rates[0])
+    shown, unseen = joint.variances(point)
+    # without documents that were clicked twice there is no telling: take the rest to be as large
+    ratio = 1.0 if unseen is None else float(np.sqrt(unseen / max(shown, 1e-12)))
+    bias = np.minimum(np.abs(shift) * ratio, 10.0)
+    explained = None if unseen is None else shown / max(shown + unseen, 1e-12)
+    return tuple(shift.tolist()), tuple(bias.tolist()), explained
 
 
 def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[Swap, ...]:
