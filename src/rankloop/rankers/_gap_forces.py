@@ -7,9 +7,8 @@ from rankloop._jit import over_lists
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss
 from rankloop.losses._gain import gains
-from rankloop.losses._input import list_sums
 from rankloop.losses._math import exp_negative, fast, inner, workspace
-from rankloop.losses._order import LANES, descending, rank_lists
+from rankloop.losses._order import LANES, descending
 from rankloop.losses._swap import discounts, ranks
 
 __all__ = ["GapForces"]
@@ -27,10 +26,10 @@ class GapForces:
         gain = gains(train.y, loss.gain)
         rank = ranks(train.offsets)
         discount = discounts(rank)
-        best = gain[rank_lists(train.y.astype(np.float64), train.offsets)]
+        best = gain[np.lexsort((-gain, train.row_query))]
         if loss.truncation is not None:
             best = np.where(rank <= loss.truncation, best, 0.0)
-        ideal = list_sums(best * discount, train.offsets)
+        ideal = np.add.reduceat(best * discount, train.offsets[:-1])  # every query has a document
         self.factor = np.divide(loss.sigma, ideal, out=np.zeros_like(ideal), where=ideal > 0)
         if loss.metric == "dcg":
             self.factor = np.where(ideal > 0, loss.sigma, 0.0)
