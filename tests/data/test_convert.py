@@ -19,6 +19,8 @@ from rankloop.data import (
     write_svmlight,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
+
 
 @st.composite
 def texts(draw):

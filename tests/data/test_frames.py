@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, from_frame, to_frame
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
+
 COLUMNS = {
     "qid": ["b", "a", "b"],
     "label": [0, 2, 1],

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from rankloop.data import RankingDataset, _svmlight_blocks, read_svmlight
 from rankloop.data._text import TextSource
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
+
 NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|null|inf|infinity)"
 
 

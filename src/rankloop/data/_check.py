@@ -1,5 +1,6 @@
 """What a column must be, and the sentence for one that is not."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data._group import Grouping
 from rankloop.data.pairs import Pairs
 
-__all__ = ["column", "features", "ids", "labels", "names", "pairs", "query_indices", "sizes"]
+__all__ = ["column", "features", "ids", "labels", "names", "pairs", "query_indices", "sizes", "warn_of_empty"]
 
 
 def features(X: ArrayLike) -> NDArray[np.float32]:
@@ -28,6 +29,21 @@ def features(X: ArrayLike) -> NDArray[np.float32]:
             f"feature {feature} of row {row} is {array[row, feature]}, too large for float32; scale it"
         )
     return single
+
+
+def warn_of_empty(X: NDArray[np.float32], names: Sequence[str] | None, where: str = "") -> None:
+    """Say which features have no value in any row; only those that lack one in the first row can."""
+    if len(X) < 2:
+        return
+    empty = [at for at in np.flatnonzero(np.isnan(X[0])).tolist() if np.isnan(X[:, at]).all()]
+    if empty:
+        first = empty[0] + 1 if names is None else repr(names[empty[0]])
+        others = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+        warnings.warn(
+            f"{where}feature {first}{others} has no value in any of the {len(X)} rows; "
+            "leave it out, or check how the file was read",
+            stacklevel=3,
+        )
 
 
 def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:

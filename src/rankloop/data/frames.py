@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
+from rankloop.data._check import warn_of_empty
 from rankloop.data.dataset import RankingDataset
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def from_frame(
     X = np.empty((table.height, len(names)), np.float32)
     for j, name in enumerate(names):
         X[:, j] = _feature(table[name])
+    warn_of_empty(X, names)
     return RankingDataset(X, _numbers(table[label]), _ids(table[qid]), feature_names=names, **columns)
 
 

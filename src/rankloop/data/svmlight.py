@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
+from rankloop.data._check import warn_of_empty
 from rankloop.data._svmlight_blocks import Block, Layout, parsed_blocks
 from rankloop.data._svmlight_queries import FileQueries
 from rankloop.data._text import long_work
@@ -58,6 +59,7 @@ def read_svmlight(
         table.add(block, total / max(1, read))
         documents.add(block)
     X, y = table.finish()
+    warn_of_empty(X, None, f"{paths[0]}: ")
     docid = documents.finish()
     grouping = queries.grouping()
     return RankingDataset._trusted(
