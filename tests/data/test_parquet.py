@@ -12,8 +12,6 @@ from rankloop.data import Pairs, RankingDataset, read_parquet, write_parquet
 @given(
     lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4), text=st.booleans(), seed=st.integers(0, 99)
 )
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 def test_what_is_written_is_read_back(tmp_path_factory, lengths, text, seed):
     rng = np.random.default_rng(seed)
     n, q = sum(lengths), len(lengths)
