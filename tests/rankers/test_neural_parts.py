@@ -89,6 +89,7 @@ def test_cuts_are_whole_lists_of_nearly_equal_size(lengths, documents):
 @pytest.mark.parametrize("resident", [True, False])
 def test_batches_hold_what_belongs_together(resident, monkeypatch):
     monkeypatch.setattr(_batches, "_fits", lambda rows, device: resident)
+    monkeypatch.setattr(_batches, "at_once", lambda device: 20)
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 9, 30)
     n = int(lengths.sum())
@@ -120,7 +121,7 @@ def test_batches_hold_what_belongs_together(resident, monkeypatch):
         else:
             halves += seen
     assert sorted(halves) == list(range(30))
-    whole = torch.cat([Z for Z, _ in device_lists.in_order(20)])
+    whole = torch.cat([Z for Z, _ in device_lists.in_order()])
     np.testing.assert_array_equal(whole[:, 0], 2 * data.y)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rankloop.data import Pairs, RankingDataset
 
-__all__ = ["Batch", "DeviceLists", "cuts", "rows_of"]
+__all__ = ["Batch", "DeviceLists", "at_once", "cuts", "rows_of"]
 
 
 class Batch(NamedTuple):
@@ -85,10 +85,10 @@ class DeviceLists:
                 lists=size,
             )
 
-    def in_order(self, documents: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """All rows as they come, with the offsets of their lists, about so many documents at a time."""
+    def in_order(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """All rows as they come, some whole lists at a time, with their offsets."""
         edges = self.data.offsets
-        for first, last in pairwise(cuts(edges, documents)):
+        for first, last in pairwise(cuts(edges, at_once(self.device))):
             rows = slice(int(edges[first]), int(edges[last]))
             if self.resident is None:
                 Z = self.transform(self.host[rows].to(self.device)).to(self.dtype)
@@ -122,6 +122,11 @@ class DeviceLists:
     def _read(self, rows: Tensor) -> Tensor:
         read = self.host[rows]
         return read.pin_memory() if self.device.type == "cuda" else read
+
+
+def at_once(device: torch.device) -> int:
+    """How many documents to score together: what a CPU keeps in its cache, what fills a GPU."""
+    return 2_048 if device.type == "cpu" else 65_536
 
 
 def rows_of(X: NDArray[np.float32]) -> Tensor:

@@ -1,6 +1,5 @@
 """Features as a network likes them: squashed, on one scale, nothing missing, where the network is."""
 
-from collections.abc import Iterator
 from math import sqrt
 
 import torch
@@ -37,17 +36,17 @@ class FeatureTransform(nn.Module):
 
     @classmethod
     def learned(cls, kind: str | None, X: Tensor, *, flags: bool, device: torch.device) -> "FeatureTransform":
-        """The transform of these training rows, which stay where they are."""
-        absent = torch.zeros(X.shape[1], dtype=torch.int64, device=device)
-        for rows in _chunks(X, device):
-            absent += rows.isnan().sum(0)
-        flagged = absent.nonzero().ravel() if flags else absent[:0]
-        made = cls(kind, X.shape[1], len(flagged)).to(device)
-        made.flagged.copy_(flagged)
+        """The transform of these training rows, which stay where they are and are read once."""
+        made = cls(kind, X.shape[1]).to(device)
         if kind == "quantile":
             made.grid.copy_(_quantiles(X[:: -(-len(X) // _SAMPLE)].to(device)))
+        known, mean, spread = made._moments(X, device)
+        if flags:
+            made.flagged = (known < len(X)).nonzero().ravel()
         if kind is not None:
-            made._standardise(X, (len(X) - absent).clamp(min=1))
+            varies = spread > 1e-6 * mean.abs().clamp(min=1e-30)
+            made.mean.copy_(mean)
+            made.scale.copy_(torch.where(varies, spread, 1.0))
         return made
 
     @property
@@ -65,22 +64,18 @@ class FeatureTransform(nn.Module):
             return X.sign() * X.abs().log1p()
         return _place(X, self.grid) if self.kind == "quantile" else X
 
-    def _standardise(self, X: Tensor, known: Tensor) -> None:
-        total = torch.zeros(X.shape[1], dtype=torch.float64, device=known.device)
-        for rows in _chunks(X, known.device):
-            total += self._squashed(rows).double().nansum(0)
-        mean, spread = total / known, torch.zeros_like(total)
-        for rows in _chunks(X, known.device):
-            spread += (self._squashed(rows).double() - mean).square().nansum(0)
-        spread = (spread / known).sqrt()
-        varies = spread > 1e-6 * mean.abs().clamp(min=1e-30)
-        self.mean.copy_(mean)
-        self.scale.copy_(torch.where(varies, spread, 1.0))
-
-
-def _chunks(X: Tensor, device: torch.device) -> Iterator[Tensor]:
-    for start in range(0, len(X), _CHUNK):
-        yield X[start : start + _CHUNK].to(device)
+    def _moments(self, X: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Known values, mean and spread of each squashed column; chunks merge as by Chan et al. (1979)."""
+        known, mean, squares = torch.zeros(3, X.shape[1], dtype=torch.float64, device=device)
+        for start in range(0, len(X), _CHUNK):
+            chunk = self._squashed(X[start : start + _CHUNK].to(device)).double()
+            count = (~chunk.isnan()).sum(0).double()
+            centre = chunk.nansum(0) / count.clamp(min=1)
+            gap, total = centre - mean, (known + count).clamp(min=1)
+            squares += chunk.sub_(centre).square_().nansum(0) + gap.square() * known * count / total
+            mean += gap * count / total
+            known += count
+        return known, mean, (squares / known.clamp(min=1)).sqrt()
 
 
 def _quantiles(X: Tensor) -> Tensor:

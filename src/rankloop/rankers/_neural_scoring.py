@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rankloop.rankers._batches import cuts, rows_of
+from rankloop.rankers._batches import at_once, cuts, rows_of
 from rankloop.rankers._network import RankingNetwork, make_scorer
 from rankloop.rankers._network_gam import GAM
 from rankloop.rankers._network_input import FeatureTransform
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rankloop.rankers.neural import NeuralRanker
 
 __all__ = ["contributions", "exact", "members", "restore", "scores"]
-
-_AT_ONCE = 16_384  # documents scored together
 
 
 def exact(network: RankingNetwork) -> RankingNetwork:
@@ -42,7 +40,7 @@ def scores(
     edges = np.arange(len(X) + 1) if alone else offsets
     made = [np.zeros(0)]
     with torch.inference_mode():
-        for first, last in pairwise(cuts(edges, _AT_ONCE)):
+        for first, last in pairwise(cuts(edges, at_once(mean.device))):
             start, stop = int(edges[first]), int(edges[last])
             lists = torch.as_tensor(edges[first : last + 1] - start, device=mean.device)
             part = network(rows[start:stop].to(mean.device, mean.dtype), lists)
@@ -54,11 +52,11 @@ def contributions(network: RankingNetwork, X: NDArray[np.float32]) -> NDArray[np
     """What each feature adds to each score; what says that a feature is missing is part of it."""
     transform, scorer, rows = network.transform, network.scorer, rows_of(X)
     assert isinstance(scorer, GAM)
-    made = np.zeros(X.shape)
+    made, size = np.zeros(X.shape), at_once(transform.mean.device)
     flagged = transform.flagged.cpu().numpy()
     with torch.inference_mode():
-        for start in range(0, len(X), _AT_ONCE):
-            chunk = slice(start, start + _AT_ONCE)
+        for start in range(0, len(X), size):
+            chunk = slice(start, start + size)
             Z = transform(rows[chunk].to(transform.mean.device, transform.mean.dtype))
             parts = scorer.contributions(Z).double().cpu().numpy()
             made[chunk] = parts[:, : X.shape[1]]

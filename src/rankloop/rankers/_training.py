@@ -24,7 +24,6 @@ _OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
 }
-_AT_ONCE = 16_384  # documents scored together
 
 Weights = dict[str, Tensor]
 
@@ -114,7 +113,7 @@ def scores_of(scorer: nn.Module, lists: DeviceLists, precision: str) -> Tensor:
     """The scores of all rows, in double precision where the network is."""
     scorer.eval()
     with torch.inference_mode(), _precise(precision, lists.device):
-        parts = [scorer(Z, offsets).double() for Z, offsets in lists.in_order(_AT_ONCE)]
+        parts = [scorer(Z, offsets).double() for Z, offsets in lists.in_order()]
     return torch.cat(parts)
 
 
