@@ -90,6 +90,19 @@ def test_two_deterministic_rankers_are_enough(data):
     assert surprise(harvest(ClickLog.concat(logs)), TRUTH[:5]) < 4
 
 
+def test_ranks_in_one_bucket_share_a_value(data, weak):
+    log = simulate(data, shown_by=weak, sessions=50_000, k=10, temperature=2.0, seed=1)
+    curve, whole = harvest(log, buckets=(1, 2, 3, 5, 8)), harvest(log)
+    steps = np.flatnonzero(np.diff(curve.values)) + 2
+    assert steps.tolist() == [2, 3, 5, 8]
+    np.testing.assert_allclose(curve.values[:2], TRUTH[:2], rtol=0.1)
+    assert TRUTH[6] < curve.values[5] < TRUTH[4]
+    assert curve.log_covariance[-1, -1] < whole.log_covariance[-1, -1]
+    for wrong in ((2, 3), (1, 3), (1, 2, 2), (1, 2, 11)):
+        with pytest.raises(ValueError, match="buckets are rising first ranks"):
+            harvest(log, buckets=wrong)
+
+
 def test_short_lists_do_not_flatter_the_first_ranks():
     """Long lists hold worse documents: by rank over all pages the curve would come out too steep."""
     rng = np.random.default_rng(0)

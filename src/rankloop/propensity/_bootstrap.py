@@ -13,16 +13,17 @@ __all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
 
 DRAWS = 1000
 GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
+NUMBERS = 2_000_000  # held at once for the draws; ten times as many for the sums of the groups
 
 Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def grouped(queries: NDArray[Any], seed: int) -> tuple[NDArray[np.int64], int]:
-    """For each entry the group its query belongs to, and how many groups there are."""
+def grouped(queries: NDArray[Any], seed: int, width: int = 1) -> tuple[NDArray[np.int64], int]:
+    """For each entry the group of its query, and how many groups there are; each will hold `width` sums."""
     present, code = np.unique(queries, return_inverse=True)
     if len(present) < 2:
         raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
-    groups = min(len(present), GROUPS)
+    groups = min(len(present), GROUPS, max(10 * NUMBERS // width, 50))
     place = np.random.default_rng(seed).permutation(len(present)) % groups
     return place[code], groups
 
@@ -45,8 +46,10 @@ def bootstrapped(
     flat = sums.reshape(len(sums), -1)
     shape = sums.shape[1:]
     curve = solve(flat.sum(axis=0).reshape(1, *shape))[0]
-    again = solve((weights_of(draws, len(sums), seed) @ flat).reshape(draws, *shape))
-    return with_draws(curve, again, groups=len(sums), **about)
+    weights = weights_of(draws, len(sums), seed)
+    chunk = max(NUMBERS // flat.shape[1], 1)
+    again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, draws, chunk)]
+    return with_draws(curve, np.concatenate(again), groups=len(sums), **about)
 
 
 def with_draws(

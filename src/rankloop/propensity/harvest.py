@@ -1,8 +1,11 @@
 """Propensities harvested from documents that several rankings put at different ranks."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 from rankloop._names import one_of
@@ -24,6 +27,7 @@ def harvest(
     scheme: str = "allpairs",
     weights: str = "overlap",
     depth: int | None = None,
+    buckets: Sequence[int] | None = None,
     monotone: bool = False,
     layout: str | None = None,
     draws: int = DRAWS,
@@ -36,7 +40,8 @@ def harvest(
 
     "overlap" weights w are those of Mantel and Haenszel (1959): a document counts by how well it compares the
     ranks; "equal" weights (w = 1) are the paper's. "allpairs" fits one curve to all pairs of ranks with a
-    relevance of its own for each unordered pair; "pivot" takes pairs with rank 1, "chain" neighbours.
+    relevance of its own for each unordered pair; "pivot" takes pairs with rank 1, "chain" neighbours. Where a
+    log is thin, `buckets` names the first ranks of groups that share one value: (1, 2, 3, 5, 8).
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -59,14 +64,15 @@ def harvest(
     ranks = min(most, depth or most)
     if ranks < 2:
         raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
-    edges = edges_of(ranks, scheme)
-    group, groups = grouped(counts.row_query.code, seed)
-    number = np.full((ranks, ranks), -1, np.int64)
+    place = _places(buckets, ranks)
+    edges = edges_of(int(place[-1]) + 1, scheme)
+    group, groups = grouped(counts.row_query.code, seed, 3 * len(edges))
+    number = np.full((edges.depth, edges.depth), -1, np.int64)
     number[edges.low, edges.high] = np.arange(len(edges))
     sums = np.zeros((groups, len(edges), 3))
     compare_ranks(
         counts.names.code,
-        counts.position.astype(np.int64) - 1,
+        np.append(place, edges.depth)[np.minimum(counts.position, ranks + 1) - 1],
         counts.impressions.astype(np.float64),
         counts.clicks.astype(np.float64),
         group,
@@ -77,7 +83,7 @@ def harvest(
     tied(edges, sums.sum(axis=0), "documents seen at several ranks")
     curve = bootstrapped(
         sums,
-        lambda totals: solve(edges, totals),
+        lambda totals: solve(edges, totals)[:, place],
         draws=draws,
         seed=seed,
         method=f"harvest {scheme}",
@@ -85,6 +91,18 @@ def harvest(
         pages=pages,
     )
     return curve.monotone() if monotone else curve
+
+
+def _places(buckets: Sequence[int] | None, ranks: int) -> NDArray[np.int64]:
+    """For each rank the index of its bucket."""
+    if buckets is None:
+        return np.arange(ranks)
+    first = [int(one) for one in buckets]
+    if first[:2] != [1, 2] or any(b <= a for a, b in pairwise(first)) or first[-1] > ranks:
+        raise ValueError(
+            f"buckets are rising first ranks, from 1, 2 to at most {ranks}, got {tuple(buckets)}"
+        )
+    return np.searchsorted(first, np.arange(1, ranks + 1), "right") - 1
 
 
 @kernel
