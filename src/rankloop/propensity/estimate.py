@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._names import one_of
-from rankloop.clicks import Aggregate, ClickLog
+from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity.curve import Propensity
 from rankloop.propensity.dual_learning import dual_learning
@@ -61,10 +61,8 @@ def _supported(log: ClickLog | Aggregate, data: RankingDataset | None) -> str:
         ):
             if any(re.fullmatch(pattern, name) for name in names):
                 return method
-    if data is not None and isinstance(log, ClickLog):
-        seen = np.bincount(
-            np.unique(log.pairs.code * np.int64(log.n_positions + 1) + log.position) // (log.n_positions + 1)
-        )
-        if seen.max() < 2:
+    if data is not None:
+        counts = aggregate(log) if isinstance(log, ClickLog) else log
+        if len(counts) == len(counts.names.query):  # every document at one rank only
             return "regression_em"
     return "harvest"
