@@ -11,13 +11,19 @@ from rankloop.unbiased.clipped import clipped
 from rankloop.unbiased.direct_method import direct_method
 from rankloop.unbiased.display_probability import display_probability
 from rankloop.unbiased.doubly_robust import doubly_robust
+from rankloop.unbiased.dual_learning import dual_learning
 from rankloop.unbiased.estimate import Estimate, estimate
 from rankloop.unbiased.intervention_aware import intervention_aware
 from rankloop.unbiased.ips import ips
+from rankloop.unbiased.learn import Learned, candidates, learn
 from rankloop.unbiased.likelihood import likelihood, likelihood_ranker
 from rankloop.unbiased.naive import naive
+from rankloop.unbiased.pair_debias import pair_debias
 from rankloop.unbiased.policy import PlackettLuce
 from rankloop.unbiased.policy_aware import policy_aware
+from rankloop.unbiased.policy_gradient import PLRank, policy_gradient
+from rankloop.unbiased.prop_svm import prop_svm
+from rankloop.unbiased.regression_em import regression_em
 from rankloop.unbiased.relevance import relevance
 from rankloop.unbiased.select import Selection, select
 from rankloop.unbiased.slate import slate
@@ -28,20 +34,29 @@ DCG = LambdaRank(metric="dcg", gain="linear")
 __all__ = [
     "DCG",
     "Estimate",
+    "Learned",
+    "PLRank",
     "PlackettLuce",
     "Selection",
     "affine",
+    "candidates",
     "clipped",
     "direct_method",
     "display_probability",
     "doubly_robust",
+    "dual_learning",
     "estimate",
     "intervention_aware",
     "ips",
+    "learn",
     "likelihood",
     "likelihood_ranker",
     "naive",
+    "pair_debias",
     "policy_aware",
+    "policy_gradient",
+    "prop_svm",
+    "regression_em",
     "relevance",
     "select",
     "slate",

@@ -12,13 +12,15 @@ from rankloop.unbiased._evidence import Evidence, Floats
 
 __all__ = ["CellLikelihood"]
 
+STEPS = 3  # of EM for the curve in each round: it creeps, and trees are what costs
+
 
 @dataclass(eq=False)
 class CellLikelihood(Loss):
     r"""Minus the log-likelihood of :math:`P(c = 1) = \alpha_k \sigma(s_d + b) + \beta_k`, cell by cell.
 
     The gradient and the Fisher information of a document are sums over the ranks it was shown at. With
-    `learn`, every call also moves the curve by one step of EM: trees and curve grow together.
+    `learn`, every call also moves the curve by a few steps of EM: trees and curve grow together.
     """
 
     pointwise: ClassVar[bool] = True
@@ -62,10 +64,11 @@ class CellLikelihood(Loss):
     def name(self) -> str:
         return "clicklikelihood"
 
-    def derivatives(self, scores: Any, labels: Any, offsets: Any, **_: Any) -> tuple[Floats, Floats]:
+    def derivatives(self, scores: Any, labels: Any, offsets: Any, **others: Any) -> tuple[Floats, Floats]:
         relevance = expit(np.asarray(scores, np.float64) + self.level)[self.row]
         if self.learn:
-            self._step(relevance)
+            for _ in range(STEPS):
+                self._step(relevance)
         chance, slope = self._chance(relevance)
         force = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
         information = self.impressions * slope**2 / (chance * (1 - chance))

@@ -16,9 +16,9 @@ __all__ = ["likelihood", "likelihood_ranker"]
 
 def likelihood_ranker(*, trees: int = 150, leaves: int = 8, threads: int | None = None) -> LambdaMART:
     """Few leaves with a line in each: clicks are noisy, and relevance is smooth in most features."""
-    lines = {"linear_tree": True, "linear_lambda": 1.0, "min_data_in_leaf": 100}
+    lines = {"linear_tree": True, "linear_lambda": 3.0, "min_data_in_leaf": 100}
     return LambdaMART(
-        trees=trees, leaves=leaves, min_sum_hessian=1.0, l2=1.0, params=lines, threads=threads, patience=None
+        trees=trees, leaves=leaves, min_sum_hessian=1.0, l2=5.0, params=lines, threads=threads, patience=None
     )
 
 
@@ -34,7 +34,7 @@ def likelihood(
     .. math:: \max_{f, \theta} \sum_{d, k} c_{dk} \log p_{dk} + (n_{dk} - c_{dk}) \log (1 - p_{dk}), \qquad
         p_{dk} = \theta_k \, \sigma(f(x_d))
 
-    One Newton step of boosting and one step of EM for the curve in turn (regression-EM, Wang et al., 2018,
+    A Newton step of boosting and steps of EM for the curve in turn (regression-EM, Wang et al., 2018,
     without its sampling), over counts by (document, rank). A given `propensity` is held instead; a
     `TrustPBM` makes it :math:`\alpha_k \sigma(f) + \beta_k`. The ranker's `propensity_` is the curve. Only
     documents that were shown teach. `propensity.identifiability(log, data)` says whether a learned curve can
@@ -59,7 +59,11 @@ def boosted(
     """The forest of the documents that are kept, and the likelihood it descended."""
     depth = int(seen.position.max())
     cells = CellLikelihood.of(seen, kept, 1.0 / np.sqrt(np.arange(1.0, depth + 1)) if learn else None)
-    fitted: LambdaMART = clone(likelihood_ranker() if ranker is None else ranker).set_params(loss=cells)
+    fitted: LambdaMART = clone(likelihood_ranker() if ranker is None else ranker)
+    params = dict(fitted.params or {})
+    if params.get("min_data_in_leaf", 0) > cells.rows / 20:  # a small log: no leaf would be large enough
+        params["min_data_in_leaf"] = max(1, cells.rows // 20)
+    fitted.set_params(loss=cells, params=params)
     fitted.fit(rows_of(seen.data, kept, _rates(seen)))
     fitted.set_params(loss="sigmoidcrossentropy")  # what a file can say of it: a logistic model of relevance
     if learn:

@@ -1,0 +1,216 @@
+"""From a data set and a log to a ranker, with every choice made from the log alone."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import rankloop.propensity as curves
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.likelihood import boosted, likelihood_ranker
+from rankloop.unbiased.select import Selection, select
+
+__all__ = ["Learned", "candidates", "learn"]
+
+HELD_OUT = 0.2  # of the queries, to choose by
+SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
+LEAST = 30  # queries below which nothing is held out
+
+
+@dataclass(frozen=True, repr=False)
+class Learned:
+    """The ranker, and how it came to be.
+
+    `held_out` has the negative log-likelihood of unseen clicks by candidate, `selection` how the ranker of
+    the other queries would have done on the held-out ones, against the order that was shown.
+    """
+
+    ranker: LambdaMART
+    chosen: str
+    curve: Floats
+    curve_by: str
+    held_out: dict[str, float]
+    selection: Selection | None
+    identifiability: Identifiability | None
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "chosen": self.chosen,
+            "curve": self.curve.tolist(),
+            "curve_by": self.curve_by,
+            "held_out": self.held_out,
+            "selection": None if self.selection is None else self.selection.to_dict(),
+            "identifiability": None if self.identifiability is None else self.identifiability.to_dict(),
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"learned by {self.chosen}; curve by {self.curve_by}"]
+        lines.append("seen, by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
+        for name, value in self.held_out.items():
+            lines.append(f"  {name}: {value:.5f} nats a showing on held-out queries")
+        if self.selection is not None:
+            lines += ["dcg@10 on held-out queries, doubly robust:", *repr(self.selection).splitlines()]
+        return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
+
+
+def candidates(*, trees: int = 150, threads: int | None = None) -> dict[str, LambdaMART]:
+    """What `learn` chooses from: lines in few leaves, or plain leaves."""
+    plain = LambdaMART(
+        trees=trees,
+        leaves=8,
+        min_sum_hessian=1.0,
+        l2=5.0,
+        params={"min_data_in_leaf": 50},
+        threads=threads,
+        patience=None,
+    )
+    return {"linear leaves": likelihood_ranker(trees=trees, threads=threads), "plain leaves": plain}
+
+
+def learn(
+    log: Log,
+    data: RankingDataset,
+    *,
+    propensity: ClickBias | None = None,
+    rankers: Mapping[str, LambdaMART] | None = None,
+    seed: int = 0,
+) -> Learned:
+    r"""The ranker that our tools would choose by themselves; no label of `data` is looked at.
+
+    The curve is the one given; or that of an experiment in the log (shuffles, swaps, several rankers) if its
+    interval is narrow; or it is learned with the trees, and then `identifiability` says how far to trust it.
+    The trees are those of `rankers` that best predict the clicks on a fifth of the queries, held out; their
+    dcg@10 there is estimated beside that of the order shown. Then they are grown again on all queries.
+
+    >>> from rankloop.clicks import simulate
+    >>> from rankloop.data import synthetic
+    >>> data = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
+    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=60_000, k=3, randomize="swap", seed=0)
+    >>> learn(log, data, rankers=candidates(trees=20, threads=1)).curve_by
+    'swap_intervention'
+    """
+    given, by, said = (propensity, "the caller", []) if propensity is not None else _experiment(log)
+    report = None
+    if given is None:
+        report = curves.identifiability(log, data)
+        said += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
+    seen = evidence(log, given, data)
+    known = dict(candidates() if rankers is None else rankers)
+    if not known:
+        raise ValueError("learn chooses from at least one ranker, by name")
+    chosen, held_out, selection = next(iter(known)), {}, None
+    held = _held_out(seen, seed)
+    if held is not None:
+        fitted = {
+            name: boosted(seen, seen.shown & ~held, one, learn=given is None) for name, one in known.items()
+        }
+        held_out = {name: _unseen(seen, held, *found) for name, found in fitted.items()}
+        chosen = min(held_out, key=lambda name: held_out[name])
+        selection = _against_shown(log, seen, held, *fitted[chosen], given)
+    else:
+        said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
+    ranker, cells = boosted(seen, seen.shown, clone(known[chosen]), learn=given is None)
+    curve = ranker.propensity_
+    assert curve is not None
+    if given is None:
+        by = "the likelihood of the clicks"
+        said += _steep(cells)
+    return Learned(ranker, chosen, curve, by, held_out, selection, report, tuple(said))
+
+
+def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
+    """The curve of an experiment, or of several rankers, where the log holds one that is good enough."""
+    if not isinstance(log, ClickLog):
+        return None, "", []
+    if log.page_layout is not None and len(np.unique(log.page_layout.code)) > 1:
+        return None, "", ["the log mixes layouts: one curve was learned for all; see propensity.by_layout"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
+            found = curves.estimate(log)
+    except ValueError:  # no experiment ties the ranks together
+        return None, "", []
+    if len(found) < log.n_positions:
+        return None, "", [f"{found.method} reaches rank {len(found)} only; the curve was learned instead"]
+    error = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
+    if not np.all(error <= SURE):
+        why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
+        return None, "", [f"{why}; the curve was learned instead (propensity.plan_swaps says what it takes)"]
+    return found, found.method, []
+
+
+def _held_out(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
+    """Which rows belong to the queries that are held out."""
+    asked = np.flatnonzero(seen.sessions > 0)
+    if len(asked) < LEAST:
+        return None
+    chosen = np.random.default_rng(seed).choice(asked, max(1, int(HELD_OUT * len(asked))), replace=False)
+    return np.isin(seen.data.row_query, chosen)
+
+
+def _unseen(seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood) -> float:
+    """Minus the log-likelihood of a showing on the held-out queries, at the curve that was learned."""
+    kept = seen.shown & held
+    judge = CellLikelihood.of(seen, kept, None)
+    if cells.learn:
+        judge.alpha = cells.curve[judge.rank]
+    judge.level = cells.level
+    return judge.value(ranker.predict(seen.data.X[kept]))
+
+
+def _against_shown(
+    log: Log,
+    seen: Evidence,
+    held: NDArray[np.bool_],
+    ranker: LambdaMART,
+    cells: CellLikelihood,
+    given: ClickBias | None,
+) -> Selection:
+    """The new order against the mean position in the log, on the documents shown for held-out queries."""
+    shown = seen.by_row(seen.impressions)
+    place = seen.by_row(seen.impressions * seen.position) / np.maximum(shown, 1.0)
+    kept = seen.shown & held
+    queries = np.unique(seen.data.row_query[kept])
+    data = seen.data.replace(docid=np.arange(seen.data.n_documents)) if seen.data.docid is None else seen.data
+    part = data.select(queries)
+    rows = np.flatnonzero(np.isin(data.row_query, queries))
+    scores = np.where(seen.shown[rows], ranker.predict(part), -np.inf)
+    relevance = 1.0 / (1.0 + np.exp(-(ranker.predict(part) + cells.level)))
+    low = float(np.where(seen.shown[rows], scores, np.inf).min()) - 1.0
+    rankers = {"new": np.maximum(scores, low), "shown": np.where(seen.shown[rows], -place[rows], -1e9)}
+    curve = cells.curve if given is None else given
+    return select(rankers, _of_queries(log, part), "dcg@10", data=part, propensity=curve, relevance=relevance)
+
+
+def _of_queries(log: Log, part: RankingDataset) -> Log:
+    """The part of a log that belongs to these queries."""
+    if isinstance(log, ClickLog):
+        return log.select(np.isin(log.queries, part.qid)[log.page_query.code])
+    kept = np.isin(log.row_query.table, part.qid)[log.row_query.code]
+    return type(log)(
+        log.row_query.take(kept),
+        log.row_document.take(kept),
+        log.position[kept],
+        log.impressions[kept],
+        log.clicks[kept],
+    )
+
+
+def _steep(cells: CellLikelihood) -> list[str]:
+    """A curve that rises by much is a sign that the ranks are not told apart."""
+    rise = np.max(cells.curve[1:] / cells.curve[:-1], initial=0.0)
+    if rise > 1.5:
+        return [f"the learned curve rises {rise:.1f} times from one rank to the next; do not trust it"]
+    return []

@@ -1,0 +1,33 @@
+"""The propensity-weighted ranking SVM."""
+
+import numpy as np
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import RankSVM
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._evidence import Log
+from rankloop.unbiased.ips import ips
+
+__all__ = ["prop_svm"]
+
+
+def prop_svm(
+    log: Log, propensity: ClickBias, data: RankingDataset, *, C: float = 1.0, loss: str = "squared_hinge"
+) -> RankSVM:
+    r"""PropSVMRank (Joachims, Swaminathan & Schnabel, 2017): a bound on the unbiased sum of relevant ranks.
+
+    .. math:: \min_w \tfrac12 |w|^2 +
+        \frac{C}{n} \sum_i \frac{c_i}{\theta_{k(i)}} \sum_{j \ne i} h(w \cdot (x_i - x_j))
+
+    Each click against every candidate of its query, shown or not.
+
+    >>> from rankloop.clicks import simulate
+    >>> from rankloop.data import synthetic
+    >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
+    >>> log = simulate(data, shown_by=data.X[:, 2], sessions=2000, seed=0)
+    >>> prop_svm(log, 1 / np.arange(1, 11), data).coef_.shape
+    (3,)
+    """
+    found = ips(log, propensity, data, unseen="keep")
+    clicked = found.replace(y=(found.y > 0).astype(np.float32), item_weight=found.y)
+    return RankSVM(C=C, loss=loss, against="all").fit(clicked)

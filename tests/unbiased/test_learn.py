@@ -1,0 +1,71 @@
+"""What the tools choose by themselves."""
+
+import numpy as np
+import pytest
+
+from rankloop.clicks import aggregate, simulate
+from rankloop.data import RankingDataset
+from rankloop.metrics import ndcg
+from rankloop.rankers import LinearRanker
+from rankloop.unbiased import DCG, candidates, learn, naive
+
+RANKERS = candidates(trees=40, threads=1)
+THETA = 1.0 / np.arange(1, 11)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    worth = X[:, 0] + 0.7 * X[:, 1]
+    y = np.searchsorted(np.quantile(worth, [0.5, 0.75, 0.88, 0.96]), worth)
+    return RankingDataset.from_groups(X, y, np.full(300, 10))
+
+
+def quality(data, ranker):
+    return float(np.nanmean(ndcg(ranker.predict(data), data.y, data.offsets, k=5)))
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+def test_never_below_clicks_at_their_word(data, strength):
+    log = simulate(data, shown_by=data.X[:, 2] + strength * data.X[:, 0], sessions=12_000, seed=1)
+    found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS)
+    assert quality(data, found.ranker) > quality(data, LinearRanker(loss=DCG).fit(naive(log, data)))
+    assert found.curve_by == "the likelihood of the clicks"
+    assert set(found.held_out) == set(RANKERS)
+    assert found.identifiability is not None
+    assert any("learned with the ranker" in one for one in found.warnings)
+    assert found.selection.best == "new"
+    assert found.selection.behind["shown"][2] < 0
+    assert "seen, by rank" in repr(found)
+    assert found.to_dict()["chosen"] in RANKERS
+
+
+def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
+    small, large = (
+        simulate(data, shown_by=data.X[:, 2], sessions=n, randomize="swap", seed=1) for n in (3000, 150_000)
+    )
+    found = learn(large, data, rankers={"one": RANKERS["linear leaves"]})
+    assert found.curve_by == "swap_intervention"
+    assert found.curve[:4] == pytest.approx(THETA[:4], rel=0.15)
+    found = learn(small, data, rankers={"one": RANKERS["linear leaves"]})
+    assert found.curve_by == "the likelihood of the clicks"
+    assert any("uncertain" in one for one in found.warnings)
+
+
+def test_counts_and_a_given_curve_will_do(data):
+    log = simulate(data, shown_by=data.X[:, 2], sessions=6000, seed=1)
+    found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS)
+    assert found.curve_by == "the caller"
+    assert found.curve.tolist() == THETA.tolist()
+    assert found.identifiability is None
+
+
+def test_few_queries_are_said(data):
+    part = data.select(np.arange(10))
+    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    found = learn(log, part, propensity=THETA, rankers=RANKERS)
+    assert found.selection is None
+    assert any("nothing was held out" in one for one in found.warnings)
+    with pytest.raises(ValueError, match="at least one ranker"):
+        learn(log, part, propensity=THETA, rankers={})

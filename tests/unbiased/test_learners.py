@@ -1,0 +1,256 @@
+"""Learners that find relevance and position together, and those that take the position as given."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import rankloop as rl
+from rankloop.clicks import PBM, ClickLog, TrustPBM, aggregate, simulate
+from rankloop.clicks.users import attraction_by_grade
+from rankloop.data import RankingDataset
+from rankloop.metrics import ndcg
+from rankloop.rankers import LambdaMART, LinearRanker, load
+from rankloop.unbiased import (
+    PLRank,
+    dual_learning,
+    ips,
+    likelihood,
+    likelihood_ranker,
+    naive,
+    pair_debias,
+    policy_gradient,
+    prop_svm,
+    regression_em,
+)
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import evidence
+from rankloop.unbiased.pair_debias import DebiasedPairs
+from rankloop.unbiased.policy_gradient import rank_gradient
+
+K = 8
+THETA = 1.0 / np.arange(1, K + 1)
+USER = PBM(examination=THETA, attraction=attraction_by_grade())
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Two features make relevance; a weak logger follows a third, so that position says nothing of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 4)).astype(np.float32)
+    worth = X[:, 0] + 0.7 * X[:, 1]
+    y = np.searchsorted(np.quantile(worth, [0.5, 0.75, 0.88, 0.96]), worth)
+    data = RankingDataset.from_groups(X, y, np.full(400, 10))
+    log = simulate(data, shown_by=X[:, 2], user=USER, sessions=20_000, k=K, seed=0)
+    return data, log
+
+
+def quality(data, ranker):
+    return float(np.nanmean(ndcg(ranker.predict(data), data.y, data.offsets, k=5)))
+
+
+def test_every_learner_beats_clicks_at_their_word(world):
+    data, log = world
+    biased = quality(data, LinearRanker(loss="softmax").fit(naive(log, data)))
+    trees = LambdaMART(trees=40, leaves=8, threads=1, min_sum_hessian=1.0)
+    found = {
+        "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=100, threads=1)),
+        "dual_learning": dual_learning(log, data),
+        "regression_em": regression_em(log, data),
+        "pair_debias": pair_debias(log, data, ranker=trees),
+        "prop_svm": prop_svm(log, THETA, data),
+        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(max_iter=30)),
+        "ips": trees.fit(ips(log, THETA, data)),
+    }
+    values = {name: quality(data, ranker) for name, ranker in found.items()}
+    assert biased < 0.85
+    assert min(values.values()) > biased + 0.05, values
+    assert values["likelihood"] > 0.95
+    for name in ("likelihood", "dual_learning", "regression_em"):
+        assert found[name].propensity_[:5] == pytest.approx(THETA[:5], rel=0.25), name
+
+
+def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
+    data, log = world
+    for name, ranker in {
+        "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=5, threads=1)),
+        "pair_debias": pair_debias(log, data, ranker=LambdaMART(trees=3, threads=1)),
+        "dual_learning": dual_learning(log, data, rounds=1),
+        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(max_iter=3)),
+    }.items():
+        ranker.save(tmp_path / name)
+        again = load(tmp_path / name)
+        assert np.array_equal(again.predict(data), ranker.predict(data))
+        assert (again.propensity_ is None) == (name == "policy_gradient")
+
+
+def test_likelihood_is_the_same_from_counts(world):
+    data, log = world
+    ranker = likelihood_ranker(trees=5, threads=1)
+    one, other = (likelihood(form, data, ranker=ranker) for form in (log, aggregate(log)))
+    assert np.array_equal(one.predict(data), other.predict(data))
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_cell_forces_are_the_slope_of_the_likelihood(world, trust):
+    data, log = world
+    user = TrustPBM(relevant=0.9 * THETA, other=0.3 * THETA, attraction=0.5)
+    seen = evidence(log, user if trust else THETA, data)
+    cells = CellLikelihood.of(seen, seen.shown, None)
+    scores = np.random.default_rng(0).normal(size=cells.rows)
+    gradient, curvature = cells.derivatives(scores, None, None)
+    total = cells.impressions.sum()
+    for row in (0, 7, 100):
+        step = np.zeros(cells.rows)
+        step[row] = 1e-4
+        slope = (cells.value(scores + step) - cells.value(scores - step)) / 2e-4 * total
+        assert slope == pytest.approx(gradient[row], rel=1e-4, abs=1e-5)
+    assert np.all(curvature > 0)
+
+
+def test_em_for_the_curve_never_lowers_the_likelihood(world):
+    data, log = world
+    seen = evidence(log, None, data)
+    cells = CellLikelihood.of(seen, seen.shown, THETA**0.5)
+    scores = np.random.default_rng(1).normal(size=cells.rows)
+    values = []
+    for _ in range(20):
+        cells.derivatives(scores, None, None)
+        scale = cells.curve.max()  # 1: the step is EM's own up to the scale
+        assert scale == 1.0
+        values.append(cells.value(scores))
+    assert values[-1] <= values[0]
+
+
+def test_the_clip_of_dual_learning_bounds_every_weight():
+    """A public implementation clamps a gradient that does not exist: its bound changes nothing."""
+    data = RankingDataset.from_groups(np.eye(4), np.zeros(4), [2, 2])
+    rows = ([1, 1, 2, 2] * 1, [1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2])
+    log = ClickLog(*rows, [1, 1, 0, 1])
+    curves = {clip: dual_learning(log, data, clip=clip, rounds=20).propensity_[1] for clip in (1.0, 100.0)}
+    assert curves[1.0] != pytest.approx(curves[100.0])
+    with pytest.raises(ValueError, match="at least 1"):
+        dual_learning(log, data, clip=0.5)
+
+
+def test_dual_learning_settles(world):
+    """Optimisers that are made anew in every step never anneal; alternating minimisation comes to rest."""
+    data, log = world
+    one, more = (dual_learning(log, data, rounds=rounds).propensity_ for rounds in (100, 200))
+    assert np.array_equal(one, more)
+
+
+def pairs_of(log, data, p=0.0):
+    train = naive(log, data)
+    return train, DebiasedPairs.of(log, train, p)
+
+
+def test_debiased_pairs_equal_plain_loops(world):
+    data, log = world
+    log = log.select(np.arange(30))
+    train, loss = pairs_of(log, data)
+    row = log.rows(train)
+    wanted = {}
+    for a, b in zip(log.offsets[:-1], log.offsets[1:], strict=True):
+        for i in range(a, b):
+            for j in range(a, b):
+                if log.click[i] == 1 and log.click[j] == 0:
+                    key = (row[i], log.position[i] - 1, row[j], log.position[j] - 1)
+                    wanted[key] = wanted.get(key, 0) + 1
+    keys = zip(loss.better, loss.clicked_at, loss.worse, loss.skipped_at, strict=True)
+    assert dict(zip(keys, loss.count, strict=True)) == wanted
+
+
+def test_pairs_that_are_right_already_weigh_less(world):
+    """XGBoost takes the loss of the opposite sign: its ratios follow the pairs that are right."""
+    data, log = world
+    train, loss = pairs_of(log, data)
+    first = train.offsets[:-1]
+    scores = np.zeros(train.n_documents)
+    stake = loss.count * loss._swap(scores)
+    at_zero = stake * np.logaddexp(0.0, 0.0)
+    raised = scores.copy()
+    raised[loss.better[loss.clicked_at == 1]] = 5.0
+    apart = raised[loss.better] - raised[loss.worse]
+    right = (loss.clicked_at == 1) & (apart > 0)
+    assert np.all((stake * np.logaddexp(0.0, -apart))[right] < at_zero[right])
+    calm, keen = loss._next(at_zero)[0][1], loss._next(stake * np.logaddexp(0.0, -apart))[0][1]
+    assert keen < calm
+    assert len(first) == train.n_queries
+
+
+def test_pair_forces_push_the_clicked_up(world):
+    data, log = world
+    train, loss = pairs_of(log.select(np.arange(200)), data)
+    gradient, curvature = loss.derivatives(np.zeros(train.n_documents), None, None)
+    assert gradient.sum() == pytest.approx(0.0, abs=1e-9)
+    only = np.setdiff1d(loss.better, loss.worse)
+    assert np.all(gradient[only] < 0)
+    assert np.all(curvature > 0)
+    assert loss.ratios[:, 0].tolist() == [1.0, 1.0]
+
+
+def enumerated(scores, gains, k):
+    """Expected DCG@k over all rankings of the policy."""
+    total = 0.0
+    for page in permutations(range(len(scores))):
+        left, chance, value = np.exp(scores).copy(), 1.0, 0.0
+        for rank, document in enumerate(page):
+            chance *= left[document] / left.sum()
+            left[document] = 0
+            if rank < k:
+                value += gains[document] / np.log2(rank + 2)
+        total += chance * value
+    return total
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_policy_gradient_equals_enumeration(k):
+    """Each order once, weighed by its chance, gives the gradient of the enumerated value itself."""
+    scores, gains = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0])
+    theta = 1 / np.log2(np.arange(2.0, k + 2))
+    offsets = np.array([0, 4])
+    gradient, value = np.zeros(4), 0.0
+    for page in permutations(range(4)):
+        left, chance = np.exp(scores).copy(), 1.0
+        for document in page:
+            chance *= left[document] / left.sum()
+            left[document] = 0
+        one = np.zeros(1), np.zeros(4), np.zeros(4)
+        rank_gradient(scores, gains, offsets, np.array(page), theta, *one)
+        value += chance * one[0][0]
+        gradient += chance * one[1]
+    assert value == pytest.approx(enumerated(scores, gains, k), rel=1e-12)
+    for d in range(4):
+        step = np.zeros(4)
+        step[d] = 1e-5
+        slope = (enumerated(scores + step, gains, k) - enumerated(scores - step, gains, k)) / 2e-5
+        assert gradient[d] == pytest.approx(slope, abs=1e-9)
+
+
+def test_drawn_policy_gradient_comes_near():
+    scores, gains = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0], np.float32)
+    found = PLRank(k=3, draws=20_000)(scores, gains, [0, 4])
+    assert -found.value[0] == pytest.approx(enumerated(scores, gains, 3), rel=0.01)
+    assert found.gradient.sum() == pytest.approx(0.0, abs=0.01)
+    with pytest.raises(ValueError, match="at least 1"):
+        PLRank(draws=0)
+
+
+def test_prop_svm_is_the_ranker_of_the_house(world):
+    data, log = world
+    found = ips(log, THETA, data, unseen="keep")
+    clicked = found.replace(y=(found.y > 0).astype(np.float32), item_weight=found.y)
+    same = rl.RankSVM(C=1.0, against="all").fit(clicked)
+    assert np.array_equal(prop_svm(log, THETA, data).coef_, same.coef_)
+
+
+def test_mistakes_are_explained(world):
+    data, log = world
+    with pytest.raises(ValueError, match="rounds"):
+        regression_em(log, data, rounds=0)
+    with pytest.raises(ValueError, match="p is the norm"):
+        pair_debias(log, data, p=-1.0)
+    silent = ClickLog([1, 1], [1, 1], [0, 1], [1, 2], [1, 1])
+    with pytest.raises(ValueError, match="no pairs to learn"):
+        DebiasedPairs.of(silent, naive(silent, data), 0.0)
