@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog as ClickLog
     from rankloop.clicks import read_clicks as read_clicks
-    from rankloop.clicks import simulate as simulate
     from rankloop.clicks import write_clicks as write_clicks
+    from rankloop.clicks.simulate import simulate as simulate
     from rankloop.data import Corpus as Corpus
     from rankloop.data import Pairs as Pairs
     from rankloop.data import Qrels as Qrels
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rankloop.rankers import Fusion as Fusion
     from rankloop.rankers import LambdaMART as LambdaMART
     from rankloop.rankers import LinearRanker as LinearRanker
+    from rankloop.rankers import NeuralRanker as NeuralRanker
     from rankloop.rankers import PointwiseRanker as PointwiseRanker
     from rankloop.rankers import RankBoost as RankBoost
     from rankloop.rankers import RankSVM as RankSVM
@@ -67,8 +68,8 @@ if TYPE_CHECKING:
     from rankloop.search import Index as Index
     from rankloop.search import collapse as collapse
     from rankloop.search import first as first
-    from rankloop.search import pagerank as pagerank
     from rankloop.search import read_documents as read_documents
+    from rankloop.search.pagerank import pagerank as pagerank
 
 __version__ = "0.1.0"
 
@@ -122,6 +123,7 @@ _PUBLIC = {
         "Fusion",
         "LambdaMART",
         "LinearRanker",
+        "NeuralRanker",
         "PointwiseRanker",
         "RankBoost",
         "RankSVM",
