@@ -37,7 +37,8 @@ class Selection:
         for name, one in self.estimates.items():
             gap = "best" if name == self.best else "{:+.4f} ({:+.4f} to {:+.4f})".format(*self.behind[name])
             lines.append(f"{name:<{wide}}  {one.value:.4f} ({one.low:.4f} to {one.high:.4f})  {gap}")
-        return "\n".join(lines)
+        said = dict.fromkeys(f"warning: {text}" for one in self.estimates.values() for text in one.warnings)
+        return "\n".join([*lines, *said])
 
 
 def select(

@@ -1,0 +1,213 @@
+"""Learning from clicks under loggers of different strength, beside LightGBM, XGBoost and the truth.
+
+python benchmarks/unbiased.py loggers [--seeds 5] [--utility mixed]   the logger benchmark
+python benchmarks/unbiased.py skyline                             up to 1,000,000 sessions, against labels
+python benchmarks/unbiased.py grid                                    users x loggers x sessions x methods
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rankloop as rl
+from rankloop import unbiased
+from rankloop.clicks import ClickLog, simulate
+from rankloop.metrics import ndcg
+from rankloop.propensity import IdentifiabilityWarning
+
+QUERIES, DOCUMENTS, FEATURES, SHOWN = 3000, 20, 20, 10
+SESSIONS, TREES, TEST_QUERIES = 20, 150, 1000
+NOISE = 0.35  # of the judge, in units of the spread of utility
+SHARES = (0.5, 0.25, 0.13, 0.08, 0.04)  # of the grades 0 to 4
+LOGGERS = {"weak": 0.1, "medium": 0.6, "strong": 0.9}  # correlation of the logger with utility
+THETA = 1.0 / np.arange(1, SHOWN + 1)
+
+Floats = NDArray[np.float64]
+
+
+def utility(X: Floats, kind: str) -> Floats:
+    linear = X[:, :8] @ np.array([1, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    if kind == "linear":
+        worth = linear
+    elif kind == "mixed":
+        worth = linear + 0.8 * X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + np.sin(2 * X[:, 3])
+    else:  # "products": hardly linear at all
+        worth = 0.5 * linear + 1.5 * X[:, 0] * X[:, 1] + np.maximum(X[:, 4], 0) * X[:, 5] - 0.5 * X[:, 6] ** 2
+    return np.asarray(worth / worth.std())
+
+
+def world(seed: int, kind: str, queries: int) -> tuple[rl.RankingDataset, Floats, np.random.Generator]:
+    rng = np.random.default_rng([seed, queries])
+    X = rng.normal(size=(queries * DOCUMENTS, FEATURES))
+    worth = utility(X, kind)
+    judged = worth + NOISE * rng.normal(size=len(worth))
+    y = np.searchsorted(np.quantile(judged, np.cumsum(SHARES)[:-1]), judged)
+    return rl.RankingDataset.from_groups(X, y, np.full(queries, DOCUMENTS)), worth, rng
+
+
+def logged_by(train: rl.RankingDataset, worth: Floats, rng: np.random.Generator, strength: float) -> Floats:
+    """Scores that go with utility as much as `strength` says, else with a direction of the features."""
+    other = train.X @ rng.normal(size=FEATURES)
+    return np.asarray(strength * worth + np.sqrt(1 - strength**2) * other / other.std())
+
+
+def quality(scores: Floats, test: rl.RankingDataset) -> float:
+    return float(np.nanmean(ndcg(np.asarray(scores, np.float64), test.y, test.offsets, k=10)))
+
+
+def by_page(log: ClickLog, train: rl.RankingDataset) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """The log as the peers take it: one list per page, in the order shown."""
+    return train.X[log.rows(train)], log.lengths, log.click.astype(np.float64)
+
+
+def lightgbm_ranker(
+    log: ClickLog, train: rl.RankingDataset, *, position: bool
+) -> Callable[[rl.RankingDataset], Floats]:
+    import lightgbm
+
+    X, lengths, click = by_page(log, train)
+    where = log.position - 1 if position else None
+    data = lightgbm.Dataset(X, click, group=lengths, position=where)
+    settings = {"objective": "lambdarank", "num_leaves": 31, "verbosity": -1, "num_threads": 1, "seed": 0}
+    model = lightgbm.train(settings, data, TREES)
+    return lambda test: np.asarray(model.predict(test.X))
+
+
+def xgboost_ranker(log: ClickLog, train: rl.RankingDataset) -> Callable[[rl.RankingDataset], Floats]:
+    import xgboost
+
+    X, lengths, click = by_page(log, train)
+    data = xgboost.DMatrix(X, click, group=lengths)
+    settings = {
+        "objective": "rank:ndcg",
+        "lambdarank_unbiased": True,
+        "lambdarank_pair_method": "topk",
+        "lambdarank_num_pair_per_sample": SHOWN,
+        "max_depth": 6,
+        "eta": 0.1,
+        "nthread": 1,
+        "tree_method": "hist",
+    }
+    model = xgboost.train(settings, data, TREES)
+    return lambda test: np.asarray(model.predict(xgboost.DMatrix(test.X)))
+
+
+def lambdamart() -> rl.LambdaMART:
+    return rl.LambdaMART(trees=TREES, loss=unbiased.DCG, threads=1)
+
+
+def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]]:
+    blind = {  # labels are never shown to these
+        "naive": lambda log, train: lambdamart().fit(unbiased.naive(log, train)).predict,
+        "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, THETA, train)).predict,
+        "pair_debias": lambda log, train: unbiased.pair_debias(log, train, ranker=lambdamart()).predict,
+        "oracle DR": lambda log, train: lambdamart().fit(unbiased.doubly_robust(log, THETA, train)).predict,
+        "learn (automatic)": lambda log, train: (
+            unbiased.learn(log, train, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
+        ),
+    }
+    if not peers:
+        return blind
+    return {
+        "LightGBM": lambda log, train: lightgbm_ranker(log, train, position=False),
+        "LightGBM position": lambda log, train: lightgbm_ranker(log, train, position=True),
+        "XGBoost unbiased": xgboost_ranker,
+        **blind,
+    }
+
+
+def loggers(seeds: int, kind: str, peers: bool) -> None:
+    known = contenders(peers)
+    values: dict[tuple[str, str], list[float]] = {}
+    for seed in range(seeds):
+        train, worth, rng = world(seed, kind, QUERIES)
+        test, _, _ = world(seed, kind, TEST_QUERIES)
+        full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
+        for name, strength in LOGGERS.items():
+            values.setdefault(("full information", name), []).append(quality(full, test))
+            shown_by = logged_by(train, worth, rng, strength)
+            log = simulate(train, shown_by=shown_by, sessions=SESSIONS * QUERIES, k=SHOWN, seed=seed)
+            hidden = train.replace(y=np.zeros(train.n_documents))
+            for contender, learned in known.items():
+                started = time.perf_counter()
+                reached = quality(learned(log, hidden)(test), test)
+                values.setdefault((contender, name), []).append(reached)
+                took = time.perf_counter() - started
+                print(f"# seed {seed} {name} {contender}: {reached:.4f} in {took:.0f} s", flush=True)
+    print(f"\nNDCG@10 on true labels, utility {kind}, mean of {seeds} seeds (standard error)\n")
+    print(f"{'':<20}" + "".join(f"{name:>18}" for name in LOGGERS))
+    for contender in ("full information", *known):
+        cells = []
+        for name in LOGGERS:
+            got = np.array(values[contender, name])
+            error = got.std(ddof=1) / np.sqrt(len(got)) if len(got) > 1 else 0.0
+            cells.append(f"{f'{got.mean():.4f} ({error:.4f})':>18}")
+        print(f"{contender:<20}" + "".join(cells))
+
+
+def skyline(seed: int = 0) -> None:
+    """1,000,000 sessions of a weak logger: how near do the corrections come to full information?"""
+    train, worth, rng = world(seed, "mixed", QUERIES)
+    test, _, _ = world(seed, "mixed", TEST_QUERIES)
+    full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
+    print(f"full information {full:.4f}")
+    shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
+    for sessions in (10_000, 100_000, 1_000_000):
+        log = simulate(train, shown_by=shown_by, sessions=sessions, k=SHOWN, seed=seed)
+        for name, learned in contenders(peers=False).items():
+            reached = quality(learned(log, train.replace(y=np.zeros(train.n_documents)))(test), test)
+            print(f"{sessions:>9,} {name:<20} {reached:.4f}  {reached / full - 1:+.2%}", flush=True)
+
+
+def grid(seed: int = 0) -> None:
+    """Users that fit the position-based model and users that do not, whole."""
+    methods: dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]] = {
+        "naive": lambda log, data: rl.LinearRanker(loss="softmax").fit(unbiased.naive(log, data)).predict,
+        "IPS 1/k": lambda log, data: (
+            rl.LinearRanker(loss="softmax").fit(unbiased.ips(log, THETA, data)).predict
+        ),
+        "clipped": lambda log, data: (
+            rl.LinearRanker(loss="softmax").fit(unbiased.clipped(log, THETA, data)).predict
+        ),
+        "DLA": lambda log, data: unbiased.dual_learning(log, data).predict,
+        "regression-EM": lambda log, data: unbiased.regression_em(log, data).predict,
+        "PropSVM": lambda log, data: unbiased.prop_svm(log, THETA, data).predict,
+        "pair_debias": lambda log, data: unbiased.pair_debias(log, data, ranker=lambdamart()).predict,
+        "DR": lambda log, data: lambdamart().fit(unbiased.doubly_robust(log, THETA, data)).predict,
+        "learn": lambda log, data: (
+            unbiased.learn(log, data, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
+        ),
+    }
+    queries = 1000
+    train, worth, rng = world(seed, "mixed", queries)
+    test, _, _ = world(seed, "mixed", TEST_QUERIES - 1)
+    hidden = train.replace(y=np.zeros(train.n_documents))
+    print(f"{'user':<14}{'logger':<8}{'sessions':>9}" + "".join(f"{name:>14}" for name in methods))
+    for user in ("pbm", "eye_tracking", "trust", "navigational", "informational", "dbn"):
+        for name, strength in (("weak", 0.1), ("strong", 0.9)):
+            shown_by = logged_by(train, worth, rng, strength)
+            for sessions in (5_000, 50_000):
+                log = simulate(train, shown_by=shown_by, user=user, sessions=sessions, k=SHOWN, seed=seed)
+                cells = [quality(learned(log, hidden)(test), test) for learned in methods.values()]
+                row = "".join(f"{one:>14.4f}" for one in cells)
+                print(f"{user:<14}{name:<8}{sessions:>9,}{row}", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("table", choices=("grid", "loggers", "skyline"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--utility", choices=("linear", "mixed", "products"), default="mixed")
+    parser.add_argument("--no-peers", action="store_true", help="leave LightGBM and XGBoost out")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore", IdentifiabilityWarning)
+    if asked.table == "loggers":
+        loggers(asked.seeds, asked.utility, not asked.no_peers)
+    elif asked.table == "skyline":
+        skyline()
+    else:
+        grid()

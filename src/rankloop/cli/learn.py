@@ -1,0 +1,72 @@
+"""`rankloop learn`: a ranker from a data set and a click log."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.propensity import Propensity
+
+__all__ = ["learn"]
+
+
+def learn(
+    data: Annotated[
+        Path, typer.Argument(help="The documents with features: LETOR/SVMLight, Parquet, saved.")
+    ],
+    log: Annotated[Path, typer.Argument(help="The click log: Parquet, CSV, JSONL, or another --format.")],
+    source: Annotated[str, typer.Option("--from", help="What to learn from: clicks.")] = "clicks",
+    propensity: Annotated[
+        str | None,
+        typer.Option("--propensity", help="A curve (.json), or its values: 1,0.6,0.4. Else it is found."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to save the ranker.")] = None,
+    trees: Annotated[int, typer.Option("--trees")] = 150,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Of the log: parquet, csv, jsonl, yandex, trec or graphcm.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Learn from clicks without their bias, and say how the new ranker would have done.
+
+    Labels of the data set are not looked at. Documents of the log are docids of the data set, or row numbers.
+
+    rankloop learn train.txt log.parquet --from clicks --out fair.model
+    """
+    from rankloop._names import one_of
+    from rankloop.cli._outputs import show
+    from rankloop.clicks import read_clicks
+    from rankloop.data import open_dataset
+    from rankloop.unbiased import candidates
+    from rankloop.unbiased import learn as learned_from
+
+    one_of("source", source, ("clicks",))
+    found = learned_from(
+        read_clicks(log, format=format),
+        open_dataset(data),
+        propensity=None if propensity is None else _curve(propensity),
+        rankers=candidates(trees=trees),
+        seed=seed,
+    )
+    if out is not None:
+        found.ranker.save(out)
+    files: dict[str, Any] = {"data": str(data), "log": str(log), "out": None if out is None else str(out)}
+    show(found, as_json=json, **files)
+    if out is not None and not json:
+        typer.echo(f"written to {out}")
+
+
+def _curve(told: str) -> "Propensity":
+    """From a file that `Propensity.save` wrote, or from numbers."""
+    from rankloop.propensity import Propensity
+
+    if told.endswith(".json"):
+        return Propensity.load(told)
+    try:
+        return Propensity.given([float(one) for one in told.split(",")])
+    except ValueError as error:
+        raise ValueError(
+            f"--propensity is a .json file or numbers above 0 like 1,0.6,0.4; got {told}"
+        ) from error

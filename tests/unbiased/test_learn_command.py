@@ -1,0 +1,60 @@
+"""`rankloop learn` from files to a model."""
+
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rankloop.cli.learn import learn
+from rankloop.clicks import simulate, write_clicks
+from rankloop.data import open_dataset, synthetic, write_svmlight
+from rankloop.propensity import Propensity
+from rankloop.rankers import load
+
+APP = typer.Typer()
+APP.command()(learn)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(APP, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learn")
+    write_svmlight(synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0), folder / "data.txt")
+    data = open_dataset(folder / "data.txt")
+    write_clicks(simulate(data, shown_by=data.X[:, 0], sessions=4000, k=5, seed=0), folder / "log.parquet")
+    Propensity.given(1 / np.arange(1, 6)).save(folder / "curve.json")
+    return folder
+
+
+def test_the_ranker_is_saved_and_the_report_printed(files):
+    told = run(
+        files / "data.txt", files / "log.parquet", "--from", "clicks", "--out", files / "m", "--trees", 10
+    )
+    assert "seen, by rank" in told
+    assert "dcg@10 on held-out queries" in told
+    data = open_dataset(files / "data.txt")
+    assert load(files / "m").predict(data).shape == (data.n_documents,)
+
+
+@pytest.mark.parametrize("curve", ["curve.json", "1,0.5,0.3333333333333333,0.25,0.2"])
+def test_a_curve_may_be_given(files, curve):
+    given = files / curve if curve.endswith("json") else curve
+    told = run(files / "data.txt", files / "log.parquet", "--propensity", given, "--trees", 5, "--json")
+    found = json.loads(told)
+    assert found["curve"] == pytest.approx((1 / np.arange(1, 6)).tolist())
+    assert found["curve_by"] == "the caller"
+    assert found["selection"]["best"] in ("new", "shown")
+
+
+def test_mistakes_are_explained(files):
+    with pytest.raises(ValueError, match="or numbers above 0"):
+        run(files / "data.txt", files / "log.parquet", "--propensity", "steep")
+    with pytest.raises(ValueError, match="unknown source"):
+        run(files / "data.txt", files / "log.parquet", "--from", "labels")
