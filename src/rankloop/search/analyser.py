@@ -33,7 +33,8 @@ class Analyser:
     Words are runs of letters and digits; ideographs and kana stand alone. `language=None` leaves words
     as they are. `prefixes=(2, 8)` also emits the beginnings of each word (search as you type).
     `grams=(3, 4)` emits character n-grams of the words run together, in place of words: they forgive
-    typos and blanks. Stop words leave a gap in the positions, so that phrases stay exact.
+    typos and blanks; words that `stop_words` names are left out first. Elsewhere stop words leave a gap in
+    the positions, so that phrases stay exact.
 
     >>> Analyser().terms("The Crème brûlée's RUNNERS ﬁnish")
     ['creme', 'brulee', 'runner', 'finish']
@@ -64,7 +65,9 @@ class Analyser:
         found = _pattern(plain.isascii()).findall(plain)
         if self.grams is None:
             return found
-        joined = "".join(_folded(word) if self.fold else word for word in found)
+        left_out = self.stop_words if isinstance(self.stop_words, tuple) else ()
+        kept = (_folded(word) if self.fold else word for word in found if word not in left_out)
+        joined = "".join(kept)
         low, high = self.grams
         if len(joined) < low:
             return [joined] if joined else []
