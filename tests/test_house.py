@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -83,19 +82,14 @@ def test_public_names_resolve():
 
 @pytest.mark.parametrize("command", ["import rankloop", "from rankloop.cli import app; app(['--help'])"])
 def test_starting_is_fast_and_loads_nothing_heavy(command):
+    """Half a second of CPU time: other work on the machine must not fail this."""
     probe = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys, time\n"
         f"try:\n    {command}\nexcept SystemExit: pass\n"
-        "print('took', time.perf_counter() - start, file=sys.stderr)\n"
+        "print('took', time.process_time(), file=sys.stderr)\n"
         f"print([m for m in {SLOW!r} if m in sys.modules], file=sys.stderr)"
     )
-    best = float("inf")
-    for _ in range(5):  # the best of five: other work on the machine must not fail this
-        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-        took, loaded = done.stderr.strip().splitlines()[-2:]
-        assert loaded == "[]"
-        best = min(best, float(took.split()[1]))
-        if best < 0.5:
-            return
-        time.sleep(1)
-    assert best < 0.5
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    took, loaded = done.stderr.strip().splitlines()[-2:]
+    assert loaded == "[]"
+    assert float(took.split()[1]) < 0.5
