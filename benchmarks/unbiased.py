@@ -21,6 +21,7 @@ from rankloop.propensity import IdentifiabilityWarning
 
 QUERIES, DOCUMENTS, FEATURES, SHOWN = 3000, 20, 20, 10
 SESSIONS, TREES, TEST_QUERIES = 20, 150, 1000
+GRID_QUERIES = 500
 NOISE = 0.35  # of the judge, in units of the spread of utility
 SHARES = (0.5, 0.25, 0.13, 0.08, 0.04)  # of the grades 0 to 4
 LOGGERS = {"weak": 0.1, "medium": 0.6, "strong": 0.9}  # correlation of the logger with utility
@@ -100,12 +101,17 @@ def lambdamart() -> rl.LambdaMART:
     return rl.LambdaMART(trees=TREES, loss=unbiased.DCG, threads=1)
 
 
+def doubly_robust(log: ClickLog, data: rl.RankingDataset) -> rl.RankingDataset:
+    model = unbiased.likelihood_ranker(trees=TREES, threads=1)
+    return unbiased.doubly_robust(log, THETA, data, ranker=model)
+
+
 def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]]:
     blind = {  # labels are never shown to these
         "naive": lambda log, train: lambdamart().fit(unbiased.naive(log, train)).predict,
         "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, THETA, train)).predict,
         "pair_debias": lambda log, train: unbiased.pair_debias(log, train, ranker=lambdamart()).predict,
-        "oracle DR": lambda log, train: lambdamart().fit(unbiased.doubly_robust(log, THETA, train)).predict,
+        "oracle DR": lambda log, train: lambdamart().fit(doubly_robust(log, train)).predict,
         "learn (automatic)": lambda log, train: (
             unbiased.learn(log, train, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
         ),
@@ -120,8 +126,8 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     }
 
 
-def loggers(seeds: int, kind: str, peers: bool) -> None:
-    known = contenders(peers)
+def loggers(seeds: int, kind: str, only: list[str]) -> None:
+    known = {name: one for name, one in contenders(peers=True).items() if name in only or not only}
     values: dict[tuple[str, str], list[float]] = {}
     for seed in range(seeds):
         train, worth, rng = world(seed, kind, QUERIES)
@@ -177,14 +183,13 @@ def grid(seed: int = 0) -> None:
         "regression-EM": lambda log, data: unbiased.regression_em(log, data).predict,
         "PropSVM": lambda log, data: unbiased.prop_svm(log, THETA, data).predict,
         "pair_debias": lambda log, data: unbiased.pair_debias(log, data, ranker=lambdamart()).predict,
-        "DR": lambda log, data: lambdamart().fit(unbiased.doubly_robust(log, THETA, data)).predict,
+        "DR": lambda log, data: lambdamart().fit(doubly_robust(log, data)).predict,
         "learn": lambda log, data: (
             unbiased.learn(log, data, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
         ),
     }
-    queries = 1000
-    train, worth, rng = world(seed, "mixed", queries)
-    test, _, _ = world(seed, "mixed", TEST_QUERIES - 1)
+    train, worth, rng = world(seed, "mixed", GRID_QUERIES)
+    test, _, _ = world(seed, "mixed", TEST_QUERIES)
     hidden = train.replace(y=np.zeros(train.n_documents))
     print(f"{'user':<14}{'logger':<8}{'sessions':>9}" + "".join(f"{name:>14}" for name in methods))
     for user in ("pbm", "eye_tracking", "trust", "navigational", "informational", "dbn"):
@@ -202,11 +207,11 @@ if __name__ == "__main__":
     parser.add_argument("table", choices=("grid", "loggers", "skyline"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--utility", choices=("linear", "mixed", "products"), default="mixed")
-    parser.add_argument("--no-peers", action="store_true", help="leave LightGBM and XGBoost out")
+    parser.add_argument("--only", action="append", default=[], help="a row of the table; repeat it")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", IdentifiabilityWarning)
     if asked.table == "loggers":
-        loggers(asked.seeds, asked.utility, not asked.no_peers)
+        loggers(asked.seeds, asked.utility, asked.only)
     elif asked.table == "skyline":
         skyline()
     else:

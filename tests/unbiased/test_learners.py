@@ -12,6 +12,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker, load
 from rankloop.unbiased import (
+    DCG,
     PLRank,
     dual_learning,
     ips,
@@ -177,6 +178,23 @@ def test_pairs_that_are_right_already_weigh_less(world):
     calm, keen = loss._next(at_zero)[0][1], loss._next(stake * np.logaddexp(0.0, -apart))[0][1]
     assert keen < calm
     assert len(first) == train.n_queries
+
+
+def test_positions_are_those_of_the_log_and_not_row_numbers(world):
+    """XGBoost takes the row number in the group: a log with missing rows is silently wrong there."""
+    data, _ = world
+    gaps = ClickLog([1, 1, 1], [1, 1, 1], [0, 1, 2], [1, 3, 7], [0, 1, 0])
+    _, loss = pairs_of(gaps, data)
+    assert loss.clicked_at.tolist() == [2, 2]
+    assert sorted(loss.skipped_at) == [0, 6]
+    assert loss.ratios.shape == (2, 7)
+
+
+def test_no_list_is_divided_by_an_ideal_of_clicks():
+    scores, offsets = np.array([0.1, 0.4, -0.2]), np.array([0, 3])
+    labels = np.array([0.2, 0.0, 0.1], np.float32)
+    once, twice = (DCG(scores, labels * factor, offsets).gradient for factor in (1, 2))
+    assert twice == pytest.approx(2 * once)
 
 
 def test_pair_forces_push_the_clicked_up(world):
