@@ -2,8 +2,8 @@
 
     nice python benchmarks/quality.py [--quick] [--sets NAME ...] [--results FILE] [--processes N] [--details]
 
-Test queries only: the five disjoint folds of webis_clueweb09_letor (trained on the other four), the test
-part of lightgbm_lambdarank, and a synthetic set drawn with another seed. All settings below were fixed by
+Test queries only: the five disjoint folds of webis-clueweb09 (trained on the other four), the test
+part of lightgbm-example, and a synthetic set drawn with another seed. All settings below were fixed by
 hand before any test query was looked at, and nothing is stopped early: the same number of trees, leaves and
 learning rate for all forests, the same epochs for all networks. A limit on leaves that only one library
 knows stays at that library's default (LightGBM's: 20 documents); our trees grow in LightGBM under the same
@@ -151,14 +151,12 @@ PEERS: dict[str, tuple[Callable[..., Any], str]] = {
 
 def webis(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     for fold in FOLDS:
-        train, test = (
-            catalog.load("webis_clueweb09_letor", part=part, fold=fold) for part in ("train", "test")
-        )
+        train, test = (catalog.load("webis-clueweb09", part=part, fold=fold) for part in ("train", "test"))
         yield (train if how.listed is None else shortened(train, how.listed)), test
 
 
 def example(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
-    train, test = (catalog.load("lightgbm_lambdarank", part=part) for part in ("train", "test"))
+    train, test = (catalog.load("lightgbm-example", part=part) for part in ("train", "test"))
     yield train, test
 
 
@@ -167,7 +165,7 @@ def drawn(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     yield train, test
 
 
-SETS = {"webis_clueweb09_letor": webis, "lightgbm_lambdarank": example, "synthetic": drawn}
+SETS = {"webis-clueweb09": webis, "lightgbm-example": example, "synthetic": drawn}
 
 
 def shortened(data: RankingDataset, most: int) -> RankingDataset:
@@ -225,7 +223,7 @@ def run_group(how: Settings, data: str, kind: str, results: Path) -> None:
             signal.alarm(0)
         found["seconds"] = round(time.process_time() - start, 2)
         with results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write("\n" + json.dumps(found))  # first a new line: the one before may be cut short
         reached = found.get("why") or f"{np.nanmean(np.array(found['values'], float)):.4f}"
         print(f"{data:22} {kind:10} {cell:22} {found['seconds']:7.1f} s  {reached}", flush=True)
 
@@ -248,13 +246,15 @@ def written(how: Settings) -> dict[str, Any]:
 
 
 def read(how: Settings, results: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """What is known under these settings, by data set, kind and cell; a line cut short is left out."""
+    """What is known under these settings, by data set, kind and cell; lines cut short are left out."""
     known = {}
     for line in results.read_text(encoding="utf-8").splitlines() if results.is_file() else []:
-        if line.endswith("}"):
+        try:
             found = json.loads(line)
-            if found["settings"] == written(how):
-                known[found["set"], found["kind"], found["cell"]] = found
+        except json.JSONDecodeError:
+            continue
+        if found["settings"] == written(how):
+            known[found["set"], found["kind"], found["cell"]] = found
     return known
 
 
@@ -333,7 +333,8 @@ def difference(against: Comparison, system: str) -> str:
     if system not in against.rivals:
         return ""
     found = against.verdicts[METRIC][system]
-    return f"{found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}], p {found.p_value:.3f}"
+    p = f"p {found.p_value:.3f}" if found.p_value >= 0.001 else "p < 0.001"
+    return f"{found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}], {p}"
 
 
 def main() -> None:
