@@ -7,7 +7,7 @@ from rankloop.data import RankingDataset
 from rankloop.online._kernels import log_page_chance, top_k
 from rankloop.online.learner import Learner
 from rankloop.online.ranking import Ranking
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers import Ranker
 
 __all__ = ["COLTR"]
 
@@ -36,7 +36,7 @@ class COLTR(Learner):
 
     def __init__(
         self,
-        ranker: LinearRanker,
+        ranker: Ranker,
         *,
         challengers: int = 50,
         delta: float = 1.0,

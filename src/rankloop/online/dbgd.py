@@ -8,7 +8,7 @@ from rankloop.interleaving import Page, TeamDraft
 from rankloop.online._kernels import top_k
 from rankloop.online.learner import Learner
 from rankloop.online.ranking import Ranking
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers import Ranker
 
 __all__ = ["DBGD", "MGD"]
 
@@ -29,7 +29,7 @@ class MGD(Learner):
 
     def __init__(
         self,
-        ranker: LinearRanker,
+        ranker: Ranker,
         *,
         challengers: int = 9,
         delta: float = 1.0,
@@ -89,7 +89,7 @@ class DBGD(MGD):
 
     def __init__(
         self,
-        ranker: LinearRanker,
+        ranker: Ranker,
         *,
         delta: float = 1.0,
         learning_rate: float = 0.01,

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._atomic import replacing
 from rankloop.data import RankingDataset
-from rankloop.online._linear import LinearModel
+from rankloop.online._model import Model, model_of
 from rankloop.online.ranking import Ranking
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers import Ranker
 
 __all__ = ["Learner"]
 
@@ -32,11 +32,11 @@ class Learner(ABC):
     name: ClassVar[str]
 
     def __init__(
-        self, ranker: LinearRanker, *, learning_rate: float, features: RankingDataset | None, seed: int
+        self, ranker: Ranker, *, learning_rate: float, features: RankingDataset | None, seed: int
     ) -> None:
         if not learning_rate > 0:
             raise ValueError(f"learning_rate must be above 0, got {learning_rate}")
-        self.model = LinearModel(ranker, features)
+        self.model: Model = model_of(ranker, features)
         self.learning_rate = learning_rate
         self.seed = seed
         self.pages = 0
@@ -61,7 +61,7 @@ class Learner(ABC):
         return self.model.scores(self.model.rows(X))
 
     @property
-    def ranker(self) -> LinearRanker:
+    def ranker(self) -> Ranker:
         """What was learned so far, as a ranker to evaluate, save and deploy."""
         return self.model.to_ranker()
 

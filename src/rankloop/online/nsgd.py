@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankloop.data import RankingDataset
 from rankloop.online.dbgd import MGD
 from rankloop.online.ranking import Ranking
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers import Ranker
 
 __all__ = ["NSGD"]
 
@@ -34,7 +34,7 @@ class NSGD(MGD):
 
     def __init__(
         self,
-        ranker: LinearRanker,
+        ranker: Ranker,
         *,
         challengers: int = 4,
         proposals: int = 20,

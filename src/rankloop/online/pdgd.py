@@ -7,7 +7,7 @@ from rankloop.data import RankingDataset
 from rankloop.online._kernels import pdgd_gradient, top_k
 from rankloop.online.learner import Learner
 from rankloop.online.ranking import Ranking
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers import Ranker
 
 __all__ = ["PDGD"]
 
@@ -35,7 +35,7 @@ class PDGD(Learner):
 
     def __init__(
         self,
-        ranker: LinearRanker,
+        ranker: Ranker,
         *,
         learning_rate: float = 0.1,
         features: RankingDataset | None = None,

@@ -1,0 +1,118 @@
+"""A network that online learners move."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from torch.func import functional_call
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from rankloop.data import RankingDataset
+from rankloop.rankers._batches import rows_of
+from rankloop.rankers._network import RankingNetwork, make_scorer
+from rankloop.rankers._network_input import FeatureTransform
+from rankloop.rankers.neural import NeuralRanker
+
+__all__ = ["NeuralModel"]
+
+
+class NeuralModel:
+    """The weights of a `NeuralRanker`'s network as one vector, in double precision on the CPU."""
+
+    def __init__(self, ranker: NeuralRanker, features: RankingDataset | None) -> None:
+        self.ranker = ranker
+        if ranker.__sklearn_is_fitted__():
+            network = deepcopy(ranker.module_)
+        elif features is not None:
+            network = _untrained(ranker, features)
+        else:
+            raise ValueError("a network must know its features: fit the ranker first, or give features=")
+        self.network = network.cpu().double().eval()
+        self.features = len(self.network.transform.mean)
+
+    @property
+    def parameters(self) -> NDArray[np.float64]:
+        vector: NDArray[np.float64] = parameters_to_vector(self.network.parameters()).detach().numpy()
+        return vector
+
+    @parameters.setter
+    def parameters(self, values: NDArray[np.float64]) -> None:
+        vector_to_parameters(torch.from_numpy(np.array(values)), self.network.parameters())
+
+    def rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        if rows.ndim != 2 or len(rows) == 0:
+            raise ValueError(f"a page needs candidates × features, got shape {rows.shape}")
+        if rows.shape[1] != self.features:
+            raise ValueError(f"this learner has {self.features} features, got {rows.shape[1]}")
+        if np.isinf(rows).any():
+            raise ValueError("features must be finite, or nan where missing")
+        return rows
+
+    def scores(
+        self, X: NDArray[np.float32], parameters: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        with torch.inference_mode():
+            if parameters is None:
+                made = self.network(torch.from_numpy(X).double())
+            else:
+                made = functional_call(self.network, self._named(parameters), (torch.from_numpy(X).double(),))
+        scores: NDArray[np.float64] = made.numpy()
+        return scores
+
+    def pull_back(
+        self, X: NDArray[np.float32], shown: NDArray[np.int64], gradient: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """From a gradient on the scores of shown rows to one on the weights; the whole list is scored."""
+        self.network.zero_grad()
+        scores = self.network(torch.from_numpy(X).double())
+        (scores[torch.from_numpy(shown)] @ torch.from_numpy(gradient)).backward()
+        parts = [
+            torch.zeros_like(weight) if weight.grad is None else weight.grad
+            for weight in self.network.parameters()
+        ]
+        vector: NDArray[np.float64] = parameters_to_vector(parts).numpy()
+        return vector
+
+    def to_ranker(self) -> NeuralRanker:
+        """A fitted ranker with the weights of now."""
+        made: NeuralRanker = clone(self.ranker)
+        made.n_features_in_ = self.features
+        made.fingerprint_ = ""
+        made.metrics_ = {}
+        made.propensity_ = None
+        weights = {
+            f"network/{name}": value.numpy()
+            for name, value in deepcopy(self.network).float().state_dict().items()
+        }
+        made._restore({**weights, "training": '{"history": {}, "n_iter": 0}'})
+        return made
+
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        return {name: value.numpy() for name, value in self.network.state_dict().items()}
+
+    def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
+        self.network.load_state_dict(
+            {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
+        )
+
+    def _named(self, parameters: NDArray[np.float64]) -> dict[str, torch.Tensor]:
+        """The same vector cut into the network's own shapes."""
+        flat, at, named = torch.from_numpy(parameters), 0, {}
+        for name, weight in self.network.named_parameters():
+            named[name] = flat[at : at + weight.numel()].view_as(weight)
+            at += weight.numel()
+        return named
+
+
+def _untrained(ranker: NeuralRanker, features: RankingDataset) -> RankingNetwork:
+    transform = FeatureTransform.learned(
+        ranker.feature_transform,
+        rows_of(features.X),
+        flags=ranker.missing == "flag",
+        device=torch.device("cpu"),
+    )
+    return RankingNetwork(transform, make_scorer(ranker, transform.columns))
