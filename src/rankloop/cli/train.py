@@ -33,6 +33,13 @@ def train(
     metric: Annotated[
         list[str] | None, typer.Option("--metric", "-m", help="A metric to report; repeat it.")
     ] = None,
+    index: Annotated[
+        Path | None, typer.Option("--index", help="Train a search over this index instead.")
+    ] = None,
+    judgments: Annotated[Path | None, typer.Option("--judgments", help="TREC qrels, with --index.")] = None,
+    queries: Annotated[
+        Path | None, typer.Option("--queries", help="Lines of id, tab, text, with --index.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -42,6 +49,8 @@ def train(
     rankloop train train.txt --valid vali.txt --ranker linear --loss ranknet --out runs/linear
 
     rankloop train --config runs/linear/run.toml --set l2=0.1 --out runs/again
+
+    rankloop train --index shop.index --queries queries.tsv --judgments qrels.txt --out runs/shop
     """
     import json as writer
     import time
@@ -52,18 +61,24 @@ def train(
     given = read_config(config)
     flags = {"data": data, "valid": valid, "test": test, "out": out}
     paths = {part: flag or (Path(given[part]) if part in given else None) for part, flag in flags.items()}
-    if paths["data"] is None:
+    source = paths["data"] or index
+    if source is None:
         raise ValueError(
             "what shall it learn from? rankloop train DATA, or data = '...' in the configuration"
         )
-    target = paths.pop("out") or Path("runs") / paths["data"].stem
+    target = paths.pop("out") or Path("runs") / source.stem
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
     changed = set_ or []
     model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
+    if index is not None:
+        from rankloop.cli._train_search import train_search
 
-    sets = {"data": read_data(paths["data"])}
+        train_search(index, judgments, queries, model, target, metrics, json)
+        return
+
+    sets = {"data": read_data(source)}
     for part in ("valid", "test"):
         if (path := paths[part]) is not None:
             sets[part] = read_data(path, sets["data"].n_features)

@@ -28,7 +28,8 @@ def judged_lists(
     """Features and labels of the documents of each query that has both.
 
     `among` says which documents: those that are "judged", those that are "retrieved" (label 0 where nobody
-    judged them), or "both".
+    judged them), or "both". Beware of "both" where judgments are few: a document that was not retrieved is
+    then there only because it is relevant, and a ranker learns that weak matches are good.
     """
     one_of("among", among, AMONG)
     grades = grades_of(judgments)

@@ -1,0 +1,94 @@
+"""How long a learned page takes: retrieve 1,000 of 100,000 documents, describe them, rank by 500 trees.
+
+python benchmarks/search_latency.py [--documents 100000]
+
+Times are CPU time of the process, so that other work on the machine does not count.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
+from rankloop.search import Analyser, Features, Index, first
+from search import SEED, STOPPED, TOKENS, VOCABULARY, spelt
+
+K, TREES, QUERIES, TITLE = 1000, 500, 200, 6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--documents", type=int, default=100_000)
+    documents = parser.parse_args().documents
+    with tempfile.TemporaryDirectory() as folder:
+        index, queries = corpus(Path(folder), documents)
+        report(index, queries)
+
+
+def corpus(folder: Path, documents: int) -> tuple[Index, list[str]]:
+    rng = np.random.default_rng(SEED)
+    share = 1 / np.arange(1, VOCABULARY + 1) ** 1.07
+    tokens = rng.choice(VOCABULARY, (documents, TOKENS), p=share / share.sum())
+    words = np.array([spelt(i) for i in range(VOCABULARY)])
+    fields = {"title": "text", "body": "text", "price": "number"}
+    index = Index.create(folder / "latency", fields, analyser=Analyser(None))
+    index.add(
+        {"id": i, "title": " ".join(words[row[:TITLE]]), "body": " ".join(words[row[TITLE:]]), "price": i}
+        for i, row in enumerate(tokens)
+    )
+    index.commit()
+    queries = []
+    while len(queries) < QUERIES:
+        content = np.unique(tokens[rng.integers(documents)])
+        content = content[content >= STOPPED]
+        if len(content) > 6:
+            queries.append(" ".join(words[rng.choice(content, rng.integers(2, 6), replace=False)]))
+    return index, queries
+
+
+def report(index: Index, queries: list[str]) -> None:
+    retrieve, every = index.retriever(k=K), Features.standard(index)
+    sixty = Features(every.names[:60])
+    rng = np.random.default_rng(SEED)
+    X = np.concatenate([every.matrix(retrieve(query)) for query in queries[:20]])
+    y = rng.integers(0, 5, len(X))  # what it learns does not matter here, its size does
+    data = RankingDataset(X, y, np.arange(len(X)) // 100, feature_names=every.names)
+    ranker = LambdaMART(trees=TREES, leaves=31, threads=1).fit(data)
+    search = retrieve >> every >> ranker >> first(10)
+    search(queries[0])
+    sixty.matrix(retrieve(queries[0]))
+    stages: dict[str, list[float]] = {}
+    for query in queries:
+        clock = [time.process_time()]
+        found = retrieve(query)
+        clock.append(time.process_time())
+        sixty.matrix(found)
+        clock.append(time.process_time())
+        described = every(found)
+        clock.append(time.process_time())
+        search.stages[2](described)
+        clock.append(time.process_time())
+        search(query)
+        clock.append(time.process_time())
+        names = (
+            "retrieve",
+            "60 features",
+            f"all {len(every)} features",
+            f"rank, {TREES} trees",
+            "whole pipeline",
+        )
+        for name, took in zip(names, np.diff(clock).tolist(), strict=True):
+            stages.setdefault(name, []).append(took)
+    print(f"{K:,} of {len(index):,} documents, {len(queries)} queries, one thread, CPU time")
+    print(f"{'':<24}{'p50 ms':>9}{'p99 ms':>9}")
+    for name, took in stages.items():
+        p50, p99 = np.percentile(took, [50, 99]) * 1e3
+        print(f"{name:<24}{p50:>9.2f}{p99:>9.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

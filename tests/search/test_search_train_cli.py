@@ -1,0 +1,47 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from rankloop.cli import app
+from rankloop.search import Index
+from rankloop.search.pipeline_file import load_pipeline
+
+COLOURS = ("red", "blue", "green", "black", "white", "grey")
+
+
+@pytest.fixture
+def shop(tmp_path):
+    index = Index.create(tmp_path / "shop.index", {"title": "text", "price": "number"})
+    index.add(
+        {"id": f"{c}{i}", "title": f"{c} {'thing ' * (i + 1)}", "price": i} for c in COLOURS for i in range(6)
+    )
+    index.commit()
+    (tmp_path / "queries.tsv").write_text("".join(f"{c}\t{c} thing\n" for c in COLOURS))
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"{c} 0 {c}{i} {int(i > 3)}\n" for c in COLOURS for i in range(6))
+    )
+    return tmp_path
+
+
+def test_a_search_is_trained_from_judgments(shop):
+    done = CliRunner().invoke(
+        app,
+        ["train", "--index", str(shop / "shop.index"), "--queries", str(shop / "queries.tsv"),
+         "--judgments", str(shop / "qrels.txt"), "--ranker", "linear", "--out", str(shop / "run"), "--json"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    figures = json.loads(done.output)["metrics"]
+    assert set(figures) == {"words alone", "learned"}
+    search = load_pipeline(shop / "run" / "search.rank", Index.open(shop / "shop.index"), exact=True)
+    assert search("red thing").ids[0] in ("red4", "red5")
+
+
+def test_what_is_missing_is_named(shop):
+    asked = ["train", "--index", str(shop / "shop.index"), "--out", str(shop / "run")]
+    with pytest.raises(ValueError, match="needs --judgments"):
+        CliRunner().invoke(app, asked, catch_exceptions=False)
+    (shop / "queries.tsv").write_text("red red\n")
+    more = ["--queries", str(shop / "queries.tsv"), "--judgments", str(shop / "qrels.txt")]
+    with pytest.raises(ValueError, match="line 1: wanted an id, a tab"):
+        CliRunner().invoke(app, asked + more, catch_exceptions=False)
