@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import rankloop as rl
-from rankloop.search import Features, Index, first
-from rankloop.search.pipeline_file import load_pipeline
+from rankloop.search import Features, Index, first, load_pipeline
 
 rng, folder = np.random.default_rng(0), Path(tempfile.mkdtemp())
 colours, things = ["red", "blue", "green", "black"], ["shoes", "hat", "coat", "bag", "scarf"]

@@ -13,13 +13,16 @@ from rankloop.search.duplicates import collapse
 from rankloop.search.features import Features
 from rankloop.search.fields import Field
 from rankloop.search.fusion import reciprocal_rank, tune_weights, weighted
+from rankloop.search.generic_words import generic_words
 from rankloop.search.index import Index
 from rankloop.search.links import link_signals, url_depth, url_length
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline, Stage, first
+from rankloop.search.pipeline_file import load_pipeline
 from rankloop.search.query import Query, parse
 from rankloop.search.retriever import Retriever
 from rankloop.search.snippets import snippet
+from rankloop.search.two_tower import TwoTower
 
 __all__ = [
     "BM25",
@@ -35,9 +38,12 @@ __all__ = [
     "Query",
     "Retriever",
     "Stage",
+    "TwoTower",
     "collapse",
     "first",
+    "generic_words",
     "link_signals",
+    "load_pipeline",
     "pagerank",
     "parse",
     "read_documents",

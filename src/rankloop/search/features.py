@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,21 +22,15 @@ from rankloop.search.index import Index
 from rankloop.search.pipeline import Stage
 from rankloop.search.vectors import similarities
 
-__all__ = ["COLUMN", "Explained", "Features"]
+if TYPE_CHECKING:
+    from rankloop.search.explained import Explained
+
+__all__ = ["COLUMN", "Features"]
 
 COLUMN = "features"
 Custom = Callable[[Candidates], ArrayLike]
 Encoder = Callable[[str], ArrayLike]
 _NAME = re.compile(r"(\w+)(?:\(([^()]+)\))?")
-
-
-class Explained(NamedTuple):
-    """A feature of one document: its value, what it means, and the terms it is made of."""
-
-    name: str
-    value: float
-    meaning: str
-    terms: tuple[dict[str, float | str], ...] = ()
 
 
 class Features(Stage):
@@ -82,8 +76,8 @@ class Features(Stage):
             raise ValueError(
                 f"feature {twice[0]!r} is declared twice" if twice else "declare at least one feature"
             )
-        self._parsed = tuple(_parsed(one) if isinstance(one, str) else None for one in self.declared)
-        for name, parsed in zip(self.names, self._parsed, strict=True):
+        self.parsed = tuple(_parsed(one) if isinstance(one, str) else None for one in self.declared)
+        for name, parsed in zip(self.names, self.parsed, strict=True):
             if parsed is not None and parsed[0] in CLICKS and history is None:
                 raise ValueError(f"feature {name!r} needs the clicks of the past: Features(history=...)")
 
@@ -126,7 +120,7 @@ class Features(Stage):
         """A hash of the declarations and of the arithmetic behind them."""
         told = [
             [name, versions(None if parsed is None else parsed[0], declared)]
-            for name, parsed, declared in zip(self.names, self._parsed, self.declared, strict=True)
+            for name, parsed, declared in zip(self.names, self.parsed, self.declared, strict=True)
         ]
         encoders = {name: str(getattr(one, "fingerprint", "")) for name, one in sorted(self.encoders.items())}
         return hashlib.blake2b(json.dumps([told, encoders]).encode(), digest_size=8).hexdigest()
@@ -158,39 +152,22 @@ class Features(Stage):
                 if len(near_to):
                     block = proximities(found.snapshot, segment, documents, field, words[field])
                     out[part, near_to] = block[:, near]
-        for at, parsed in enumerate(self._parsed):
+        for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 out[:, at] = self._column(found, at, words)
         return out
 
-    def explain(self, found: Candidates, id: Any) -> list[Explained]:
+    def explain(self, found: Candidates, id: Any) -> "list[Explained]":
         """Every feature of one candidate, in words, with the terms behind text features."""
-        one = Candidates.of(found.query, found.snapshot, [id])
-        if not len(one):
-            raise ValueError(f"no document {id!r} in this generation of the index")
-        at = np.flatnonzero(found.rows == one.rows[0])
-        shown = found.take(at[:1]) if len(at) else one
-        values = self.matrix(shown)[0]
-        told = []
-        for name, parsed, declared, value in zip(
-            self.names, self._parsed, self.declared, values, strict=True
-        ):
-            if parsed is None:
-                meaning = (getattr(declared, "__doc__", None) or "a feature of your own").strip()
-                told.append(Explained(name, float(value), meaning.splitlines()[0]))
-                continue
-            family, field = parsed
-            place = "the whole document" if field == WHOLE else field
-            meaning = MEANING[family].format(place)
-            terms = self._terms(shown, field) if family in STATISTICS else ()
-            told.append(Explained(name, float(value), meaning, terms))
-        return told
+        from rankloop.search.explained import explained
+
+        return explained(self, found, id)
 
     @cached_property
     def _text_plan(self) -> dict[str, tuple[NDArray[np.int64], ...]]:
         """By field: which columns take which statistics, and which take which proximities."""
         plan: dict[str, tuple[list[int], ...]] = {}
-        for at, parsed in enumerate(self._parsed):
+        for at, parsed in enumerate(self.parsed):
             if parsed is not None and parsed[0] in TEXT:
                 lists = plan.setdefault(str(parsed[1]), ([], [], [], []))
                 near = parsed[0] in PROXIMITY
@@ -201,11 +178,11 @@ class Features(Stage):
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         """Every field in which the words of the query are looked up."""
-        wanted = (one for one in self._parsed if one is not None and one[0] in (*TEXT, *QUERY))
+        wanted = (one for one in self.parsed if one is not None and one[0] in (*TEXT, *QUERY))
         return tuple(dict.fromkeys(str(field) for _, field in wanted if field is not None))
 
     def _column(self, found: Candidates, at: int, words: Mapping[str, Asked]) -> ArrayLike:
-        parsed, declared = self._parsed[at], self.declared[at]
+        parsed, declared = self.parsed[at], self.declared[at]
         if parsed is None:
             values = np.asarray(declared(found))  # type: ignore[operator] # names are parsed, this is a function
             if values.shape not in ((), (len(found),)):
@@ -235,27 +212,11 @@ class Features(Stage):
             )
         return similarities(found.snapshot, field, vector, found.rows)
 
-    def _terms(self, one: Candidates, field: str | None) -> tuple[dict[str, float | str], ...]:
-        words = asked(one.query.plain, one.snapshot, str(field))
-        found: list[dict[str, float | str]] = []
-        for at, term in enumerate(words.terms):
-            alone = words._replace(
-                terms=(term,),
-                times=words.times[at : at + 1],
-                idf=words.idf[at : at + 1],
-                chance=words.chance[at : at + 1],
-            )
-            segment, document = one.snapshot.locate(int(one.rows[0]))
-            block = text_statistics(one.snapshot, segment, np.array([document]), str(field), alone)
-            tf = float(block[0, STATISTICS.index("tf_sum")])
-            found.append({"term": term, "tf": tf, "df": float(words.df[at]), "idf": float(words.idf[at])})
-        return tuple(found)
-
     def _check(self, snapshot: Snapshot) -> None:
         """That every field is there and of the kind its features need."""
         if ("checked", self.names) in snapshot.cache:
             return
-        for name, parsed in zip(self.names, self._parsed, strict=True):
+        for name, parsed in zip(self.names, self.parsed, strict=True):
             if parsed is None or parsed[1] is None or not NEEDS[parsed[0]]:
                 continue
             family, field = parsed

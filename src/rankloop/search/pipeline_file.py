@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from rankloop._atomic import replacing
 from rankloop._names import one_of
-from rankloop.rankers.saving import dumps, loads
 from rankloop.search._snapshot import Snapshot
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
@@ -100,6 +99,8 @@ def load_pipeline(
 
 def _parts(search: Pipeline) -> dict[str, str]:
     """Hashes of what a score depends on."""
+    from rankloop.rankers.saving import dumps  # scikit-learn is slow to load, and not needed to search
+
     source = search.stages[0]
     if not isinstance(source, Retriever):
         raise ValueError(f"a pipeline is known by its index; start it with index.retriever(), not {source!r}")
@@ -127,6 +128,8 @@ def _contents(snapshot: Snapshot) -> list[Any]:
 
 
 def _saved(stage: StageLike, at: int, members: dict[str, bytes]) -> dict[str, Any]:
+    from rankloop.rankers.saving import dumps
+
     if isinstance(stage, Retriever):
         options = {name: getattr(stage, name) for name in _OPTIONS}
         model = {"class": type(stage.model).__name__, **asdict(stage.model)}
@@ -152,6 +155,8 @@ def _restored(
     encoders: dict[str, Callable[[str], ArrayLike]],
     history: ClickHistory | None,
 ) -> StageLike:
+    from rankloop.rankers.saving import loads
+
     if "retriever" in saved:
         model = dict(saved["model"])
         kind = _MODELS[one_of("model", model.pop("class"), _MODELS)]
