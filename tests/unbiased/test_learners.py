@@ -257,7 +257,7 @@ def test_drawn_policy_gradient_comes_near():
 
 def test_prop_svm_is_the_ranker_of_the_house(world):
     data, log = world
-    found = ips(log, THETA, data, unseen="keep")
+    found = ips(log, THETA, data)
     clicked = found.replace(y=(found.y > 0).astype(np.float32), item_weight=found.y)
     same = rl.RankSVM(C=1.0, against="all").fit(clicked)
     assert np.array_equal(prop_svm(log, THETA, data).coef_, same.coef_)

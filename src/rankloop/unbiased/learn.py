@@ -24,6 +24,7 @@ __all__ = ["Learned", "candidates", "learn"]
 
 HELD_OUT = 0.2  # of the queries, to choose by
 SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
+CURVE_TREES = 3  # times the trees of the ranker, to learn a curve
 LEAST = 30  # queries below which nothing is held out
 
 
@@ -101,33 +102,36 @@ def learn(
     >>> learn(log, data, rankers=candidates(trees=20, threads=1)).curve_by
     'swap_intervention'
     """
-    given, by, said = (propensity, "the caller", []) if propensity is not None else _experiment(log)
-    report = None
-    if given is None:
-        report = curves.identifiability(log, data)
-        said += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
-    seen = evidence(log, given, data)
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
+    given, by, said = (propensity, "the caller", []) if propensity is not None else _experiment(log)
+    report = None
+    if given is None:
+        by, report = "the likelihood of the clicks", curves.identifiability(log, data)
+        said += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
+        given = _joint_curve(evidence(log, None, data), next(iter(known.values())))
+        said += _rising(given)
+    seen = evidence(log, given, data)
     chosen, held_out, selection = next(iter(known)), {}, None
     held = _held_out(seen, seed)
-    if held is not None:
-        fitted = {
-            name: boosted(seen, seen.shown & ~held, one, learn=given is None) for name, one in known.items()
-        }
+    if held is None:
+        said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
+    else:
+        fitted = {name: boosted(seen, seen.shown & ~held, one, learn=False) for name, one in known.items()}
         held_out = {name: _unseen(seen, held, *found) for name, found in fitted.items()}
         chosen = min(held_out, key=lambda name: held_out[name])
         selection = _against_shown(log, seen, held, *fitted[chosen], given)
-    else:
-        said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
-    ranker, cells = boosted(seen, seen.shown, clone(known[chosen]), learn=given is None)
-    curve = ranker.propensity_
-    assert curve is not None
-    if given is None:
-        by = "the likelihood of the clicks"
-        said += _steep(cells)
+    ranker, _ = boosted(seen, seen.shown, known[chosen], learn=False)
+    curve = np.asarray(ranker.propensity_, np.float64)
     return Learned(ranker, chosen, curve, by, held_out, selection, report, tuple(said))
+
+
+def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
+    """The curve settles later than the ranking: the forest that finds it grows on, and is not kept."""
+    longer = clone(ranker).set_params(trees=CURVE_TREES * ranker.trees)
+    fitted, _ = boosted(seen, seen.shown, longer, learn=True)
+    return np.asarray(fitted.propensity_, np.float64)
 
 
 def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
@@ -161,11 +165,9 @@ def _held_out(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
 
 
 def _unseen(seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood) -> float:
-    """Minus the log-likelihood of a showing on the held-out queries, at the curve that was learned."""
+    """Minus the log-likelihood of a showing on the held-out queries."""
     kept = seen.shown & held
     judge = CellLikelihood.of(seen, kept, None)
-    if cells.learn:
-        judge.alpha = cells.curve[judge.rank]
     judge.level = cells.level
     return judge.value(ranker.predict(seen.data.X[kept]))
 
@@ -176,7 +178,7 @@ def _against_shown(
     held: NDArray[np.bool_],
     ranker: LambdaMART,
     cells: CellLikelihood,
-    given: ClickBias | None,
+    given: ClickBias,
 ) -> Selection:
     """The new order against the mean position in the log, on the documents shown for held-out queries."""
     shown = seen.by_row(seen.impressions)
@@ -190,8 +192,7 @@ def _against_shown(
     relevance = 1.0 / (1.0 + np.exp(-(ranker.predict(part) + cells.level)))
     low = float(np.where(seen.shown[rows], scores, np.inf).min()) - 1.0
     rankers = {"new": np.maximum(scores, low), "shown": np.where(seen.shown[rows], -place[rows], -1e9)}
-    curve = cells.curve if given is None else given
-    return select(rankers, _of_queries(log, part), "dcg@10", data=part, propensity=curve, relevance=relevance)
+    return select(rankers, _of_queries(log, part), "dcg@10", data=part, propensity=given, relevance=relevance)
 
 
 def _of_queries(log: Log, part: RankingDataset) -> Log:
@@ -208,9 +209,9 @@ def _of_queries(log: Log, part: RankingDataset) -> Log:
     )
 
 
-def _steep(cells: CellLikelihood) -> list[str]:
+def _rising(curve: Floats) -> list[str]:
     """A curve that rises by much is a sign that the ranks are not told apart."""
-    rise = np.max(cells.curve[1:] / cells.curve[:-1], initial=0.0)
+    rise = float(np.max(curve[1:] / curve[:-1], initial=0.0))
     if rise > 1.5:
         return [f"the learned curve rises {rise:.1f} times from one rank to the next; do not trust it"]
     return []

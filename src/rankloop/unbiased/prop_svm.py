@@ -12,14 +12,21 @@ __all__ = ["prop_svm"]
 
 
 def prop_svm(
-    log: Log, propensity: ClickBias, data: RankingDataset, *, C: float = 1.0, loss: str = "squared_hinge"
+    log: Log,
+    propensity: ClickBias,
+    data: RankingDataset,
+    *,
+    C: float = 1.0,
+    loss: str = "squared_hinge",
+    unseen: str = "drop",
 ) -> RankSVM:
     r"""PropSVMRank (Joachims, Swaminathan & Schnabel, 2017): a bound on the unbiased sum of relevant ranks.
 
     .. math:: \min_w \tfrac12 |w|^2 +
         \frac{C}{n} \sum_i \frac{c_i}{\theta_{k(i)}} \sum_{j \ne i} h(w \cdot (x_i - x_j))
 
-    Each click against every candidate of its query, shown or not.
+    Each click against every document that was shown for its query; with `unseen="keep"` against every
+    candidate, as in the paper, whose pages show them all.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -28,6 +35,6 @@ def prop_svm(
     >>> prop_svm(log, 1 / np.arange(1, 11), data).coef_.shape
     (3,)
     """
-    found = ips(log, propensity, data, unseen="keep")
+    found = ips(log, propensity, data, unseen=unseen)
     clicked = found.replace(y=(found.y > 0).astype(np.float32), item_weight=found.y)
     return RankSVM(C=C, loss=loss, against="all").fit(clicked)
