@@ -4,7 +4,7 @@
 
 Test queries only: the five disjoint folds of webis-clueweb09 (trained on the other four), the test
 part of lightgbm-example, and a synthetic set drawn with another seed. All settings below were fixed by
-hand before any test query was looked at, and nothing is stopped early: the same number of trees, leaves and
+hand before any test query was looked at, without a validation set: the same number of trees, leaves and
 learning rate for all forests, the same epochs for all networks. A limit on leaves that only one library
 knows stays at that library's default (LightGBM's: 20 documents); our trees grow in LightGBM under the same
 limits. CatBoost grows symmetric trees of the depth next to the leaves. `--quick` trains on at most `listed`
