@@ -87,7 +87,7 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
     if peers:
         rankers["linear, all features"] = (features, LinearRanker(loss="ranknet").fit(*judged_only))
         rankers["trees, LightGBM's lambdarank"] = (features, trees("engine:lambdarank").fit(*judged_only))
-    rankers["trees, learned on the pool too"] = (features, trees("lambdarank").fit(*with_pool))
+    rankers["trees, learned on retrieved lists"] = (features, trees("lambdarank").fit(*with_pool))
     rankers["trees, learned on judged lists"] = (features, trees("lambdarank").fit(*judged_only))
     whole = index.retriever(k=POOL, model=BM25F(length="whole", fields=dict.fromkeys(TEXTS, 1.0)))
     judged = {qid: qrels[qid] for qid in asked}

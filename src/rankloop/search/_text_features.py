@@ -37,7 +37,7 @@ def text_statistics(
         )
     norm, unique = _norms(snapshot, segment, fields, documents)
     out = np.empty((len(documents), len(STATISTICS)))
-    length = segment.lengths[list(fields)][:, documents].sum(0, dtype=np.int64)
+    length = segment.lengths[np.ix_(np.array(fields), documents)].sum(0, dtype=np.int64)
     statistics(
         tf, length, unique, norm, words.times, words.idf, words.chance, words.average_length, out
     )  # fmt: skip
