@@ -61,6 +61,12 @@ def test_counts_and_a_given_curve_will_do(data):
     assert found.identifiability is None
 
 
+def test_doubt_is_said_where_the_shown_order_cannot_be_beaten(data):
+    log = simulate(data, shown_by=data.y, sessions=4000, seed=1)
+    found = learn(log, data, propensity=THETA, rankers={"one": RANKERS["plain leaves"]})
+    assert any("not clearly better" in one for one in found.warnings)
+
+
 def test_few_queries_are_said(data):
     part = data.select(np.arange(10))
     log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)

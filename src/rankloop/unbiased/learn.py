@@ -122,6 +122,7 @@ def learn(
         held_out = {name: _unseen(seen, held, *found) for name, found in fitted.items()}
         chosen = min(held_out, key=lambda name: held_out[name])
         selection = _against_shown(log, seen, held, *fitted[chosen], given)
+        said += _doubt(selection)
     ranker, _ = boosted(seen, seen.shown, known[chosen], learn=False)
     curve = np.asarray(ranker.propensity_, np.float64)
     return Learned(ranker, chosen, curve, by, held_out, selection, report, tuple(said))
@@ -207,6 +208,12 @@ def _of_queries(log: Log, part: RankingDataset) -> Log:
         log.impressions[kept],
         log.clicks[kept],
     )
+
+
+def _doubt(selection: Selection) -> list[str]:
+    if selection.best == "new" and selection.behind["shown"][2] < 0:
+        return []
+    return ["on held-out queries the new order is not clearly better than the one shown; do not rush it out"]
 
 
 def _rising(curve: Floats) -> list[str]:
