@@ -84,8 +84,8 @@ def test_encoders_of_others(monkeypatch):
         return [[len(text), 0.0] for text in texts]
 
     model = SimpleNamespace(encode=embed, embed=embed)
-    load = SimpleNamespace(load=lambda dim, disable_download: model)
-    monkeypatch.setitem(sys.modules, "wordllama", SimpleNamespace(WordLlama=load))
+    load = SimpleNamespace(load=lambda dim, cache_dir, disable_download: model)
+    monkeypatch.setitem(sys.modules, "wordllama", SimpleNamespace(WordLlama=load, __file__="w/__init__.py"))
     made = SimpleNamespace(SentenceTransformer=lambda name, **options: model)
     monkeypatch.setitem(sys.modules, "sentence_transformers", made)
     for encoder in (wordllama(), sentence_transformer("any")):

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,5 +59,7 @@ def sentence_transformer(name: str, **options: Any) -> PretrainedEncoder:
 def wordllama(dimension: int = 256) -> PretrainedEncoder:
     """The static embedding that comes inside the package wordllama; nothing is downloaded."""
     package = require("wordllama", "encoders")
-    model = package.WordLlama.load(dim=dimension, disable_download=True)
+    # It looks for its tokenizer in a folder it does not have; as a cache, its own folder is the right one.
+    inside = Path(package.__file__).parent
+    model = package.WordLlama.load(dim=dimension, cache_dir=inside, disable_download=True)
     return PretrainedEncoder(f"wordllama-{dimension}", model.embed)
