@@ -1,0 +1,248 @@
+"""Losses and training on one GPU, beside the way the peers do it, in the same run.
+
+    python benchmarks/gpu.py [--only losses|epochs] [--no-compiled] [--epochs N]
+
+Losses: LambdaRank's gradient, curvature and value, the sort included: eager PyTorch in allRank's manner
+(padded n × n tensors, written anew below after its definition), `torch.compile` of it, and us; then the
+milliseconds of every loss. Times are medians of CUDA events over a loop of calls as a user makes them, checks
+of the input included; "graph" is the same work replayed from a CUDA graph, where nothing is checked. Epochs:
+a set of the shape of MSLR-WEB30K (3.77 million documents × 136 features) with an MLP 1024-512-256 in bf16 and
+LambdaRank, batches of 128 lists, by the training loop of `NeuralRanker`; beside it the same network over
+padded lists cut to 240 with the eager loss, its data already on the device, which is generous to it.
+"""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+import torch
+
+from rankloop.data import RankingDataset
+from rankloop.losses import Loss, loss
+from rankloop.losses._cuda import KERNELS, device_loss, has_kernel
+from rankloop.rankers._batches import DeviceLists, rows_of
+from rankloop.rankers._device_metrics import quality_on
+from rankloop.rankers._network import MLP
+from rankloop.rankers._network_input import FeatureTransform
+from rankloop.rankers._processes import Processes
+from rankloop.rankers._training import Recipe, scores_of, train
+
+SHAPES = ((30_000, 120), (1_024, 1_000), (256, 4_000))
+BARS = {(30_000, 120): "1.0", (1_024, 1_000): "1.2", (256, 4_000): "runs"}
+GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # about as in MSLR-WEB30K
+LISTS, VALID_LISTS, LENGTH, FEATURES = 31_531, 6_306, 119.6, 136
+HIDDEN, BATCH_LISTS, CUT = (1024, 512, 256), 128, 240
+DEVICE = torch.device("cuda")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=("losses", "epochs"))
+    parser.add_argument("--no-compiled", action="store_true")
+    parser.add_argument("--epochs", type=int, default=100)
+    chosen = parser.parse_args()
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n", flush=True)
+    if chosen.only != "epochs":
+        lambdarank_table(not chosen.no_compiled)
+        every_loss()
+    if chosen.only != "losses":
+        epoch_table(chosen.epochs)
+
+
+def lambdarank_table(compiled):
+    print("| LambdaRank, lists × documents | who | ms | in a graph | GiB | bar |")
+    print("|---|---|---:|---:|---:|---:|")
+    one = loss("lambdarank")
+    for lists, length in SHAPES:
+        scores, labels, offsets = made(lists, length)
+        rows = []
+        for name, valued in (("us, gradient and curvature", False), ("us, value too", True)):
+
+            def call(checked=True, valued=valued, given=(scores, labels, offsets)):
+                return device_loss(one, *given, valued=valued, checked=checked)
+
+            rows.append((name, *timed(call), timed(captured(call))[0]))
+        padded = (scores.view(lists, length), labels.view(lists, length))
+        for name, work in peers(compiled):
+            try:
+                rows.append((name, *timed(lambda work=work, padded=padded: work(*padded), 5, 1), None))
+            except torch.OutOfMemoryError:
+                rows.append((f"{name}: out of memory", float("nan"), float("nan"), None))
+                torch.cuda.empty_cache()
+        for name, milliseconds, memory, graph in rows:
+            shown = "" if graph is None else f"{graph:.3f}"
+            bar = BARS[lists, length] if name.startswith("us, g") else ""
+            line = (
+                f"| {lists:,} × {length:,} | {name} | {milliseconds:.3f} | {shown} | {memory:.2f} | {bar} |"
+            )
+            print(line, flush=True)
+        first, again = (device_loss(one, scores, labels, offsets).gradient for _ in range(2))
+        assert torch.equal(first, again)
+    print(flush=True)
+
+
+def peers(compiled):
+    yield "eager n × n", eager_forces
+    if compiled:
+        yield "compiled n × n", torch.compile(eager_forces, dynamic=False)
+
+
+def eager_forces(scores, labels):
+    """LambdaRank's gradient of padded lists by autograd over all pairs, as allRank's lambdaLoss does it."""
+    leaf = scores.detach().requires_grad_()
+    ranked, order = leaf.sort(descending=True, dim=-1)
+    grade = labels.gather(1, order)
+    gain = torch.exp2(grade) - 1
+    discount = 1 / torch.log2(2.0 + torch.arange(scores.shape[1], device=scores.device))
+    ideal = ((torch.exp2(labels.sort(descending=True, dim=-1).values) - 1) * discount).sum(-1)
+    gain = gain / ideal.clamp(min=1e-10)[:, None]
+    swap = (gain[:, :, None] - gain[:, None, :]).abs() * (discount[:, None] - discount[None, :]).abs()
+    higher = grade[:, :, None] > grade[:, None, :]
+    cost = -torch.nn.functional.logsigmoid(ranked[:, :, None] - ranked[:, None, :])
+    (gradient,) = torch.autograd.grad((cost * swap).masked_fill(~higher, 0.0).sum(), leaf)
+    return gradient
+
+
+def every_loss():
+    lists, length = 4_096, 120
+    scores, labels, offsets = made(lists, length)
+    print(f"| loss, {lists:,} × {length} | ms | where |\n|---|---:|---|")
+    for kind in sorted((k for k in all_losses()), key=lambda k: k.__name__):
+        one = kind()
+        if not has_kernel(one, DEVICE):
+            print(f"| {kind.__name__} | | CPU, with a copy there and back |", flush=True)
+            continue
+        milliseconds, _ = timed(lambda one=one: device_loss(one, scores, labels, offsets), 5, 2)
+        print(f"| {kind.__name__} | {milliseconds:.2f} | GPU |", flush=True)
+    assert set(KERNELS) <= set(all_losses())
+    print(flush=True)
+
+
+def all_losses():
+    import rankloop.losses as family
+
+    members = (getattr(family, name) for name in family.__all__)
+    return [m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss]
+
+
+def epoch_table(epochs):
+    data, valid = of_mslr_shape(LISTS, 0), of_mslr_shape(VALID_LISTS, 1)
+    print(f"{data.n_documents:,} documents, {valid.n_documents:,} to validate on", flush=True)
+    print("| training | s an epoch | bar | GiB |\n|---|---:|---:|---:|")
+    torch.cuda.reset_peak_memory_stats()
+    plain, _ = our_epochs(data, None, 8)
+    memory = torch.cuda.max_memory_allocated() / 2**30
+    print(f"| us, bf16 | {statistics.median(plain[3:]):.3f} | 0.15 | {memory:.1f} |", flush=True)
+    start = time.perf_counter()
+    taken, state = our_epochs(data, valid, epochs)
+    whole = time.perf_counter() - start
+    print(f"| us, {epochs} epochs, validated after each: {sum(taken):.1f} s (with the data brought and the "
+          f"features learned {whole:.1f} s) | {statistics.median(taken[3:]):.3f} | 0.30 | |")  # fmt: skip
+    print(f"| (NDCG@10 of the validation set {state.qualities[0]:.4f} to {max(state.qualities):.4f}) | | | |",
+          flush=True)  # fmt: skip
+    torch.cuda.reset_peak_memory_stats()
+    padded = padded_epochs(data, 2)
+    memory = torch.cuda.max_memory_allocated() / 2**30
+    print(f"| padded to {CUT}, eager n × n, float32 | {padded[-1]:.3f} | | {memory:.1f} |", flush=True)
+
+
+def our_epochs(data, valid, epochs):
+    """The seconds of each epoch of `NeuralRanker`'s loop, and how the training went."""
+    transform = FeatureTransform.learned("log1p", rows_of(data.X), flags=False, device=DEVICE)
+    torch.manual_seed(0)
+    scorer = MLP(FEATURES, HIDDEN, "relu", 0.0, False).to(DEVICE)
+    quality = None
+    if valid is not None:
+        judged = DeviceLists(valid, transform, DEVICE, torch.bfloat16)
+        measured = quality_on(judged, "ndcg@10")
+
+        def quality():
+            return measured(scores_of(scorer, judged, "bf16"))
+
+    recipe = Recipe(
+        loss=loss("lambdarank"), optimizer="adamw", learning_rate=1e-3, weight_decay=1e-4,
+        schedule="constant", noise=0.0, epochs=epochs, batch_documents=0, batch_lists=BATCH_LISTS,
+        precision="bf16", patience=epochs, seed=0,
+    )  # fmt: skip
+    lists = DeviceLists(data, transform, DEVICE, torch.bfloat16)
+    torch.cuda.synchronize()
+    stamps = [time.perf_counter()]
+    state = train(scorer, lists, quality, recipe, Processes(), resumed=None,
+                  keep=lambda _: stamps.append(time.perf_counter()))  # fmt: skip
+    return np.diff(stamps).tolist(), state
+
+
+def padded_epochs(data, epochs):
+    """The same network over lists padded to one length, cut where longer, by the eager loss."""
+    offsets, X, labels = (rows_of(part).to(DEVICE) for part in (data.offsets, data.X, data.y))
+    place = torch.arange(CUT, device=DEVICE)
+    scorer = MLP(FEATURES, HIDDEN, "relu", 0.0, False).to(DEVICE)
+    optimizer = torch.optim.AdamW(scorer.parameters(), lr=1e-3)
+    taken = []
+    for _ in range(epochs):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for lists in torch.randperm(data.n_queries, device=DEVICE).split(BATCH_LISTS):
+            there = place < offsets.diff()[lists][:, None]
+            rows = torch.where(there, offsets[lists][:, None] + place, 0)
+            scores = scorer(X[rows], None).masked_fill(~there, -1e4)
+            gradient = eager_forces(scores, labels[rows].masked_fill(~there, 0.0)) / len(lists)
+            optimizer.zero_grad()
+            scores.backward(gradient)
+            optimizer.step()
+        torch.cuda.synchronize()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def made(lists, length):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, size=lists * length, p=GRADES).astype(np.float32)
+    scores = (labels * 0.5 + rng.normal(size=lists * length)).astype(np.float32)
+    offsets = torch.arange(0, lists * length + 1, length, device=DEVICE)
+    return torch.from_numpy(scores).to(DEVICE), torch.from_numpy(labels).to(DEVICE), offsets
+
+
+def of_mslr_shape(lists, seed):
+    """Lists of about the lengths of MSLR-WEB30K, with labels that follow from products of features."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(3.0, LENGTH / 3.0, lists), 2, 1200).astype(np.int64)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    X = rng.random((offsets[-1], FEATURES), dtype=np.float32)
+    wanted = (
+        X[:, 0] * X[:, 1] + 0.5 * X[:, 2] - X[:, 3] * X[:, 4] + 0.3 * rng.random(len(X), dtype=np.float32)
+    )
+    edges = np.quantile(wanted[:100_000], np.cumsum(GRADES)[:-1])
+    return RankingDataset.from_groups(X, np.searchsorted(edges, wanted).astype(np.float32), lengths)
+
+
+def timed(work, repeats=11, inner=5):
+    """Milliseconds of one call, and the most memory it took beyond what was there, in GiB."""
+    work()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    taken = []
+    for _ in range(repeats):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(inner):
+            work()
+        stop.record()
+        stop.synchronize()
+        taken.append(start.elapsed_time(stop) / inner)
+    return statistics.median(taken), (torch.cuda.max_memory_allocated() - before) / 2**30
+
+
+def captured(work):
+    graph = torch.cuda.CUDAGraph()
+    work(checked=False)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        work(checked=False)
+    return graph.replay
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Which losses have kernels of their own on a device, and what they take from a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloop._extras import require
+from rankloop.losses import _cuda_listwise as listwise
+from rankloop.losses import _cuda_log_sums as log_sums
+from rankloop.losses import _cuda_pairwise as pairwise
+from rankloop.losses import _cuda_smooth_rank as smooth_rank
+from rankloop.losses._contract import Loss
+from rankloop.losses._cuda_jit import runs_on
+from rankloop.losses._cuda_lists import DeviceLists, list_max, tiled
+from rankloop.losses._lookup import loss as find
+from rankloop.losses.approx_ap import ApproxAP
+from rankloop.losses.approx_mrr import ApproxMRR
+from rankloop.losses.approx_ndcg import ApproxNDCG
+from rankloop.losses.distill import Distill
+from rankloop.losses.exponential import Exponential
+from rankloop.losses.gumbel import Gumbel
+from rankloop.losses.hinge import Hinge
+from rankloop.losses.infonce import InfoNCE
+from rankloop.losses.lambdaloss import LambdaLoss
+from rankloop.losses.lambdarank import LambdaRank
+from rankloop.losses.listmle import ListMLE
+from rankloop.losses.listnet import ListNet
+from rankloop.losses.ordinal import Ordinal
+from rankloop.losses.plistmle import PListMLE
+from rankloop.losses.rankdistil import RankDistil
+from rankloop.losses.ranknet import RankNet
+from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
+from rankloop.losses.softmax import Softmax
+from rankloop.losses.squared import Squared
+from rankloop.losses.unique_softmax import UniqueSoftmax
+from rankloop.losses.xendcg import XENDCG
+
+__all__ = ["KERNELS", "DeviceResult", "can_capture", "device_loss", "has_kernel"]
+
+Tensor = Any
+
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+class DeviceResult(NamedTuple):
+    """What `LossResult` holds, as tensors."""
+
+    value: Tensor
+    gradient: Tensor
+    curvature: Tensor
+
+
+def _gumbel(chosen: Gumbel, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    rng, base = np.random.default_rng(chosen.seed), find(chosen.loss)
+    parts: list[Parts] = []
+    for _ in range(chosen.samples):
+        noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
+        noisy = lists.scores.double() + chosen.scale * noise
+        parts.append(KERNELS[type(base)](base, lists._replace(scores=noisy), wanted))
+    value, gradient, curvature = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
+    return value, gradient, curvature
+
+
+def _distill(chosen: Distill, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    soft, _ = listwise.list_softmax(lists.labels.double() / chosen.temperature, lists)
+    base = find(chosen.loss)
+    return KERNELS[type(base)](base, lists._replace(labels=soft.float()), wanted)
+
+
+KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] = {
+    ApproxAP: smooth_rank.approx_ap,
+    ApproxMRR: smooth_rank.approx_mrr,
+    ApproxNDCG: smooth_rank.approx_ndcg,
+    Distill: _distill,
+    Exponential: log_sums.exponential,
+    Gumbel: _gumbel,
+    Hinge: pairwise.hinge,
+    InfoNCE: log_sums.infonce,
+    LambdaLoss: pairwise.lambdaloss,
+    LambdaRank: pairwise.lambdarank,
+    ListMLE: log_sums.listmle,
+    ListNet: listwise.listnet,
+    Ordinal: listwise.ordinal,
+    PListMLE: log_sums.plistmle,
+    RankDistil: log_sums.rankdistil,
+    RankNet: pairwise.ranknet,
+    SigmoidCrossEntropy: listwise.sigmoid_cross_entropy,
+    Softmax: listwise.softmax,
+    Squared: listwise.squared,
+    UniqueSoftmax: log_sums.unique_softmax,
+    XENDCG: listwise.xendcg,
+}
+_HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
+
+
+def has_kernel(chosen: Loss, device: Any) -> bool:
+    """Whether this loss runs on the device, or on the CPU with a copy there and back."""
+    base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
+    return type(chosen) in KERNELS and type(base) in KERNELS and runs_on(device)
+
+
+def can_capture(chosen: Loss, labels: Tensor) -> bool:
+    """Whether steps with this loss can go into a CUDA graph: nothing is drawn, no label needs a check."""
+    base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
+    drawn = hasattr(chosen, "seed") or hasattr(base, "seed")
+    known = not isinstance(getattr(base, "gain", "linear"), tuple)
+    if isinstance(base, Ordinal):
+        known = base.max_label is not None or base.thresholds is not None
+    return has_kernel(chosen, labels.device) and known and not drawn and bool(labels.max() <= _HIGHEST)
+
+
+def device_loss(
+    chosen: Loss,
+    scores: Tensor,
+    labels: Any,
+    offsets: Any,
+    *,
+    weight: Any = None,
+    query_weight: Any = None,
+    pairs: Any = None,
+    curved: bool = True,
+    valued: bool = True,
+    checked: bool = True,
+) -> DeviceResult | None:
+    """Value, gradient and curvature as tensors where the scores are; None where the CPU has to answer.
+
+    That is so for losses without a kernel, for explicit pairs, and for input that the CPU's checks would
+    refuse: they say what is wrong.
+    Checking waits for the device once. Unchecked, rows may follow the last list: their gradient is zero.
+    """
+    torch = require("torch", "neural")
+    if pairs is not None or not has_kernel(chosen, scores.device):
+        return None
+    at = {"device": scores.device}
+    s = scores.detach().to(torch.float64 if scores.dtype == torch.float64 else torch.float32).contiguous()
+    y = torch.as_tensor(labels, dtype=torch.float32, **at).contiguous()
+    edges = torch.as_tensor(offsets, dtype=torch.int64, **at).contiguous()
+    w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
+    by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
+    if checked and not _sound(torch, chosen, s, y, edges, w, by_list):
+        return None
+    lists = tiled(s, y, edges, w)
+    value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
+    heard = None
+    if not (chosen.pointwise or chosen.takes_pairs):
+        heard = list_max(y, edges) > -list_max(-y, edges)
+        value = torch.where(heard, value, 0.0)
+    if not isinstance(chosen, Hinge | LambdaLoss | LambdaRank | RankNet):
+        # Rows of lists with nothing to say, and rows past the last list, which pad a captured batch.
+        inside = torch.arange(len(s), **at) < edges[-1]
+        if heard is not None:
+            inside &= lists.spread(heard)
+        gradient, curvature = torch.where(inside, gradient, 0.0), torch.where(inside, curvature, 0.0)
+    if by_list is not None:
+        rows = lists.spread(by_list)
+        value, gradient = value * by_list, gradient * rows
+        curvature = curvature * rows if curved else curvature
+    return DeviceResult(value, gradient, curvature)
+
+
+def _sound(torch: Any, chosen: Loss, s: Tensor, y: Tensor, edges: Tensor, w: Any, by_list: Any) -> bool:
+    """Whether the input is what the kernels take: one look at a few numbers."""
+    shapes = s.ndim == 1 and s.shape == y.shape and edges.ndim == 1 and len(edges) > 1 and len(s) > 0
+    if not shapes or (w is not None and w.shape != s.shape):
+        return False
+    if by_list is not None and by_list.shape != (len(edges) - 1,):
+        return False
+    gain = getattr(chosen, "gain", "linear")
+    highest = len(gain) - 1.0 if isinstance(gain, tuple) else _HIGHEST
+    if getattr(chosen, "max_label", None) is not None:
+        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+    lowest = -3e38 if chosen.signed_labels else 0.0
+    good = torch.stack((*_within(s, -3e38, 3e38), *_within(y, lowest, highest))).all()
+    good &= (edges[0] == 0) & (edges[-1] == len(s)) & (edges.diff() >= 0).all()
+    if isinstance(gain, tuple):
+        good &= (y == y.floor()).all()
+    for weights in (w, by_list):
+        if weights is not None:
+            good &= torch.stack(_within(weights, 0.0, 3e38)).all()
+    return bool(good)
+
+
+def _within(values: Tensor, lowest: float, highest: float) -> tuple[Tensor, Tensor]:
+    least, most = values.aminmax()
+    return least >= lowest, most <= highest

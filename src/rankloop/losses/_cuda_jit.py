@@ -1,0 +1,26 @@
+"""Triton where there is one: modules with kernels import everywhere, kernels run only on CUDA.
+
+With TRITON_INTERPRET=1 in the environment the kernels run on the CPU, slowly: that is how they are tested.
+"""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["jit", "runs_on", "tl"]
+
+_THERE = find_spec("triton") is not None
+
+tl: Any = import_module("triton.language") if _THERE else None
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """A kernel, or a part of one."""
+    return import_module("triton").jit(function) if _THERE else function
+
+
+def runs_on(device: Any) -> bool:
+    """Whether the kernels can run where these tensors are."""
+    return _THERE and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")

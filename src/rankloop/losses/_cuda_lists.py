@@ -1,0 +1,188 @@
+"""Ragged lists on a device: tiles of rows, ranks by counting, sums; no step waits for the host."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rankloop._extras import require
+from rankloop.losses._cuda_jit import jit, tl
+
+__all__ = ["BLOCK", "DeviceLists", "best_sums", "list_max", "list_sums", "order_of", "sort_of", "tiled"]
+
+BLOCK = 32  # rows of a tile
+_WIDTH = 32  # documents that a tile meets at a time
+
+Tensor = Any
+
+
+class DeviceLists(NamedTuple):
+    """A batch of lists as tensors, and the tiles that its lists are cut into.
+
+    Tile t belongs to list `tile_list[t]`; `tile_ends` counts the tiles up to the end of each list. There are
+    as many tiles as lists of any lengths could need, known without looking: the last ones may be empty.
+    """
+
+    scores: Tensor  # float32, or float64 where gaps must be exact
+    labels: Tensor  # float32
+    offsets: Tensor  # int64
+    weight: Tensor | None  # float32
+    tile_list: Tensor
+    tile_ends: Tensor
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.scores)
+
+    @property
+    def grid(self) -> tuple[int]:
+        return (len(self.tile_list),)
+
+    def rows(self) -> Tensor:
+        """The list of each row; rows past the last list count to it."""
+        torch = require("torch", "neural")
+        row = torch.arange(self.n_documents, device=self.offsets.device)
+        return torch.searchsorted(self.offsets[1:-1].contiguous(), row, right=True)
+
+    def spread(self, per_list: Tensor) -> Tensor:
+        """One value per document from one per list."""
+        return per_list[self.rows()]
+
+    def mass(self, amounts: Tensor) -> Tensor:
+        return amounts if self.weight is None else amounts * self.weight
+
+
+def tiled(scores: Tensor, labels: Tensor, offsets: Tensor, weight: Tensor | None) -> DeviceLists:
+    torch = require("torch", "neural")
+    needed = (offsets.diff() + (BLOCK - 1)) // BLOCK
+    ends = needed.cumsum(0)
+    most = len(scores) // BLOCK + len(needed)
+    which = torch.searchsorted(ends, torch.arange(most, device=offsets.device), right=True)
+    return DeviceLists(scores, labels, offsets, weight, which, ends)
+
+
+def order_of(lists: DeviceLists, values: Tensor) -> Tensor:
+    """The rows of each list by falling value; equal values keep their order, nan comes last.
+
+    Each document counts those above it: no sort of all lists by score and then by list.
+    """
+    return sort_of(lists, values, values)[0]
+
+
+def sort_of(lists: DeviceLists, values: Tensor, along: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """That order, and by rank the values and what goes along with them."""
+    torch = require("torch", "neural")
+    order = torch.arange(lists.n_documents, device=values.device)
+    ranked, moved = torch.empty_like(values), torch.empty_like(along)
+    _order_kernel[lists.grid](
+        values, along, lists.offsets, lists.tile_list, lists.tile_ends, order, ranked, moved,
+        lists.n_lists, 0, DISCOUNT=False, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
+    )  # fmt: skip
+    return order, ranked, moved
+
+
+def best_sums(lists: DeviceLists, gain: Tensor, cut: int) -> Tensor:
+    """The DCG of the best order of each list, down to rank `cut`."""
+    torch = require("torch", "neural")
+    earned = torch.empty_like(gain)
+    _order_kernel[lists.grid](
+        gain, gain, lists.offsets, lists.tile_list, lists.tile_ends, gain, earned, gain, lists.n_lists, cut,
+        DISCOUNT=True, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
+    )  # fmt: skip
+    return list_sums(earned, lists.offsets)
+
+
+def list_sums(values: Tensor, offsets: Tensor) -> Tensor:
+    """The sum of each list."""
+    sums = values.new_empty(len(offsets) - 1)
+    _sum_kernel[(len(offsets) - 1,)](values, offsets, sums, WIDTH=128)
+    return sums
+
+
+def list_max(values: Tensor, offsets: Tensor) -> Tensor:
+    """The largest value of each list; minus infinity for an empty one."""
+    highest = values.new_empty(len(offsets) - 1)
+    _max_kernel[(len(offsets) - 1,)](values, offsets, highest, WIDTH=128)
+    return highest
+
+
+@jit
+def tile_of(offsets, tile_ends, q, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Where the list of this tile starts, its length, and the tile's rows within it."""
+    start = tl.load(offsets + q)
+    n = (tl.load(offsets + q + 1) - start).to(tl.int32)
+    tiles = (n + BLOCK - 1) // BLOCK
+    first = (tl.program_id(0) - tl.load(tile_ends + q).to(tl.int32) + tiles) * BLOCK
+    return start, n, first
+
+
+@jit
+def _above(values, start, n, low, high, own, i, above, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Count the documents `low` to `high` that stand above each row; equal ones where they come earlier."""
+    for at in range(low, high, WIDTH):
+        j = at + tl.arange(0, WIDTH)
+        other = tl.load(values + start + j, mask=j < n, other=float("-inf"))
+        other = tl.where(other == other, other, float("-inf"))
+        if LOOK == 0:  # all come earlier
+            higher = other[None, :] >= own[:, None]
+        elif LOOK == 1:
+            earlier = (other[None, :] == own[:, None]) & (j[None, :] < i[:, None])
+            higher = (other[None, :] > own[:, None]) | earlier
+        else:  # all come later
+            higher = other[None, :] > own[:, None]
+        above += higher.to(tl.int32)
+    return above
+
+
+@jit
+def _order_kernel(  # type: ignore[no-untyped-def]
+    values, along, offsets, tile_list, tile_ends, order, ranked, moved, n_lists, cut,
+    DISCOUNT: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    q = tl.load(tile_list + tl.program_id(0))
+    if q >= n_lists:
+        return
+    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    i = first + tl.arange(0, BLOCK)
+    given = tl.load(values + start + i, mask=i < n, other=0.0)
+    own = tl.where(given == given, given, float("-inf"))
+    before = first // WIDTH * WIDTH
+    after = tl.minimum((first + BLOCK + WIDTH - 1) // WIDTH * WIDTH, n)
+    counted = tl.zeros([BLOCK, WIDTH], tl.int32)
+    counted = _above(values, start, n, 0, before, own, i, counted, 0, WIDTH)
+    counted = _above(values, start, n, before, after, own, i, counted, 1, WIDTH)
+    counted = _above(values, start, n, after, n, own, i, counted, 2, WIDTH)
+    above = tl.sum(counted, 1)
+    if DISCOUNT:
+        earned = tl.where(above < cut, own / tl.log2(above.to(tl.float32) + 2.0), 0.0)
+        tl.store(ranked + start + i, earned, mask=i < n)
+    else:
+        tl.store(order + start + above, start + i, mask=i < n)
+        tl.store(ranked + start + above, given, mask=i < n)
+        with_it = tl.load(along + start + i, mask=i < n, other=0.0)
+        tl.store(moved + start + above, with_it, mask=i < n)
+
+
+@jit
+def _sum_kernel(values, offsets, sums, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    q = tl.program_id(0)
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    total = tl.zeros([WIDTH], values.dtype.element_ty)
+    for low in range(start, stop, WIDTH):
+        i = low + tl.arange(0, WIDTH)
+        total += tl.load(values + i, mask=i < stop, other=0.0)
+    tl.store(sums + q, tl.sum(total, 0))
+
+
+@jit
+def _max_kernel(values, offsets, highest, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    q = tl.program_id(0)
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    most = tl.full([WIDTH], float("-inf"), values.dtype.element_ty)
+    for low in range(start, stop, WIDTH):
+        i = low + tl.arange(0, WIDTH)
+        most = tl.maximum(most, tl.load(values + i, mask=i < stop, other=float("-inf")))
+    tl.store(highest + q, tl.max(most, 0))

@@ -1,0 +1,144 @@
+"""The kernels for a GPU give what the CPU's give: on CUDA where there is some, else by Triton's interpreter.
+
+TRITON_INTERPRET=1 pytest tests/losses/test_cuda.py
+"""
+
+import os
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+import rankloop.losses
+from rankloop.losses import Loss, loss, torch_loss
+from rankloop.losses._cuda import KERNELS, can_capture, device_loss, has_kernel
+from rankloop.losses._cuda_lists import order_of, tiled
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+RUNS = find_spec("triton") is not None and (DEVICE.type == "cuda" or INTERPRETED)
+needs_kernels = pytest.mark.skipif(not RUNS, reason="no CUDA, and no Triton with TRITON_INTERPRET=1")
+needs_cuda = pytest.mark.skipif(DEVICE.type != "cuda", reason="no CUDA")
+
+NAMES = [
+    "lambdarank",
+    *(f"lambdarank(metric={metric}, truncation=5)" for metric in ("err", "map", "mrr", "precision", "arp")),
+    "lambdarank(metric=dcg, gain=0/1/2/5/9)",
+    "lambdarank(norm_gap=true, norm_list=true)",
+    *(f"lambdaloss(form={form})" for form in ("ndcg1", "ndcg2", "ndcg2++", "arp1", "arp2")),
+    "lambdaloss(truncation=7)",
+    "ranknet",
+    "ranknet(ties=true)",
+    "hinge",
+    "hinge(squared=true)",
+    "exponential",
+    "approxndcg",
+    "approxap",
+    "approxmrr",
+    "listnet",
+    "listnet(target=gains)",
+    "softmax",
+    "xendcg",
+    "listmle",
+    "listmle(ties=random)",
+    "plistmle",
+    "plistmle(decay=log2)",
+    "rankdistil(samples=2)",
+    "uniquesoftmax",
+    "infonce",
+    "squared",
+    "sigmoidcrossentropy",
+    "ordinal",
+    "gumbel(loss=ranknet, samples=2)",
+    "distill(loss=ranknet)",
+]
+LENGTHS = np.array([0, 1, 5, 17, 40, 3]) if DEVICE.type == "cpu" else np.array([0, 1, 5, 70, 130, 700, 3])
+OFFSETS = np.concatenate(([0], np.cumsum(LENGTHS)))
+RNG = np.random.default_rng(3)
+LABELS = RNG.integers(0, 5, OFFSETS[-1]).astype(np.float32)
+LABELS[-3:] = 1  # a list without contrast
+WEIGHT = RNG.uniform(0.2, 2, OFFSETS[-1]).astype(np.float32)
+QUERY_WEIGHT = RNG.uniform(0.2, 2, len(LENGTHS))
+SCORES = {
+    "spread": RNG.normal(size=OFFSETS[-1]).astype(np.float32),
+    "tied": RNG.integers(0, 4, OFFSETS[-1]).astype(np.float32),
+    "extreme": (1e3 * RNG.normal(size=OFFSETS[-1])).astype(np.float32),
+}
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", SCORES)
+def test_equal_to_the_cpu(name, kind):
+    one, scores = loss(name), SCORES[kind]
+    weights = {} if kind == "tied" else {"weight": WEIGHT, "query_weight": QUERY_WEIGHT}
+    wanted = one(scores, LABELS, OFFSETS, **weights)
+    made = device_loss(one, torch.tensor(scores, device=DEVICE), LABELS, OFFSETS, **weights)
+    assert made is not None
+    for part, ours, theirs in zip(("value", "gradient", "curvature"), made, wanted, strict=True):
+        if (part, kind) == ("curvature", "extreme"):  # differences of equal numbers: what is left is rounding
+            continue
+        gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
+        assert gap <= 1e-5 * np.linalg.norm(theirs), part
+
+
+@needs_kernels
+def test_orders_are_stable_and_put_nan_last():
+    scores = torch.tensor([1.0, 2.0, float("nan"), 2.0, 1.0, 5.0, 7.0], device=DEVICE)
+    lists = tiled(scores, scores, torch.tensor([0, 5, 7], device=DEVICE), None)
+    assert order_of(lists, scores).tolist() == [1, 3, 0, 4, 2, 6, 5]
+
+
+@needs_kernels
+def test_rows_past_the_last_list_feel_nothing():
+    scores = torch.tensor(SCORES["spread"], device=DEVICE)
+    short = np.minimum(OFFSETS, OFFSETS[-2])
+    for name in ("lambdarank", "listnet", "squared"):
+        padded = device_loss(loss(name), scores, LABELS, short, checked=False)
+        plain = device_loss(loss(name), scores[: short[-1]], LABELS[: short[-1]], OFFSETS[:-1])
+        assert (padded.gradient[short[-1] :] == 0).all()
+        torch.testing.assert_close(padded.gradient[: short[-1]], plain.gradient)
+
+
+@needs_kernels
+@pytest.mark.parametrize(
+    ("scores", "labels", "offsets"),
+    [([0.0, np.nan], [0, 1], [0, 2]), ([0.0, 1.0], [0, -1], [0, 2]), ([0.0, 1.0], [0, 1], [0, 1])],
+)
+def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets):
+    given = torch.tensor(scores, device=DEVICE)
+    assert device_loss(loss("lambdarank"), given, labels, offsets) is None
+    with pytest.raises(ValueError, match=r"must be finite|offsets rise"):
+        torch_loss("lambdarank")(given, labels, offsets)
+
+
+def test_losses_without_a_kernel_are_known():
+    members = (getattr(rankloop.losses, name) for name in rankloop.losses.__all__)
+    kinds = {m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss}
+    assert {kind.__name__ for kind in kinds - set(KERNELS)} == {"NeuralNDCG", "PiRank", "Triplet"}
+    assert not has_kernel(loss("triplet"), torch.device("cuda"))
+    assert not has_kernel(loss("gumbel(loss=neuralndcg)"), torch.device("cuda"))
+
+
+@needs_cuda
+@pytest.mark.parametrize("name", ["lambdarank", "neuralndcg", "triplet"])
+def test_gradients_reach_scores_on_the_device(name):
+    here = torch.tensor(SCORES["spread"], requires_grad=True)
+    there = here.detach().cuda().requires_grad_()
+    torch_loss(name)(here, LABELS, OFFSETS).sum().backward()
+    torch_loss(name)(there, LABELS, OFFSETS).sum().backward()
+    torch.testing.assert_close(there.grad.cpu(), here.grad, rtol=1e-4, atol=1e-5)
+
+
+@needs_cuda
+def test_the_same_every_time_also_from_a_graph():
+    given = [torch.tensor(part, device=DEVICE) for part in (SCORES["spread"], LABELS, OFFSETS)]
+    one = loss("lambdarank")
+    assert can_capture(one, given[1])
+    first = device_loss(one, *given, checked=False).gradient.clone()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        again = device_loss(one, *given, checked=False).gradient
+    graph.replay()
+    assert torch.equal(first, again)
