@@ -23,7 +23,8 @@ def kernel(function: F) -> F:
     Numba writes beside the source, or in the user's cache folder where the package is read-only.
     Call a kernel with one fixed set of dtypes: every further set costs a compilation.
     """
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    options: Any = {"no_cfunc_wrapper": True}  # nobody calls it from C, and numba's stubs leave it out
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
 
 
 def part(function: F) -> F:

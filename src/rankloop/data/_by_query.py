@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
 from rankloop.data import _check
 from rankloop.data._fields import Fields
 from rankloop.data._group import group_rows
@@ -181,7 +181,7 @@ def _codes(text: NDArray[np.str_]) -> NDArray[np.uint32]:
     return plain.view(np.uint32).reshape(len(text), width)
 
 
-@kernel
+@part
 def _hash(codes: NDArray[np.uint32], row: int) -> np.int64:
     value = np.int64(1469598103934665603)
     for i in range(codes.shape[1]):
@@ -191,17 +191,15 @@ def _hash(codes: NDArray[np.uint32], row: int) -> np.int64:
     return value ^ (value >> 29)
 
 
-@kernel
+@part
 def _same(a: NDArray[np.uint32], i: int, b: NDArray[np.uint32], j: int) -> bool:
-    shared = min(a.shape[1], b.shape[1])
-    for c in range(shared):
-        if a[i, c] != b[j, c]:
+    for c in range(a.shape[1]):
+        other = b[j, c] if c < b.shape[1] else 0
+        if a[i, c] != other:
             return False
-        if a[i, c] == 0:
+        if other == 0:
             return True
-    if a.shape[1] > shared:
-        return bool(a[i, shared] == 0)
-    return b.shape[1] == shared or bool(b[j, shared] == 0)
+    return b.shape[1] <= a.shape[1] or bool(b[j, a.shape[1]] == 0)
 
 
 @kernel

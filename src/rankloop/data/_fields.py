@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
 from rankloop.data._files import read_whole
 
 __all__ = ["Fields", "read_fields"]
@@ -41,7 +41,8 @@ def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: b
     size = raw.count(b"\n") + 1
     spans = np.empty((3, 2, size), np.int64)
     numbers, lines, heads = np.empty(size), np.empty(size, np.int64), np.empty(size, np.bool_)
-    places = np.array([names.index("query"), names.index("document"), names.index(value)])
+    wanted = ["query", "document", value]
+    places = np.array([wanted.index(name) if name in wanted else -1 for name in names])
     rows, bad_line, count = _tokenise(
         data, places, least, len(names), int(header), _TENS, spans, numbers, lines, heads
     )
@@ -147,10 +148,10 @@ def _tokenise(
             begin = at
             while at < size and data[at] != 32 and not 9 <= data[at] <= 13:
                 at += 1
-            for i in range(3):
-                if places[i] == field:
-                    spans[i, 0, row] = begin
-                    spans[i, 1, row] = at
+            which = places[field] if field < most else -1
+            if which >= 0:
+                spans[which, 0, row] = begin
+                spans[which, 1, row] = at
             field += 1
         at += 1
         if field == 0 or line <= skip:
@@ -170,7 +171,7 @@ def _tokenise(
     return row, 0, 0
 
 
-@kernel
+@part
 def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64]) -> float:
     """The nearest double to a plain decimal of at most 18 digits; nan where that takes more than this."""
     negative = data[at] == 45
@@ -200,7 +201,7 @@ def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64
     return -value if negative else value
 
 
-@kernel
+@part
 def _divide(high: float, low: float, by: float) -> float:
     """(high + low) / by, correctly rounded (nan where that cannot be told), by Dekker's exact product."""
     first = (high + low) / by

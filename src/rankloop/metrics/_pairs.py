@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists, part
 from rankloop.metrics._lists import Lists
-from rankloop.metrics._sort import sort_all
+from rankloop.metrics._merge import merge_sort
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
 
@@ -81,13 +81,12 @@ def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
     n = len(labels)
     if n == 0:
         return 0
-    falling = np.empty(n, np.float64)
-    row = np.empty(n, np.int32)
-    values = labels.astype(np.float64)
-    sort_all(-values, falling, row, np.empty(n), np.empty(n, np.int32), np.empty(2 * n + 1, np.int32))
+    rising = labels.astype(np.float64)
+    row = np.empty(n, np.int64)
+    merge_sort(rising, row, np.empty(n), np.empty(n, np.int64), n)
     top = 0
     for i in range(n):
-        top += i > 0 and falling[i] != falling[i - 1]
+        top += i > 0 and rising[i] != rising[i - 1]
         grade[row[i]] = top
     return top + 1
 

@@ -59,6 +59,6 @@ def _rank_sums(
                 j += 1
             if j > i + 1:
                 worth /= j - i
-            total += worth * (sums[min(j - start, k)] - sums[i - start])
+            total += worth * (sums[j - start if j - start < k else k] - sums[i - start])
             i = j
         values[q] = total

@@ -103,7 +103,8 @@ def _average_precision(
                         mass += w
                     j += 1
                 if relevant > 0:
-                    total += mass * _tie_precision(before, relevant, i - start, j - i, min(j - start, k))
+                    until = j - start if j - start < k else k
+                    total += mass * _tie_precision(before, relevant, i - start, j - i, until)
                 before += relevant
             i = j
         values[q] = total

@@ -88,11 +88,11 @@ def _by_grade(
     """The best order of few whole grades by counting each; -1 for a list with labels in between."""
     for q in range(first, last):
         own = labels[offsets[q] : offsets[q + 1]]
-        depth = min(len(own), len(sums) - 1)
+        depth = len(own) if len(own) < len(sums) else len(sums) - 1
         values[q] = 0.0
         between = 0
         for i in range(len(own)):
-            between += own[i] != np.floor(own[i])
+            between += own[i] != np.int32(own[i])
         if between > 0:
             values[q] = -1.0
             continue
@@ -102,7 +102,7 @@ def _by_grade(
             number = 0
             for i in range(len(own)):
                 number += own[i] == np.float32(grade)
-            upto = min(above + number, depth)
+            upto = above + number if above + number < depth else depth
             values[q] += gains[grade] * (sums[upto] - sums[above])
             above = upto
             if above == depth:

@@ -104,7 +104,7 @@ def _err(
                 stop[i] *= weight[start + i]
         total = 0.0
         going_on = 1.0
-        i = start - start
+        i = start - start  # a literal 0 would have `_tie` compiled twice
         while i < n and i < k:
             j = i + 1
             if j == n or not tied[start + j]:
@@ -113,7 +113,7 @@ def _err(
             else:
                 while j < n and tied[start + j]:
                     j += 1
-                total += going_on * _tie(stop[i:j], i, k - i, survival, chance)
+                total += going_on * _tie(stop, i, j, k, survival, chance)
                 for d in range(i, j):
                     going_on *= 1 - stop[d]
             i = j
@@ -124,45 +124,44 @@ def _err(
 def _tie(
     stop: NDArray[np.float64],
     above: int,
-    room: int,
+    end: int,
+    k: int,
     survival: NDArray[np.float64],
     chance: NDArray[np.float64],
 ) -> float:
-    """Expected contribution of a tie, over all orders of its documents.
+    """Expected contribution of the tie of ranks above + 1 to end, over all orders of its documents.
 
     `survival[x]` is the mean of the products of (1 - R) over all x of its relevant documents (their
     elementary symmetric sums, normalised: every step is a weighted mean, so nothing cancels or
     overflows); `chance[x]` is the chance that x of them came before a place.
     """
-    size = len(stop)
-    if size == 2:  # by far the most frequent
-        either = (stop[0] + stop[1]) / 2
-        later = float(either - stop[0] * stop[1]) / (above + 2)
-        return float(either) / (above + 1) + (later if room > 1 else 0.0)
+    if end - above == 2:  # by far the most frequent
+        either = (stop[above] + stop[above + 1]) / 2
+        later = (either - stop[above] * stop[above + 1]) / end
+        return float(either / (above + 1) + (later if k >= end else 0.0))
     relevant = 0
     top = 0  # beyond it survival is negligible
     survival[0] = 1.0
-    for d in range(size):
+    chance[0] = 1.0
+    for d in range(above, end):
         if stop[d] > 0:
             relevant += 1
-            if top < room:
+            if top < k - above:
                 top += 1
                 survival[top] = 0.0
+                chance[top] = 0.0
             for x in range(top, 0, -1):
                 survival[x] = ((relevant - x) * survival[x] + x * (1 - stop[d]) * survival[x - 1]) / relevant
             while survival[top] < NEGLIGIBLE and top > 1 and survival[top - 1] < NEGLIGIBLE:
                 top -= 1
     total = 0.0
-    for x in range(1, top + 1):
-        chance[x] = 0.0
-    chance[0] = 1.0
-    for place in range(min(size, room)):
-        left = size - place
-        share = 0.0
-        for x in range(min(top, place + 1), 0, -1):
-            comes = chance[x - 1] * max(0, relevant - x + 1) / left
-            share += comes * (survival[x - 1] - survival[x])
-            chance[x] = chance[x] * max(0, left - relevant + x) / left + comes
-        chance[0] *= max(0, left - relevant) / left
-        total += share / (above + place + 1)
+    for place in range(above, end if end < k else k):
+        left = end - place
+        here = 0.0
+        for x in range(top if top < place - above + 1 else place - above + 1, 0, -1):
+            comes = chance[x - 1] * (relevant - x + 1) / left
+            here += comes * (survival[x - 1] - survival[x])
+            chance[x] = chance[x] * (left - relevant + x) / left + comes  # 0 before a factor is below 0
+        chance[0] *= (left - relevant) / left
+        total += here / (place + 1)
     return total

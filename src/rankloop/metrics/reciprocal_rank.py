@@ -75,13 +75,12 @@ def _reciprocal_rank(
                 j += 1
             if relevant > 0:
                 none_yet = 1.0  # the chance that no relevant document came before this place
-                for place in range(i, min(j, start + k)):
-                    left = j - place
-                    here = min(1.0, relevant / left)
+                place = i
+                while none_yet > 0 and place - start < k:
+                    here = relevant / (j - place)
                     values[q] += none_yet * here / (place - start + 1)
                     none_yet *= 1 - here
-                    if here == 1.0:
-                        break
+                    place += 1
                 values[q] *= mass / relevant
                 break
             i = j
