@@ -65,9 +65,14 @@ if TYPE_CHECKING:
     from rankloop.search import BM25 as BM25
     from rankloop.search import BM25F as BM25F
     from rankloop.search import Analyser as Analyser
+    from rankloop.search import ClickHistory as ClickHistory
+    from rankloop.search import Features as Features
     from rankloop.search import Index as Index
+    from rankloop.search import TwoTower as TwoTower
     from rankloop.search import collapse as collapse
     from rankloop.search import first as first
+    from rankloop.search import generic_words as generic_words
+    from rankloop.search import load_pipeline as load_pipeline
     from rankloop.search import read_documents as read_documents
     from rankloop.search.pagerank import pagerank as pagerank
 
@@ -141,7 +146,21 @@ _PUBLIC = {
         "tune",
         "why",
     ),
-    "search": ("Analyser", "BM25", "BM25F", "Index", "collapse", "first", "pagerank", "read_documents"),
+    "search": (
+        "Analyser",
+        "BM25",
+        "BM25F",
+        "ClickHistory",
+        "Features",
+        "Index",
+        "TwoTower",
+        "collapse",
+        "first",
+        "generic_words",
+        "load_pipeline",
+        "pagerank",
+        "read_documents",
+    ),
 }
 
 _HOME = {name: family for family, names in _PUBLIC.items() for name in names}

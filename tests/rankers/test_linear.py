@@ -123,3 +123,13 @@ def test_losses_are_saved_with_their_options(tmp_path):
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
         LinearRanker(**options).fit(DATA)
+
+
+def test_a_score_does_not_depend_on_its_batch():
+    """Served alone or among a thousand, a document has the same score to the last bit."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(1000, 37)).astype(np.float32)
+    ranker = LinearRanker().fit(X[:60], random.integers(0, 3, 60), qid=np.repeat(np.arange(6), 10))
+    whole = ranker.predict(X)
+    for size in (1, 2, 3, 7, 64, 999):
+        assert np.array_equal(ranker.predict(X[:size]), whole[:size])

@@ -27,7 +27,11 @@ class LinearScores(Ranker):
         self.intercept_, self.n_iter_ = intercept, n_iter
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        return Standard(self.mean_, self.scale_).apply(X) @ self.coef_ + self.intercept_
+        # Not a matrix product: its last digits would depend on how many rows are scored together.
+        scores: NDArray[np.float64] = np.einsum(
+            "rf,f->r", Standard(self.mean_, self.scale_).apply(X), self.coef_
+        )
+        return scores + self.intercept_
 
     def _state(self) -> dict[str, Member]:
         return {
