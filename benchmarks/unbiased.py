@@ -25,7 +25,6 @@ GRID_QUERIES = 500
 NOISE = 0.35  # of the judge, in units of the spread of utility
 SHARES = (0.5, 0.25, 0.13, 0.08, 0.04)  # of the grades 0 to 4
 LOGGERS = {"weak": 0.1, "medium": 0.6, "strong": 0.9}  # correlation of the logger with utility
-THETA = 1.0 / np.arange(1, SHOWN + 1)
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +52,13 @@ def world(seed: int, kind: str, queries: int) -> tuple[rl.RankingDataset, Floats
 def logged_by(train: rl.RankingDataset, worth: Floats, rng: np.random.Generator, strength: float) -> Floats:
     """Scores that go with utility as much as `strength` says, else with a direction of the features."""
     other = train.X @ rng.normal(size=FEATURES)
+    other = other - worth * (other @ worth) / (worth @ worth)  # a direction that says nothing of utility
     return np.asarray(strength * worth + np.sqrt(1 - strength**2) * other / other.std())
+
+
+def theta(log: ClickLog) -> Floats:
+    """The true curve."""
+    return np.asarray(1.0 / np.arange(1, log.n_positions + 1))
 
 
 def quality(scores: Floats, test: rl.RankingDataset) -> float:
@@ -103,13 +108,13 @@ def lambdamart() -> rl.LambdaMART:
 
 def doubly_robust(log: ClickLog, data: rl.RankingDataset) -> rl.RankingDataset:
     model = unbiased.likelihood_ranker(trees=TREES, threads=1)
-    return unbiased.doubly_robust(log, THETA, data, ranker=model)
+    return unbiased.doubly_robust(log, theta(log), data, ranker=model)
 
 
 def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]]:
     blind = {  # labels are never shown to these
         "naive": lambda log, train: lambdamart().fit(unbiased.naive(log, train)).predict,
-        "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, THETA, train)).predict,
+        "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, theta(log), train)).predict,
         "pair_debias": lambda log, train: unbiased.pair_debias(log, train, ranker=lambdamart()).predict,
         "oracle DR": lambda log, train: lambdamart().fit(doubly_robust(log, train)).predict,
         "learn (automatic)": lambda log, train: (
@@ -162,11 +167,13 @@ def skyline(seed: int = 0) -> None:
     full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
     print(f"full information {full:.4f}")
     shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
-    for sessions in (10_000, 100_000, 1_000_000):
-        log = simulate(train, shown_by=shown_by, sessions=sessions, k=SHOWN, seed=seed)
+    hidden = train.replace(y=np.zeros(train.n_documents))
+    for shown, sessions in ((SHOWN, 100_000), (SHOWN, 1_000_000), (DOCUMENTS, 1_000_000)):
+        log = simulate(train, shown_by=shown_by, sessions=sessions, k=shown, seed=seed)
         for name, learned in contenders(peers=False).items():
-            reached = quality(learned(log, train.replace(y=np.zeros(train.n_documents)))(test), test)
-            print(f"{sessions:>9,} {name:<20} {reached:.4f}  {reached / full - 1:+.2%}", flush=True)
+            reached = quality(learned(log, hidden)(test), test)
+            row = f"top {shown:<3} {sessions:>9,} {name:<20} {reached:.4f}  {reached / full - 1:+.2%}"
+            print(row, flush=True)
 
 
 def grid(seed: int = 0) -> None:
@@ -174,14 +181,14 @@ def grid(seed: int = 0) -> None:
     methods: dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]] = {
         "naive": lambda log, data: rl.LinearRanker(loss="softmax").fit(unbiased.naive(log, data)).predict,
         "IPS 1/k": lambda log, data: (
-            rl.LinearRanker(loss="softmax").fit(unbiased.ips(log, THETA, data)).predict
+            rl.LinearRanker(loss="softmax").fit(unbiased.ips(log, theta(log), data)).predict
         ),
         "clipped": lambda log, data: (
-            rl.LinearRanker(loss="softmax").fit(unbiased.clipped(log, THETA, data)).predict
+            rl.LinearRanker(loss="softmax").fit(unbiased.clipped(log, theta(log), data)).predict
         ),
         "DLA": lambda log, data: unbiased.dual_learning(log, data).predict,
         "regression-EM": lambda log, data: unbiased.regression_em(log, data).predict,
-        "PropSVM": lambda log, data: unbiased.prop_svm(log, THETA, data).predict,
+        "PropSVM": lambda log, data: unbiased.prop_svm(log, theta(log), data).predict,
         "pair_debias": lambda log, data: unbiased.pair_debias(log, data, ranker=lambdamart()).predict,
         "DR": lambda log, data: lambdamart().fit(doubly_robust(log, data)).predict,
         "learn": lambda log, data: (
