@@ -113,7 +113,7 @@ def every_loss():
         if not has_kernel(one, DEVICE):
             print(f"| {kind.__name__} | | CPU, with a copy there and back |", flush=True)
             continue
-        milliseconds, _ = timed(lambda one=one: device_loss(one, scores, labels, offsets), 5, 2)
+        milliseconds, _ = timed(lambda one=one: device_loss(one, scores, labels, offsets), 3, 2)
         print(f"| {kind.__name__} | {milliseconds:.2f} | GPU |", flush=True)
     assert set(KERNELS) <= set(all_losses())
     print(flush=True)

@@ -7,9 +7,19 @@ from typing import Any, NamedTuple
 from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
 
-__all__ = ["BLOCK", "DeviceLists", "best_sums", "list_max", "list_sums", "order_of", "sort_of", "tiled"]
+__all__ = [
+    "BLOCK",
+    "WARPS",
+    "DeviceLists",
+    "list_max",
+    "list_sums",
+    "order_of",
+    "sort_and_best",
+    "sort_of",
+    "tiled",
+]
 
-BLOCK = 32  # rows of a tile
+BLOCK, WARPS = 16, 1  # rows of a tile, and the warps that work on it
 _WIDTH = 32  # documents that a tile meets at a time
 
 Tensor = Any
@@ -74,25 +84,30 @@ def order_of(lists: DeviceLists, values: Tensor) -> Tensor:
 
 def sort_of(lists: DeviceLists, values: Tensor, along: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """That order, and by rank the values and what goes along with them."""
+    return _sorted(lists, values, along, None, 0)[:3]
+
+
+def sort_and_best(
+    lists: DeviceLists, values: Tensor, gain: Tensor, cut: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`sort_of` with gains along, and the DCG of the best order of each list down to rank `cut`."""
+    torch = require("torch", "neural")
+    order, ranked, moved, earned = _sorted(lists, values, gain, torch.empty_like(gain), cut)
+    return order, ranked, moved, list_sums(earned, lists.offsets)
+
+
+def _sorted(
+    lists: DeviceLists, values: Tensor, along: Tensor, earned: Tensor | None, cut: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     torch = require("torch", "neural")
     order = torch.arange(lists.n_documents, device=values.device)
     ranked, moved = torch.empty_like(values), torch.empty_like(along)
     _order_kernel[lists.grid](
         values, along, lists.offsets, lists.tile_list, lists.tile_ends, order, ranked, moved,
-        lists.n_lists, 0, DISCOUNT=False, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
+        moved if earned is None else earned, lists.n_lists, cut,
+        BEST=earned is not None, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
     )  # fmt: skip
-    return order, ranked, moved
-
-
-def best_sums(lists: DeviceLists, gain: Tensor, cut: int) -> Tensor:
-    """The DCG of the best order of each list, down to rank `cut`."""
-    torch = require("torch", "neural")
-    earned = torch.empty_like(gain)
-    _order_kernel[lists.grid](
-        gain, gain, lists.offsets, lists.tile_list, lists.tile_ends, gain, earned, gain, lists.n_lists, cut,
-        DISCOUNT=True, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
-    )  # fmt: skip
-    return list_sums(earned, lists.offsets)
+    return order, ranked, moved, earned
 
 
 def list_sums(values: Tensor, offsets: Tensor) -> Tensor:
@@ -120,27 +135,38 @@ def tile_of(offsets, tile_ends, q, BLOCK: tl.constexpr):  # type: ignore[no-unty
 
 
 @jit
-def _above(values, start, n, low, high, own, i, above, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Count the documents `low` to `high` that stand above each row; equal ones where they come earlier."""
+def _stands(other, own, j, i, LOOK: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Whether documents j stand above rows i; equal ones do where they come earlier."""
+    if LOOK == 0:  # all come earlier
+        above = other[None, :] >= own[:, None]
+    elif LOOK == 1:
+        earlier = (other[None, :] == own[:, None]) & (j[None, :] < i[:, None])
+        above = (other[None, :] > own[:, None]) | earlier
+    else:  # all come later
+        above = other[None, :] > own[:, None]
+    return above.to(tl.int32)
+
+
+@jit
+def _count(  # type: ignore[no-untyped-def]
+    values, along, start, n, low, high, own, worth, i, above, better,
+    LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """Count the documents `low` to `high` that stand above each row, by value and by what goes along."""
     for at in range(low, high, WIDTH):
         j = at + tl.arange(0, WIDTH)
         other = tl.load(values + start + j, mask=j < n, other=float("-inf"))
         other = tl.where(other == other, other, float("-inf"))
-        if LOOK == 0:  # all come earlier
-            higher = other[None, :] >= own[:, None]
-        elif LOOK == 1:
-            earlier = (other[None, :] == own[:, None]) & (j[None, :] < i[:, None])
-            higher = (other[None, :] > own[:, None]) | earlier
-        else:  # all come later
-            higher = other[None, :] > own[:, None]
-        above += higher.to(tl.int32)
-    return above
+        above += _stands(other, own, j, i, LOOK)
+        if BEST:
+            better += _stands(tl.load(along + start + j, mask=j < n, other=-1.0), worth, j, i, LOOK)
+    return above, better
 
 
 @jit
 def _order_kernel(  # type: ignore[no-untyped-def]
-    values, along, offsets, tile_list, tile_ends, order, ranked, moved, n_lists, cut,
-    DISCOUNT: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    values, along, offsets, tile_list, tile_ends, order, ranked, moved, earned, n_lists, cut,
+    BEST: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
@@ -148,22 +174,25 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     i = first + tl.arange(0, BLOCK)
     given = tl.load(values + start + i, mask=i < n, other=0.0)
+    worth = tl.load(along + start + i, mask=i < n, other=0.0)
     own = tl.where(given == given, given, float("-inf"))
     before = first // WIDTH * WIDTH
     after = tl.minimum((first + BLOCK + WIDTH - 1) // WIDTH * WIDTH, n)
-    counted = tl.zeros([BLOCK, WIDTH], tl.int32)
-    counted = _above(values, start, n, 0, before, own, i, counted, 0, WIDTH)
-    counted = _above(values, start, n, before, after, own, i, counted, 1, WIDTH)
-    counted = _above(values, start, n, after, n, own, i, counted, 2, WIDTH)
-    above = tl.sum(counted, 1)
-    if DISCOUNT:
-        earned = tl.where(above < cut, own / tl.log2(above.to(tl.float32) + 2.0), 0.0)
-        tl.store(ranked + start + i, earned, mask=i < n)
-    else:
-        tl.store(order + start + above, start + i, mask=i < n)
-        tl.store(ranked + start + above, given, mask=i < n)
-        with_it = tl.load(along + start + i, mask=i < n, other=0.0)
-        tl.store(moved + start + above, with_it, mask=i < n)
+    above = tl.zeros([BLOCK, WIDTH], tl.int32)
+    better = tl.zeros([BLOCK, WIDTH], tl.int32)
+    above, better = _count(values, along, start, n, 0, before, own, worth, i, above, better, 0, BEST, WIDTH)
+    above, better = _count(
+        values, along, start, n, before, after, own, worth, i, above, better, 1, BEST, WIDTH
+    )
+    above, better = _count(values, along, start, n, after, n, own, worth, i, above, better, 2, BEST, WIDTH)
+    place = start + tl.sum(above, 1)
+    tl.store(order + place, start + i, mask=i < n)
+    tl.store(ranked + place, given, mask=i < n)
+    tl.store(moved + place, worth, mask=i < n)
+    if BEST:
+        best = tl.sum(better, 1)
+        discounted = tl.where(best < cut, worth / tl.log2(best.to(tl.float32) + 2.0), 0.0)
+        tl.store(earned + start + i, discounted, mask=i < n)
 
 
 @jit

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
-from rankloop.losses._cuda_lists import BLOCK, DeviceLists, list_sums, tile_of
+from rankloop.losses._cuda_lists import BLOCK, WARPS, DeviceLists, list_sums, tile_of
 
 __all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "pair_forces"]
 
 LOGISTIC, HINGE, SQUARED_HINGE = 0, 1, 2
 _DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
 _NO_CUT = 2**30
-_WIDTH, _WARPS = 32, 2
+_WIDTH = 32
 
 Tensor = Any
 
@@ -89,7 +89,7 @@ def pair_forces(
         gradient, curvature, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
         KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHED=lists.weight is not None,
         SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=truncation is not None,
-        CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=_WARPS,
+        CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
     if form.shrink_list:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses._cuda_lists import DeviceLists, best_sums, list_max, list_sums, sort_of
+from rankloop.losses._cuda_lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
 from rankloop.losses._cuda_pairs import HINGE, SQUARED_HINGE, PairForm, pair_forces
 from rankloop.losses._cuda_terms import discounts, gains_of, inverse, ranks
 from rankloop.losses.hinge import Hinge
@@ -37,11 +37,8 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
         gain = gains_of(lists.labels, chosen.gain)
-        order, ranked, gain_ranked = sort_of(lists, lists.scores, gain)
-        factor = _ones(lists)
-        if chosen.metric == "ndcg":
-            factor = inverse(best_sums(lists, gain, chosen.truncation or _EVERY))
-        form = PairForm(gain_ranked, factor, **shrinks)
+        order, ranked, gain, best = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
+        form = PairForm(gain, inverse(best) if chosen.metric == "ndcg" else _ones(lists), **shrinks)
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
@@ -50,14 +47,15 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
-    order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
     factor = _ones(lists) / math.log(2.0)
     if chosen.form.startswith("arp"):
+        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         own, one = chosen.form == "arp1", torch.ones_like(lists.labels)
         form = PairForm(labels, factor, one, torch.zeros_like(one), one, own=own)
     else:
-        best = best_sums(lists, gains_of(lists.labels, chosen.gain), chosen.truncation or _EVERY)
-        factor, gain = factor * inverse(best), gains_of(labels, chosen.gain)
+        gain = gains_of(lists.labels, chosen.gain)
+        order, ranked, gain, best = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
+        factor = factor * inverse(best)
         distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
         drop = -discounts(distance).diff().float()
         if chosen.form == "ndcg1":

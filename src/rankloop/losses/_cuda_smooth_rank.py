@@ -7,7 +7,7 @@ from typing import Any
 
 from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
-from rankloop.losses._cuda_lists import BLOCK, DeviceLists, list_sums, tile_of
+from rankloop.losses._cuda_lists import BLOCK, WARPS, DeviceLists, list_sums, tile_of
 from rankloop.losses._cuda_terms import normalised_gains, relevant_shares
 from rankloop.losses.approx_ap import ApproxAP
 from rankloop.losses.approx_mrr import ApproxMRR
@@ -55,7 +55,7 @@ def _ranks(lists: DeviceLists, hit: Tensor, temperature: float) -> tuple[Tensor,
     rank, hits = torch.ones_like(lists.labels), torch.zeros_like(lists.labels)
     _rank_kernel[lists.grid](
         lists.scores, hit, lists.offsets, lists.tile_list, lists.tile_ends, rank, hits, lists.n_lists,
-        1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
+        1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return rank.double(), hits.double()
 
@@ -67,7 +67,7 @@ def _forces(
     gradient, curvature = torch.zeros_like(lists.labels), torch.zeros_like(lists.labels)
     _force_kernel[lists.grid](
         lists.scores, hit, by_rank.float(), by_hits.float(), lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, curvature, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=2,
+        gradient, curvature, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return gradient, curvature
 
