@@ -6,7 +6,6 @@ from typing import Any
 
 from rankloop._names import one_of, unknown
 from rankloop.data._catalog_entries import ENTRIES, Entry
-from rankloop.data._catalog_fetch import check_files, fetch
 from rankloop.data._catalog_readers import READERS
 
 __all__ = ["Entry", "entry", "find", "get", "load", "names", "verify"]
@@ -54,11 +53,15 @@ def get(name: str) -> Path:
         return there
     if not wanted.downloads:
         raise ValueError(f"{name} cannot be downloaded for you ({wanted.licence}): {wanted.how}")
+    from rankloop.data._catalog_fetch import fetch  # brings the web, which readers never need
+
     return fetch(wanted, next((root for root in _roots() if _writable(root)), _roots()[-1]))
 
 
 def verify(name: str) -> None:
     """Compare the files of a set on this machine with the checksums of the catalogue."""
+    from rankloop.data._catalog_fetch import check_files
+
     check_files(entry(name), _there(name))
 
 
