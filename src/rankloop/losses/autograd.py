@@ -39,14 +39,16 @@ def _function() -> Any:
     class RankingLoss(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
         def forward(ctx: Any, scores: Any, chosen: Loss, labels: Any, offsets: Any, weights: Any) -> Any:
-            value, gradient, lengths = _evaluate(torch, scores, chosen, labels, offsets, weights)
-            ctx.save_for_backward(gradient, lengths)
+            value, gradient, edges = _evaluate(torch, scores, chosen, labels, offsets, weights)
+            ctx.save_for_backward(gradient, edges)
             return value
 
         @staticmethod
         def backward(ctx: Any, upstream: Any) -> Any:
-            gradient, lengths = ctx.saved_tensors
-            return gradient * torch.repeat_interleave(upstream, lengths), None, None, None, None
+            gradient, edges = ctx.saved_tensors
+            row = torch.arange(len(gradient), device=edges.device)
+            query = torch.searchsorted(edges[1:-1].contiguous(), row, right=True)
+            return gradient * upstream[query], None, None, None, None
 
     return RankingLoss
 
@@ -54,12 +56,19 @@ def _function() -> Any:
 def _evaluate(
     torch: Any, scores: Any, chosen: Loss, labels: Any, offsets: Any, weights: Any
 ) -> tuple[Any, Any, Any]:
-    """Value, gradient and lengths as tensors like the scores: where a device gets kernels of its own."""
+    """Value, gradient and offsets as tensors like the scores, by kernels of the device where it has them."""
+    like = {"dtype": scores.dtype, "device": scores.device}
+    if scores.is_cuda:
+        from rankloop.losses._cuda import device_loss
+
+        made = device_loss(chosen, scores, labels, offsets, curved=False, **weights)
+        if made is not None:
+            edges = torch.as_tensor(offsets, device=scores.device)
+            return made.value.to(**like), made.gradient.to(**like), edges
     edges = _array(offsets)
     result = chosen(_array(scores), _array(labels), edges, **{k: _array(v) for k, v in weights.items()})
-    like = {"dtype": scores.dtype, "device": scores.device}
-    lengths = torch.as_tensor(edges, device=scores.device).diff()
-    return torch.as_tensor(result.value, **like), torch.as_tensor(result.gradient, **like), lengths
+    edges = torch.as_tensor(edges, device=scores.device)
+    return torch.as_tensor(result.value, **like), torch.as_tensor(result.gradient, **like), edges
 
 
 def _array(values: Any) -> Any:

@@ -14,6 +14,9 @@ from rankloop._names import unknown
 from rankloop._progress import progress
 from rankloop.losses import Loss, redraw, torch_loss
 from rankloop.rankers._batches import Batch, DeviceLists
+from rankloop.rankers._captured import CapturedSteps, can_capture
+from rankloop.rankers._network import MLP
+from rankloop.rankers._network_gam import GAM
 from rankloop.rankers._processes import Processes
 
 __all__ = ["Recipe", "State", "scores_of", "train"]
@@ -85,10 +88,15 @@ def train(
         state = resumed
         scorer.load_state_dict(state.weights)
         optimizer.load_state_dict({**optimizer.state_dict(), "state": state.moments})
+    steps = None
+    if processes.count == 1 and isinstance(scorer, MLP | GAM) and can_capture(lists, recipe.loss, optimizer):
+        steps = CapturedSteps(
+            lists, recipe.loss, optimizer, lambda batch: _scores(scorer, batch, recipe, device)
+        )
     with _own_random_numbers(device), progress("training", total=recipe.epochs) as advance:
         advance(state.epoch)
         while state.epoch < recipe.epochs and state.epoch - state.best_epoch < recipe.patience:
-            loss = _epoch(scorer, optimizer, lists, recipe, processes, state.epoch)
+            loss = _epoch(scorer, optimizer, lists, recipe, processes, state.epoch, steps)
             if not isfinite(loss):
                 raise diverged(recipe, state.epoch)
             state.epoch += 1
@@ -131,16 +139,22 @@ def _epoch(
     recipe: Recipe,
     processes: Processes,
     epoch: int,
+    steps: CapturedSteps | None,
 ) -> float:
     """One pass over the lists; the mean loss of a list."""
     device = lists.device
     scorer.train()
     for group in optimizer.param_groups:
-        group["lr"] = recipe.rate(epoch)
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(recipe.rate(epoch))
+        else:
+            group["lr"] = recipe.rate(epoch)
     # All that is random in an epoch follows from the seed and its number: a resumed training is the same.
     torch.manual_seed(_mixed(recipe.seed, epoch, 1 + processes.rank))
     shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
     order = torch.randperm(lists.data.n_queries, generator=shuffle, device=device)
+    if steps is not None:
+        return float(steps.epoch(order, recipe.batch_documents, recipe.batch_lists)) / lists.data.n_queries
     total = torch.zeros((), dtype=torch.float64, device=device)
     part = (processes.rank, processes.count)
     for step, batch in enumerate(lists.epoch(order, recipe.batch_documents, recipe.batch_lists, part)):
@@ -159,12 +173,7 @@ def _loss(
     scorer: nn.Module, batch: Batch, chosen: Loss, recipe: Recipe, device: torch.device, epoch: int
 ) -> Tensor:
     """The sum over the lists of a batch."""
-    Z = batch.Z
-    if recipe.noise:
-        Z = Z + recipe.noise * torch.randn_like(Z)
-    with _precise(recipe.precision, device):
-        scores = scorer(Z, batch.offsets)
-    scores = scores.float()
+    scores = _scores(scorer, batch, recipe, device)
     try:
         values: Tensor = torch_loss(chosen)(
             scores,
@@ -181,12 +190,24 @@ def _loss(
     return values.sum()
 
 
+def _scores(scorer: nn.Module, batch: Batch, recipe: Recipe, device: torch.device) -> Tensor:
+    Z = batch.Z
+    if recipe.noise:
+        Z = Z + recipe.noise * torch.randn_like(Z)
+    with _precise(recipe.precision, device):
+        scores: Tensor = scorer(Z, batch.offsets)
+    return scores.float()
+
+
 def _optimizer(scorer: nn.Module, recipe: Recipe, device: torch.device) -> torch.optim.Optimizer:
     if recipe.optimizer not in _OPTIMIZERS:
         raise unknown("optimizer", recipe.optimizer, _OPTIMIZERS)
     options: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
     if device.type == "cuda" and recipe.optimizer != "adagrad":
         options["fused"] = True
+    if device.type == "cuda" and recipe.optimizer in ("adam", "adamw"):  # so that a graph can hold its step
+        options["capturable"] = True
+        options["lr"] = torch.tensor(recipe.learning_rate, device=device)
     if recipe.optimizer == "sgd":
         options["momentum"] = 0.9
     return _OPTIMIZERS[recipe.optimizer](scorer.parameters(), **options)
