@@ -218,6 +218,9 @@ class _Parser:
 
     def docid(self, rows: int, before: _Place) -> NDArray[np.bytes_] | None:
         start, stop = self.documents[:rows].T
+        if not stop.any():
+            return None
+        fast.find_docids(self.text, self.documents, rows)
         sizes = stop - start
         longest = int(sizes.max())
         if longest == 0:

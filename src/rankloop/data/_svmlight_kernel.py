@@ -22,6 +22,7 @@ __all__ = [
     "TOO_LARGE",
     "TWICE",
     "WIDER",
+    "find_docids",
     "parse_lines",
 ]
 
@@ -34,28 +35,6 @@ BAD_LABEL, BAD_TOKEN, BAD_QID, INDEX_ZERO, INDEX_ABOVE, TWICE, TOO_LARGE = range
 
 _DOCID = np.uint64(0x6469636F64)
 _FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
-
-
-@called
-def document_span(text: NDArray[np.uint8], at: int, span: NDArray[np.int64]) -> int:
-    """Note where the id of `docid = ID` lies in the comment at `at`; gives the end of the line."""
-    span[0], span[1] = 0, 0
-    while byte(text, at) != 10:
-        if byte(text, at) == 100 and (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(byte(text, at - 1)):
-            at += 5
-            while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 61 or byte(text, at) == 58:
-                at += 1
-            span[0] = at
-            while not (
-                byte(text, at) == 32 or byte(text, at) == 10 or byte(text, at) == 9 or byte(text, at) == 13
-            ):
-                at += 1
-            span[1] = at
-            break
-        at += 1
-    while byte(text, at) != 10:
-        at += 1
-    return at
 
 
 @called
@@ -92,7 +71,7 @@ def parse_lines(
     """Parse whole lines until the text, the rows, the columns or the room for odd values are used up.
 
     `runs` takes (row, qid start, qid size, line) wherever the query changes, `documents` the start and stop
-    of each docid, `odd` the (row, column, place, line) of values that Python must read. `state` takes the
+    of each comment, `odd` the (row, column, place, line) of values that Python must read. `state` takes the
     place reached, the rows, lines, runs and odd values so far, the features of the widest row, the place
     of a fault and the column there. It stops between two lines and gives the reason.
     """
@@ -168,7 +147,10 @@ def parse_lines(
                     at += 1
                 place = at
             if byte(text, at) == 35:
-                at = document_span(text, at, documents[row])
+                documents[row, 0] = at
+                while byte(text, at) != 10:
+                    at += 1
+                documents[row, 1] = at
             if byte(text, at) == 10:
                 break
             index = 0
@@ -194,10 +176,12 @@ def parse_lines(
             elif column <= highest:
                 again = True
                 break
-            highest = max(highest, column)
+            if column > highest:
+                highest = column
         if again:
             careful = True
-            seen[:] = -1
+            for each in range(len(seen)):
+                seen[each] = -1
         if again or reason != DONE:
             at = line
             n_odd = odd_before
@@ -212,10 +196,40 @@ def parse_lines(
             runs[n_runs, 0], runs[n_runs, 1], runs[n_runs, 2], runs[n_runs, 3] = row, qid, qid_size, lines
             n_runs += 1
         last_qid, last_size = qid, qid_size
-        widest = max(widest, highest + 1)
+        if highest >= widest:
+            widest = highest + 1
         row += 1
         lines += 1
         at += 1
     state[0], state[1], state[2], state[3], state[4] = at, row, lines, n_runs, n_odd
     state[5], state[6], state[7] = widest, place, column
     return reason
+
+
+@kernel
+def find_docids(text: NDArray[np.uint8], documents: NDArray[np.int64], rows: int) -> None:
+    """Narrow the start and stop of each comment to the id of `docid = ID` in it; 0 and 0 without one."""
+    for row in range(rows):
+        at, stop = documents[row, 0], documents[row, 1]
+        documents[row, 0] = documents[row, 1] = 0
+        while at < stop:
+            if (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(byte(text, at - 1)):
+                at += 5
+                while (
+                    byte(text, at) == 32
+                    or byte(text, at) == 9
+                    or byte(text, at) == 61
+                    or byte(text, at) == 58
+                ):
+                    at += 1
+                documents[row, 0] = at
+                while (
+                    byte(text, at) != 32
+                    and byte(text, at) != 10
+                    and byte(text, at) != 9
+                    and byte(text, at) != 13
+                ):
+                    at += 1
+                documents[row, 1] = at
+                break
+            at += 1

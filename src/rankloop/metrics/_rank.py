@@ -107,14 +107,14 @@ def _rank(
         if n == 0:
             continue
         own = scores[start : start + n]
-        high = other_high = own[0]
-        low = other_low = own[n - 1]
+        high = low = own[0]
+        other_high = other_low = own[n - 1]
         for i in range(0, n - 1, 2):  # two at a time, as one chain of comparisons would wait
             high = max(high, own[i])
             low = min(low, own[i])
             other_high = max(other_high, own[i + 1])
             other_low = min(other_low, own[i + 1])
-        high = max(high, other_high, own[n - 1])
+        high = max(high, other_high)
         low = min(low, other_low)
         scale = (2 * n - 1) / (high - low)
         spread = 0 < scale < np.inf  # else all alike, or too far apart: one bucket
@@ -149,7 +149,7 @@ def _rank(
         if moves < 0:
             out_kept[q] = SKEWED
             continue
-        kept = min(n, depth)
+        kept = n if n < depth else depth
         while kept < n and key[kept] == key[kept - 1]:
             kept += 1
         out_kept[q] = kept

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._jit import kernel, part
+from rankloop._jit import kernel, over_lists, part
 from rankloop.metrics._gain import gain_of, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
@@ -65,7 +65,13 @@ def per_list(
         )
     longest = int(np.diff(lists.offsets).max(initial=0))
     ranked = lists.ranked(ties, k)
-    made = lists.fill(_err, *ranked[:5], cutoff(k), kind, table, 1 / best, longest)
+    made = np.empty(len(lists))
+
+    def work(first: int, last: int) -> None:
+        room = np.empty(longest), np.empty(longest + 1), np.empty(longest + 1)
+        _err(*ranked[:5], cutoff(k), kind, table, 1 / best, *room, made, first, last)
+
+    over_lists(work, lists.offsets)
     return lists.blank(made, lists.relevant(ANY).number == 0, empty)
 
 
@@ -86,14 +92,13 @@ def _err(
     kind: int,
     table: NDArray[np.float64],
     share: float,
-    longest: int,
+    stop: NDArray[np.float64],
+    survival: NDArray[np.float64],
+    chance: NDArray[np.float64],
     values: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
-    stop = np.empty(longest, np.float64)
-    survival = np.empty(longest + 1, np.float64)
-    chance = np.empty(longest + 1, np.float64)
     for q in range(first, last):
         start = starts[q]
         n = kept[q]
