@@ -14,6 +14,7 @@ from rankloop.cli.evaluate import evaluate
 from rankloop.cli.explain import explain
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
+from rankloop.cli.learn import learn
 from rankloop.cli.predict import predict
 from rankloop.cli.search import search
 from rankloop.cli.simulate import simulate
