@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from rankloop.search import TwoTower as TwoTower
     from rankloop.search import collapse as collapse
     from rankloop.search import first as first
-    from rankloop.search import generic_words as generic_words
     from rankloop.search import load_pipeline as load_pipeline
     from rankloop.search import read_documents as read_documents
+    from rankloop.search.generic_words import generic_words as generic_words
     from rankloop.search.pagerank import pagerank as pagerank
 
 __version__ = "0.1.0"

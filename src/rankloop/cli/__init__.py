@@ -37,20 +37,8 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-for command in (
-    demo,
-    evaluate,
-    compare,
-    train,
-    predict,
-    explain,
-    tune,
-    index,
-    search,
-    simulate,
-    interleave,
-    convert,
-):
+_LOOP = (demo, evaluate, compare, train, predict, explain, tune, index, search, simulate, learn, interleave)
+for command in (*_LOOP, convert):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")
