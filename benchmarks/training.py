@@ -30,9 +30,9 @@ from scipy import stats
 
 from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
 from rankloop.losses import LambdaRank
+from rankloop.losses._gap_forces import GapForces
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
-from rankloop.rankers._gap_forces import GapForces
 
 QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
 TREES, TIMED_TREES, SEEDS, REPEATS, FITS, TRUNCATION = 100, 20, 5, 9, 3, 30

@@ -42,12 +42,15 @@ def compare(
     """
     from rankloop._names import one_of
     from rankloop.cli._inputs import read_judgments, read_ranking
+    from rankloop.cli._warm import compiling_beside
     from rankloop.cli._outputs import show, write_frame
     from rankloop.metrics.compare import compare as comparison_of
 
     one_of("format", format, ("table", "markdown", "latex"))
-    labels = read_judgments(judgments)
-    systems = {name: read_ranking(path) for name, path in zip(_names(rankings), rankings, strict=True)}
+    names = _names(rankings)
+    with compiling_beside():
+        labels = read_judgments(judgments)
+        systems = {name: read_ranking(path) for name, path in zip(names, rankings, strict=True)}
     found = comparison_of(
         systems, labels, metric or None, test=test, seed=seed, convention=convention, ties=ties, empty=empty
     )

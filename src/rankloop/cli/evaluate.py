@@ -53,6 +53,7 @@ def evaluate(
     """
     from rankloop.cli._inputs import read_judgments, read_ranking
     from rankloop.cli._outputs import show, write_frame
+    from rankloop.cli._warm import compiling_beside
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
     judged_by = ranking if by is not None and judgments is None else judgments
@@ -63,8 +64,9 @@ def evaluate(
         )
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
-    labels = read_judgments(judged_by)
-    ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
+    with compiling_beside():
+        labels = read_judgments(judged_by)
+        ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
     found = evaluation_of(ranked, labels, metric or None, convention=convention, ties=ties, empty=empty)
     if per_query is not None:
         write_frame(found.per_query, per_query)
