@@ -42,8 +42,8 @@ def compare(
     """
     from rankloop._names import one_of
     from rankloop.cli._inputs import read_judgments, read_ranking
-    from rankloop.cli._warm import compiling_beside
     from rankloop.cli._outputs import show, write_frame
+    from rankloop.cli._warm import compiling_beside
     from rankloop.metrics.compare import compare as comparison_of
 
     one_of("format", format, ("table", "markdown", "latex"))
