@@ -1,12 +1,11 @@
 """Hit: whether anything relevant is among the first k (also called success)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rankloop._jit import kernel
+from rankloop.metrics._first import first_relevant
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
-from rankloop.metrics._relevant import is_relevant
 
 __all__ = ["hit"]
 
@@ -41,42 +40,5 @@ def hit(
 def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
     nothing = lists.relevant(relevant_from).number == 0
     ranked = lists.ranked(ties, k)
-    made = lists.fill(_hit, *ranked[:5], cutoff(k), np.float32(relevant_from))
+    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevant_from), False)
     return lists.blank(made, nothing, empty)
-
-
-@kernel
-def _hit(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
-    k: int,
-    relevant_from: np.float32,
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
-) -> None:
-    for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
-        values[q] = 0.0
-        i = start
-        while i < end and i - start < k:
-            relevant = 0
-            mass = 0.0
-            j = i
-            while j == i or (j < end and tied[j]):
-                w = weight[j] if len(weight) > 0 else np.float32(1)
-                if is_relevant(labels[j], w, relevant_from):
-                    relevant += 1
-                    mass += float(w)
-                j += 1
-            if relevant > 0:
-                none = 1.0
-                for place in range(min(j - start, k) - (i - start)):
-                    none *= max(0.0, 1 - relevant / (j - i - place))
-                values[q] = (1 - none) * mass / relevant
-                break
-            i = j
