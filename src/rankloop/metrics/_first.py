@@ -23,7 +23,7 @@ def first_relevant(
     first: int,
     last: int,
 ) -> None:
-    """The chance that the first relevant document is among the first k; if `by_rank`, the mean of 1 / rank."""
+    """The chance that the first relevant document is among the first k; `by_rank`: the mean of 1 / rank."""
     for q in range(first, last):
         start = starts[q]
         end = start + kept[q]
