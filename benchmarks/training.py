@@ -163,10 +163,14 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
 
 
 def compare(name: str, pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any) -> None:
+    """A line after every seed: cut short, the run still says what it has seen, and of how many seeds."""
     found = []
     for train, test in pairs:
         both = [fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours)]
         found.append([quality(one.scores(test), test) for one in both])
+        print(
+            f"    seed {len(found) - 1}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True
+        )
     theirs, ours = np.array(found).T
     gap = ours - theirs
     half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
