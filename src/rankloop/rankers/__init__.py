@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.export import to_onnx as to_onnx
     from rankloop.rankers.feature_importance import Importance as Importance
     from rankloop.rankers.feature_importance import importance as importance
+    from rankloop.rankers.feature_sum import FeatureSum as FeatureSum
     from rankloop.rankers.fusion import Fusion as Fusion
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
     from rankloop.rankers.fusion import comb_sum as comb_sum
@@ -50,6 +51,7 @@ _HOME = {
     "Contributions": "shapley",
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
+    "FeatureSum": "feature_sum",
     "Forces": "lambdas",
     "Forest": "compiled",
     "Fusion": "fusion",
