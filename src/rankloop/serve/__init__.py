@@ -1,0 +1,28 @@
+"""The loop, served: a search page that logs what the estimators need, and learns from its clicks."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankloop.serve.app import create_app as create_app
+    from rankloop.serve.config import Config as Config
+    from rankloop.serve.registry import Registry as Registry
+    from rankloop.serve.service import Service as Service
+    from rankloop.serve.store import Store as Store
+
+_HOME = {
+    "Config": "config",
+    "Registry": "registry",
+    "Service": "service",
+    "Store": "store",
+    "create_app": "app",
+}
+
+__all__ = ["Config", "Registry", "Service", "Store", "create_app"]
+
+
+def __getattr__(name: str) -> Any:
+    """Names load when they are first used: the web and the database are an extra."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'rankloop.serve' has no attribute {name!r}")
+    return getattr(import_module(f"rankloop.serve.{_HOME[name]}"), name)

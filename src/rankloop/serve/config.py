@@ -1,0 +1,196 @@
+"""What a service is told: a TOML file, or an index and good defaults."""
+
+import os
+import secrets
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rankloop._names import one_of
+
+__all__ = ["Config", "Gate", "Limits"]
+
+TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one client may ask for."""
+
+    body: int = 262_144  # bytes of a request
+    query: int = 500  # letters
+    k: int = 100
+    events: int = 200  # in one batch
+    rate: float = 50.0  # requests a second of one client, in the long run
+    burst: int = 200  # requests at once
+    clients: int = 20_000  # whose rate is remembered
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a learned ranker must show before it is promoted."""
+
+    pages: int = 1000
+    confidence: float = 0.95
+    gain: float = 0.0  # the lower bound of the counterfactual gain must be above it
+    metric: str = "dcg@10"
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of a service; everything it writes lies in `folder`.
+
+    `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` by the
+    toss of a coin: what propensities are estimated from. `learn_every` seconds a new ranker is learned;
+    0 never. `title` and `url` name stored fields. `origins` may call from a browser on another site.
+
+    >>> Config(index="shop.index").database
+    'sqlite:///shop.serve/events.db'
+    """
+
+    index: Path | str
+    folder: Path | str = ""
+    database: str = ""
+    candidates: int = 1000
+    k: int = 10
+    typos: str = "missing"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    title: str = ""
+    url: str = ""
+    swap_rate: float = 0.05
+    swap_top: int = 10
+    learn_every: float = 0.0
+    window_days: float = 0.0
+    retain_days: float = 0.0
+    admin_token: str = field(default="", repr=False)
+    open_dashboard: bool = False
+    origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    threads: int = 0
+    signature_hours: float = 24.0
+    spool_megabytes: float = 256.0
+    rank_with: Path | str = ""
+    gate: Gate = Gate()
+    limits: Limits = Limits()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        index = Path(self.index)
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "folder", Path(self.folder or index.parent / f"{index.stem}.serve"))
+        if not self.database:
+            object.__setattr__(self, "database", f"sqlite:///{self.folder / 'events.db'}")
+        for name, low, high in (
+            ("swap_rate", 0, 1),
+            ("candidates", 1, 100_000),
+            ("k", 1, 100),
+            ("swap_top", 2, 100),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name} lies between {low} and {high}, got {value}")
+        one_of("typos", self.typos, ("never", "missing", "always"))
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Config":
+        """The settings in a TOML file, or the defaults for the folder of an index.
+
+        Paths in the file are relative to it. The token of administration comes from the environment
+        variable RANKLOOP_ADMIN_TOKEN before it comes from the file.
+        """
+        source = Path(path)
+        if source.is_dir():
+            return cls(index=source).with_token()
+        try:
+            told = tomllib.loads(source.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{source} is neither a config file nor an index") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{source} is not TOML: {error}") from None
+        return cls.from_dict(told, beside=source.parent).with_token()
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any], beside: Path = Path()) -> "Config":
+        """Settings by name; paths are relative to `beside`."""
+        parts: dict[str, type] = {"gate": Gate, "limits": Limits}
+        known = {one.name: one for one in fields(cls)}
+        made: dict[str, Any] = {}
+        for name, value in told.items():
+            one_of("setting", name, known)
+            if name in parts:
+                made[name] = _part(parts[name], name, value)
+            elif name in ("index", "folder", "rank_with"):
+                made[name] = beside / _typed(name, value, str)
+            elif name in ("origins", "hosts", "proxies"):
+                made[name] = tuple(_typed(name, value, list))
+            elif name == "weights":
+                made[name] = {str(key): float(weight) for key, weight in _typed(name, value, dict).items()}
+            elif name == "seed":
+                made[name] = _typed(name, value, int)
+            else:
+                made[name] = _typed(name, value, type(known[name].default))
+        if "index" not in made:
+            raise ValueError("a config file names its index, as in index = 'shop.index'")
+        return cls(**made)
+
+    def with_token(self) -> "Config":
+        """The same with the token of the environment, where there is one."""
+        token = os.environ.get(TOKEN_VARIABLE)
+        return self.but(admin_token=token) if token else self
+
+    def but(self, **changes: Any) -> "Config":
+        """The same with other values."""
+        return Config(**({one.name: getattr(self, one.name) for one in fields(self)} | changes))
+
+    @property
+    def home(self) -> Path:
+        """The folder of everything the service writes."""
+        return Path(self.folder)
+
+    def secret(self) -> bytes:
+        """The key of all signatures: made once, readable by its owner only, never shown."""
+        path = self.home / "secret"
+        if not path.exists():
+            self.home.mkdir(parents=True, exist_ok=True)
+            handle, beside = tempfile.mkstemp(prefix=".secret.", dir=self.home)  # mode 600
+            with os.fdopen(handle, "wb") as out:
+                out.write(secrets.token_hex(32).encode())
+                out.flush()
+                os.fsync(out.fileno())
+            with suppress(FileExistsError):  # another process was first
+                os.link(beside, path)
+            os.unlink(beside)
+        return _whole_secret(path)
+
+
+def _whole_secret(path: Path) -> bytes:
+    key = path.read_bytes().strip()
+    if len(key) < 32:
+        raise ValueError(f"{path} is cut short; delete it, and pages shown before will not count clicks")
+    return key
+
+
+def _part(kind: type, name: str, value: Any) -> Any:
+    known = {one.name: one for one in fields(kind)}
+    told = _typed(name, value, dict)
+    return kind(
+        **{
+            one_of(f"setting of [{name}]", key, known): _typed(
+                f"{name}.{key}", given, type(known[key].default)
+            )
+            for key, given in told.items()
+        }
+    )
+
+
+def _typed(name: str, value: Any, kind: type) -> Any:
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"{name} is a {kind.__name__}, got {value!r}")
+    return value

@@ -1,0 +1,288 @@
+"""What the service is asked and what it answers: the schema that clients are made from."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Accepted",
+    "Comparison",
+    "EventIn",
+    "EventsRequest",
+    "ExperimentOut",
+    "ExperimentRequest",
+    "Explanation",
+    "FeatureShare",
+    "Health",
+    "ModelOut",
+    "ModelsAnswer",
+    "Range",
+    "RankCandidate",
+    "RankRequest",
+    "Readiness",
+    "Refused",
+    "Result",
+    "RoleRequest",
+    "SearchAnswer",
+    "SearchRequest",
+    "Side",
+    "WordShare",
+]
+
+MOST_RESULTS, LONGEST_QUERY, MOST_EVENTS, MOST_CANDIDATES = 100, 1000, 500, 2000
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Scalar = Annotated[str, Field(max_length=500)] | bool | int | Number
+
+
+class Asked(BaseModel):
+    """What comes in: unknown names are mistakes, and are told."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Range(Asked):
+    """Numbers, or dates as ISO text, from `min` to `max`; either end may be open."""
+
+    min: Number | Annotated[str, Field(max_length=40)] | None = None
+    max: Number | Annotated[str, Field(max_length=40)] | None = None
+
+
+FilterValue = Scalar | Range | Annotated[list[Scalar], Field(min_length=1, max_length=100)]
+
+
+class SearchRequest(Asked):
+    """A query, and what is known of who asks.
+
+    `user` is any stable identifier; it is stored as a keyed hash only. `record=False` answers without
+    logging the page, for previews: its clicks cannot be counted.
+    """
+
+    query: Annotated[str, Field(max_length=LONGEST_QUERY, examples=["red running shoes"])]
+    k: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10
+    filters: Annotated[
+        dict[str, FilterValue],
+        Field(
+            max_length=20,
+            description="By field: a value, one of several, or a range.",
+            examples=[{"brand": ["Hare", "Tortoise"], "price": {"min": 10, "max": 50}}],
+        ),
+    ] = {}
+    facets: Annotated[list[Name], Field(max_length=10, description="Keyword fields to count.")] = []
+    user: Annotated[str | None, Field(max_length=200)] = None
+    user_features: Annotated[
+        dict[str, Number], Field(max_length=100, description="For features like user(age).")
+    ] = {}
+    layout: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.-]+$")] = "list"
+    record: bool = True
+
+
+class Result(BaseModel):
+    """One document on the page. `snippet` is HTML: everything escaped, matches in <mark>."""
+
+    position: int
+    id: str
+    score: float
+    title: str
+    url: str | None = None
+    snippet: str = ""
+    document: dict[str, Any] = {}
+
+
+class SearchAnswer(BaseModel):
+    """The page. Send `impression` back with every event on it; it is None where nothing was recorded."""
+
+    impression: str | None
+    query: str
+    found: int
+    results: list[Result]
+    facets: dict[str, dict[str, int]] = {}
+    ranker: str
+    generation: int
+    seconds: dict[str, float]
+
+
+class EventIn(Asked):
+    """One thing a person did. `id` makes it count once, however often it is sent."""
+
+    id: Annotated[
+        str,
+        Field(
+            min_length=8, max_length=64, pattern=r"^[\w.:-]+$", examples=["6f1d8b1e-2c0f-4f9e-9d50-8a4a5c"]
+        ),
+    ]
+    impression: Annotated[str, Field(min_length=1, max_length=300)]
+    kind: Literal["click", "dwell", "conversion", "viewport"]
+    document: Annotated[str, Field(min_length=1, max_length=500)]
+    position: Annotated[int | None, Field(ge=1, le=MOST_CANDIDATES)] = None
+    value: Annotated[
+        float | None,
+        Field(ge=0, le=1e12, allow_inf_nan=False, description="Seconds of dwell, worth of a conversion."),
+    ] = None
+
+
+class EventsRequest(Asked):
+    """A batch of events."""
+
+    events: Annotated[list[EventIn], Field(min_length=1, max_length=MOST_EVENTS)]
+
+
+class Refused(BaseModel):
+    id: str
+    reason: str
+
+
+class Accepted(BaseModel):
+    """How many events are safely on disk, and which were refused."""
+
+    accepted: int
+    refused: list[Refused] = []
+
+
+class RankCandidate(Asked):
+    """A document of the caller, with its own features or with those the index knows."""
+
+    id: Annotated[str, Field(min_length=1, max_length=500)]
+    features: Annotated[dict[str, Number | None] | None, Field(max_length=2000)] = None
+
+
+class RankRequest(Asked):
+    """Candidates of the caller's own engine, to be put in order.
+
+    Every candidate has `features` by name (missing ones are unknown), or none has, and the index has them.
+    """
+
+    query: Annotated[str, Field(max_length=LONGEST_QUERY)]
+    candidates: Annotated[list[RankCandidate], Field(min_length=1, max_length=MOST_CANDIDATES)]
+    k: Annotated[int, Field(ge=1, le=MOST_CANDIDATES)] = 10
+    user: Annotated[str | None, Field(max_length=200)] = None
+    layout: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.-]+$")] = "list"
+    record: bool = True
+
+
+class FeatureShare(BaseModel):
+    """A feature of a document: its value, and what it adds to the score."""
+
+    name: str
+    value: float | None
+    share: float
+    meaning: str = ""
+
+
+class WordShare(BaseModel):
+    """What a word in a field adds to the BM25 score."""
+
+    term: str
+    field: str
+    score: float
+    tf: float
+    df: int
+    length: float
+    average_length: float
+
+
+class Explanation(BaseModel):
+    """Why a document is where it is: features by the size of their share, words by field.
+
+    `base + sum of shares` is the score. `against` tells why the upper of two documents is above the lower.
+    """
+
+    query: str
+    document: str
+    ranker: str
+    rank: int | None
+    score: float
+    base: float
+    exact: bool
+    features: list[FeatureShare]
+    words: list[WordShare]
+    against: dict[str, Any] | None = None
+
+
+class Side(BaseModel):
+    """What one version shows."""
+
+    ranker: str
+    results: list[Result]
+    seconds: dict[str, float]
+
+
+class Comparison(BaseModel):
+    """The same query answered by several versions; nothing is recorded."""
+
+    query: str
+    found: int
+    sides: list[Side]
+
+
+class ModelOut(BaseModel):
+    version: str
+    role: str | None
+    time: float
+    sha256: str
+    lineage: dict[str, Any]
+
+
+class ModelsAnswer(BaseModel):
+    """All versions, who serves, and how far the shadow agrees."""
+
+    production: str
+    previous: str | None = None
+    shadow: str | None = None
+    canary: str | None = None
+    canary_share: float = 0.0
+    shadow_agreement: dict[str, float] | None = None
+    versions: list[ModelOut]
+
+
+class RoleRequest(Asked):
+    """What to do with a version: `shadow` and `canary` without a version end it."""
+
+    version: Annotated[str | None, Field(max_length=50)] = None
+    share: Annotated[float, Field(gt=0, le=1)] = 0.05
+
+
+class ExperimentRequest(Asked):
+    """Two versions to compare on a share of the pages."""
+
+    kind: Literal["interleave", "ab"] = "interleave"
+    a: Annotated[str, Field(min_length=1, max_length=50)]
+    b: Annotated[str, Field(min_length=1, max_length=50)]
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    method: Annotated[str, Field(max_length=50)] = "team_draft"
+    note: Annotated[str, Field(max_length=500)] = ""
+
+
+class ExperimentOut(BaseModel):
+    """An experiment and its verdict so far; `always_valid` may be looked at every day."""
+
+    id: str
+    kind: str
+    a: str
+    b: str
+    share: float
+    method: str
+    started: float
+    ended: float | None
+    note: str
+    pages: int
+    verdict: dict[str, Any] | None = None
+    always_valid: dict[str, Any] | None = None
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(BaseModel):
+    """Whether pages can be served, and what is wrong with the rest."""
+
+    ready: bool
+    ranker: str | None
+    documents: int
+    generation: int
+    database: str
+    waiting: int
+    troubles: list[str] = []
