@@ -1,0 +1,38 @@
+"""Plots and pages for people who would rather look than read.
+
+A plot is a function from numbers, or from what another family found, to a `Figure` (`.svg`, `.save(path)`; a
+notebook shows it). Figures are plain SVG without any other package, drawn for light and dark, for screens
+and phones. A `Report` collects them on one page that needs nothing from outside.
+"""
+
+from rankloop.report._theme import STYLE
+from rankloop.report.click_fit import click_fit
+from rankloop.report.ctr_by_position import ctr_by_position
+from rankloop.report.figure import Figure
+from rankloop.report.force_picture import force_picture
+from rankloop.report.gains_and_losses import gains_and_losses
+from rankloop.report.heat_map import heat_map
+from rankloop.report.importance import importance
+from rankloop.report.learning_curve import learning_curve
+from rankloop.report.metric_intervals import metric_intervals
+from rankloop.report.ndcg_picture import ndcg_picture
+from rankloop.report.over_time import over_time
+from rankloop.report.position_curve import position_curve
+from rankloop.report.preference import preference
+
+__all__ = [
+    "STYLE",
+    "Figure",
+    "click_fit",
+    "ctr_by_position",
+    "force_picture",
+    "gains_and_losses",
+    "heat_map",
+    "importance",
+    "learning_curve",
+    "metric_intervals",
+    "ndcg_picture",
+    "over_time",
+    "position_curve",
+    "preference",
+]

@@ -1,0 +1,144 @@
+"""A plot area with axes, and what is drawn in it: curves with intervals, whiskers, bars."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.report._canvas import Canvas, dash
+from rankloop.report._scale import Scale, number_text, tick_texts
+from rankloop.report._text import shorten, width_of
+
+__all__ = ["Curve", "Panel", "role_of"]
+
+Floats = NDArray[np.float64]
+_MARKED = 40  # points of a curve that get a mark each
+_SMALL = 11  # letters of ticks
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Curve:
+    """One named line: `x`, `y` and, where known, an interval around each value."""
+
+    name: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+def role_of(series: int) -> str:
+    return f"s{series % 6 + 1}"
+
+
+class Panel:
+    """An area on a canvas with both axes drawn; `curve` and the scales `x` and `y` place things in it."""
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        *,
+        x_name: str = "",
+        y_name: str = "",
+        height: float = 230,
+        x_ticks: Sequence[tuple[float, str]] | None = None,
+        log: bool = False,
+        percent: bool = False,
+    ) -> None:
+        self.canvas = canvas
+        if y_name:
+            canvas.y += 12
+            canvas.words(0, canvas.y - 1, shorten(y_name, canvas.width), "soft", tip=y_name)
+            canvas.y += 8
+        top, bottom = canvas.y + 4, canvas.y + 4 + height
+        self.y = Scale(*y, bottom, top, log)
+        values = self.y.ticks(5)
+        texts = [f"{value:.0%}" for value in values] if percent and y[1] - y[0] > 0.05 else tick_texts(values)
+        left = max((width_of(text, _SMALL) for text in texts), default=0) + 8
+        self.x = Scale(*x, left + 6, canvas.width - 8)
+        for value, text in zip(values, texts, strict=True):
+            at = self.y(value)
+            canvas.line(left, at, canvas.width, at)
+            canvas.words(left - 6, at + 4, text, "soft", size=_SMALL, anchor="end")
+        canvas.line(left, bottom, canvas.width, bottom, "axis")
+        self.top, self.bottom, self.left = top, bottom, left
+        canvas.y = bottom
+        self._x_axis(x_ticks, x_name)
+
+    def _x_axis(self, given: Sequence[tuple[float, str]] | None, name: str) -> None:
+        canvas = self.canvas
+        values = self.x.ticks(4 if canvas.narrow else 7)
+        marks = list(zip(values, tick_texts(values), strict=True)) if given is None else list(given)
+        free = -1e9
+        for value, text in marks:
+            at, half = self.x(value), width_of(text, _SMALL) / 2
+            at_text = min(max(at, half), canvas.width - half)
+            canvas.line(at, self.bottom, at, self.bottom + 4, "axis")
+            if at_text - half >= free:
+                canvas.words(at_text, self.bottom + 17, text, "soft", size=_SMALL, anchor="middle")
+                free = at_text + half + 5
+        canvas.y = self.bottom + 22
+        if name:
+            canvas.y += 14
+            middle = (self.left + canvas.width) / 2
+            canvas.words(middle, canvas.y - 2, shorten(name, canvas.width), "soft", anchor="middle")
+        canvas.y += 4
+
+    def curve(self, curve: Curve, series: int, *, steps: bool = False) -> None:
+        """A line that breaks where there is no value, with a band for its interval."""
+        role = role_of(series)
+        if curve.low is not None and curve.high is not None:
+            for a, b in _runs(np.isfinite(curve.low) & np.isfinite(curve.high)):
+                upper = [
+                    (self.x(at), self._held(v)) for at, v in zip(curve.x[a:b], curve.high[a:b], strict=True)
+                ]
+                lower = [
+                    (self.x(at), self._held(v)) for at, v in zip(curve.x[a:b], curve.low[a:b], strict=True)
+                ]
+                if b - a == 1:
+                    self.whisker(upper[0][0], lower[0][1], upper[0][1], role)
+                else:
+                    self.canvas.path(upper + lower[::-1], role, closed=True, fill_opacity=0.16)
+        x, y = _thinned(curve.x, curve.y, int(self.canvas.width))
+        for a, b in _runs(np.isfinite(y)):
+            points = [(self.x(at), self.y(v)) for at, v in zip(x[a:b], y[a:b], strict=True)]
+            if b - a > 1:
+                self.canvas.path(
+                    points, role, stroke_width=2, stroke_linejoin="round", stroke_dasharray=dash(series)
+                )
+            if len(curve.y) <= _MARKED or b - a == 1:
+                for (px, py), at, v in zip(points, x[a:b], y[a:b], strict=True):
+                    self.canvas.marker(
+                        px, py, series, role, tip=f"{curve.name}, {number_text(at)}: {number_text(v)}"
+                    )
+
+    def whisker(self, x: float, low: float, high: float, role: str) -> None:
+        """An upright interval between two heights."""
+        self.canvas.line(x, low, x, high, role, stroke_width=1.6)
+        for at in (low, high):
+            self.canvas.line(x - 4, at, x + 4, at, role, stroke_width=1.6)
+
+    def _held(self, value: float) -> float:
+        """The height of a value, held inside of the panel."""
+        return min(max(self.y(value), self.top), self.bottom)
+
+
+def _runs(kept: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where stretches of kept values begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False]))))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def _thinned(x: Floats, y: Floats, pixels: int) -> tuple[Floats, Floats]:
+    """Of many points those a person can see: the lowest and highest of each pixel."""
+    if len(y) <= 2 * pixels:
+        return x, y
+    kept = {0, len(y) - 1}
+    for part in np.array_split(np.arange(len(y)), pixels):
+        if np.isfinite(y[part]).any():
+            kept |= {int(part[np.nanargmin(y[part])]), int(part[np.nanargmax(y[part])])}
+    index = np.array(sorted(kept))
+    return x[index], y[index]

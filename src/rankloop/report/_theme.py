@@ -1,0 +1,52 @@
+"""Colours of figures and pages: one table, light and dark."""
+
+__all__ = ["ROLES", "SERIES", "STYLE", "VARIABLES"]
+
+# role: (on light paper, on dark paper); a test holds the contrast of words and of lines.
+ROLES = {
+    "paper": ("#ffffff", "#14171f"),
+    "ink": ("#1d2330", "#e8eaf0"),
+    "soft": ("#566072", "#a6afc0"),
+    "rule": ("#dfe3ea", "#313847"),
+    "axis": ("#7d879a", "#717c91"),
+    "none": ("#c2c9d5", "#4b5466"),
+    "s1": ("#2563cf", "#74a5ff"),
+    "s2": ("#c2570c", "#ff9b54"),
+    "s3": ("#0b8068", "#45c7aa"),
+    "s4": ("#8543c4", "#c49af2"),
+    "s5": ("#c2334a", "#ff8593"),
+    "s6": ("#7a6500", "#d6bd48"),
+}
+SERIES = 6  # colours that tell curves apart
+
+
+def _variables(which: int) -> str:
+    return ";".join(f"--rl-{role}:{pair[which]}" for role, pair in ROLES.items())
+
+
+def _rules() -> str:
+    """Each colour twice: programs that know no variables keep the first."""
+    rules = []
+    for role, (light, _) in ROLES.items():
+        rules.append(f".rl-svg .{role}{{fill:{light};fill:var(--rl-{role})}}")
+        rules.append(f".rl-svg .l-{role}{{stroke:{light};stroke:var(--rl-{role});fill:none}}")
+    return "".join(rules)
+
+
+def _variables_of(selector: str) -> str:
+    return (
+        f"{selector}{{{_variables(0)}}}"
+        f"@media(prefers-color-scheme:dark){{{selector}{{{_variables(1)}}}}}"
+        f"[data-theme=light] {selector}{{{_variables(0)}}}[data-theme=dark] {selector}{{{_variables(1)}}}"
+    )
+
+
+VARIABLES = _variables_of
+STYLE = (
+    _variables_of(".rl-svg")
+    + ".rl-svg{display:block;width:100%;height:auto}"
+    + _rules()
+    + ".rl-figure{container-type:inline-size;margin:0;max-width:760px}.rl-narrow{display:none}"
+    + "@container(max-width:540px){.rl-wide{display:none}.rl-narrow{display:block}}"
+)
+"""What a page with figures needs once; a figure that stands alone brings its own."""

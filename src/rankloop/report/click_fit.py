@@ -1,0 +1,91 @@
+"""How well click models explain the clicks of a log."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import curves_figure, floats, ranks_axis
+from rankloop.report._panel import Curve, Panel, role_of
+from rankloop.report._scale import Scale, number_text
+from rankloop.report._text import shorten, width_of
+from rankloop.report.figure import Figure
+
+__all__ = ["click_fit"]
+
+
+def click_fit(
+    observed: Any,
+    fitted: Mapping[str, Any],
+    *,
+    perplexity: Mapping[str, float] | None = None,
+    title: str = "Click models against the log",
+    note: str = "Click rate by rank, as seen and as each model has it.",
+) -> Figure:
+    """Observed click rates by rank beside those of fitted models; below them, how surprised each model is.
+
+    `observed` is a `ClickLog` with `fitted` holding click models (best on pages they were not fitted on), or
+    one rate per rank with rates of each model; then `perplexity` is given too (1 is certainty, 2 a coin).
+
+    >>> click_fit([0.3, 0.1], {"PBM": [0.29, 0.11]}, perplexity={"PBM": 1.4})
+    Figure('Click models against the log')
+    """
+    if hasattr(observed, "position") and hasattr(observed, "click"):
+        perplexity = {name: model.perplexity(observed).overall for name, model in fitted.items()}
+        rates = {
+            name: _by_rank(observed, model.click_probability(observed)) for name, model in fitted.items()
+        }
+        observed = _by_rank(observed, observed.click)
+    else:
+        rates = dict(fitted)
+    curves = [_curve("observed", observed), *(_curve(str(name), one) for name, one in rates.items())]
+    surprise = {str(name): float(value) for name, value in (perplexity or {}).items()}
+
+    def more(canvas: Canvas, panel: Panel) -> None:
+        if surprise:
+            _surprise(canvas, surprise, [curve.name for curve in curves])
+
+    depth = max(len(curve.y) for curve in curves)
+    said = "".join(f" Perplexity of {name}: {number_text(value)}." for name, value in surprise.items())
+    figure = curves_figure(
+        curves,
+        title,
+        note,
+        x_name="position",
+        y_name="click rate",
+        within=(0.0,),
+        x_ticks=ranks_axis(depth),
+        percent=True,
+        more=more,
+    )
+    return Figure(figure.title, figure.description + said, figure.draw)
+
+
+def _surprise(canvas: Canvas, surprise: Mapping[str, float], order: list[str]) -> None:
+    canvas.y += 26
+    canvas.words(0, canvas.y - 4, "Perplexity (1 is certainty, 2 a coin; less is better)", "soft")
+    left = min(max(map(width_of, surprise)), canvas.width * 0.34) + 8
+    right = canvas.width - width_of("0.0000") - 8
+    finite = [value for value in surprise.values() if np.isfinite(value)]
+    scale = Scale(1.0, max([*finite, 1.01]), left, right)
+    for name, value in surprise.items():
+        canvas.y += 20
+        canvas.words(left - 6, canvas.y - 5, shorten(name, left - 8), anchor="end", tip=name)
+        canvas.words(canvas.width, canvas.y - 5, number_text(value), "soft", anchor="end")
+        if np.isfinite(value):
+            role = role_of(order.index(name)) if name in order else "s1"
+            canvas.rect(left, canvas.y - 15, scale(value) - left, 12, role, f"{name}: {value:.4f}", rx=1.5)
+    canvas.y += 6
+
+
+def _by_rank(log: Any, values: ArrayLike) -> Any:
+    shown = np.bincount(log.position, minlength=2)[1:].astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.bincount(log.position, np.asarray(values, np.float64), minlength=2)[1:] / shown
+
+
+def _curve(name: str, rates: Any) -> Curve:
+    values = floats(rates, f"click rates of {name!r}")
+    return Curve(name, np.arange(1.0, len(values) + 1), values)

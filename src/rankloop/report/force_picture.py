@@ -1,0 +1,118 @@
+"""The lambdas of a list as arrows: where a loss would move each document."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import floats, nothing
+from rankloop.report._scale import number_text
+from rankloop.report._text import shorten, width_of
+from rankloop.report.figure import Figure
+
+__all__ = ["force_picture"]
+
+Floats = NDArray[np.float64]
+_ROW = 24
+
+
+def force_picture(
+    push: Any,
+    labels: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
+    *,
+    index: int = 0,
+    documents: Sequence[Any] | None = None,
+    most: int = 20,
+    title: str = "Where the loss pushes each document",
+    note: str = "Documents as ranked; the longer the arrow, the stronger the push up or down.",
+) -> Figure:
+    """One list from the best rank down, an arrow at each document.
+
+    `push` is what `rankloop.rankers.forces` found (`index` says which of its lists), or one number per
+    document, above 0 for up, with `labels` and `scores`. `documents` names them in the order of the data.
+
+    >>> force_picture([-0.4, 0.1, 0.3], labels=[0, 1, 2], scores=[0.5, 0.3, 0.1])
+    Figure('Where the loss pushes each document')
+    """
+    if hasattr(push, "push"):
+        a, b = push.offsets[index], push.offsets[index + 1]
+        push, labels, scores = push.push[a:b], push.labels[a:b], push.scores[a:b]
+    forces = floats(push, "push")
+    grades = None if labels is None else floats(labels, "labels")
+    points = floats(range(len(forces), 0, -1) if scores is None else scores, "scores")
+    names = (
+        [f"document {i}" for i in range(1, len(forces) + 1)] if documents is None else [*map(str, documents)]
+    )
+    if len({len(forces), len(points), len(names), len(forces) if grades is None else len(grades)}) != 1:
+        raise ValueError(f"{len(forces)} pushes need as many labels, scores and documents")
+    order = np.argsort(-points, kind="stable")[:most]
+    shown, hidden = forces[order], len(forces) - len(order)
+    names = [names[i] for i in order]
+    marks = None if grades is None else grades[order]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.heading(title, note)
+        if not len(shown):
+            nothing(canvas, "The list is empty.")
+            return
+        canvas.legend(["up", "down"], ["s1", "s2"], lines=False)
+        _list(canvas, shown, names, marks)
+        if hidden:
+            canvas.note(f"{hidden:,} more documents stand below.")
+
+    strongest = np.argsort(-np.abs(np.nan_to_num(shown)), kind="stable")[:3]
+    said = "; ".join(f"{names[i]} at rank {i + 1}: {shown[i]:+.3g}" for i in strongest)
+    return Figure(title, f"{note} Strongest: {said}.", draw)
+
+
+def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | None) -> None:
+    n = len(push)
+    rank_end = width_of(str(n)) + 4
+    text = min(max(map(width_of, names)), canvas.width * (0.34 if canvas.narrow else 0.4))
+    grade = rank_end + text + 20
+    left, right = grade + 24, canvas.width - 14
+    strongest = float(np.nanmax(np.abs(push), initial=0.0)) or 1.0
+    longest = _ROW * max(1.2, min(n - 1, 6))
+    room = longest * 0.5 if n > 3 else longest * 0.8
+    top = canvas.y + min(room, 40)
+    step = min((right - left) / max(n - 1, 1), 40)
+    for number in range(n):
+        y = top + _ROW * (number + 0.5)
+        canvas.words(rank_end, y + 4, str(number + 1), "soft", anchor="end")
+        canvas.words(rank_end + 8, y + 4, shorten(names[number], text), tip=names[number])
+        if labels is not None:
+            canvas.rect(grade - 9, y - 9, 20, 18, "rule", f"label {labels[number]:g}", rx=9)
+            canvas.words(grade + 1, y + 4, f"{labels[number]:g}", size=11, anchor="middle")
+        x = left + step * number
+        canvas.line(grade + 16, y, right, y)
+        _arrow(canvas, x, y, push[number], strongest, longest, names[number])
+    canvas.y = top + _ROW * n + min(room, 40)
+    if labels is not None:
+        canvas.note("In the circles: the labels.")
+
+
+def _arrow(
+    canvas: Canvas, x: float, y: float, push: float, strongest: float, longest: float, name: str
+) -> None:
+    if not np.isfinite(push):
+        return
+    role, sign = ("s1", -1) if push > 0 else ("s2", 1)
+    length = longest * abs(push) / strongest
+    tip = f"{name}: {'+' if push > 0 else ''}{number_text(push)}"
+    if length < 3:
+        canvas.marker(x, y, 0, role if length > 0.5 else "none", size=2.6, tip=tip)
+        return
+    head = min(7.0, length * 0.6)
+    end = y + sign * length
+    canvas.add(
+        "line", tip=tip, x1=x, y1=y, x2=x, y2=end - sign * head * 0.8, class_=f"l-{role}", stroke_width=2.6
+    )
+    canvas.path(
+        [(x, end), (x - head * 0.6, end - sign * head), (x + head * 0.6, end - sign * head)],
+        role,
+        closed=True,
+        tip=tip,
+    )

@@ -1,0 +1,120 @@
+"""Which queries a change helped, and which it hurt."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import floats, nothing
+from rankloop.report._panel import Panel
+from rankloop.report._scale import span
+from rankloop.report.figure import Figure
+
+__all__ = ["gains_and_losses"]
+
+_SINGLE = 150  # bars that are drawn one by one, each with its name
+_NAMED = 3
+
+
+def gains_and_losses(
+    differences: Any,
+    *,
+    queries: Sequence[Any] | NDArray[Any] | None = None,
+    system: str | None = None,
+    metric: str | None = None,
+    title: str | None = None,
+    note: str = "",
+) -> Figure:
+    """The change of each query, sorted: what was gained to the left, what was lost to the right.
+
+    `differences` is new minus old, one per query, or a `Comparison` (of which `system` and `metric` name a
+    part; by default the first of each). A metric for which less is better is turned round.
+
+    >>> gains_and_losses([0.2, -0.1, 0.0], queries=["a", "b", "c"])
+    Figure('Gains and losses by query')
+    """
+    if hasattr(differences, "systems"):
+        return _of_comparison(differences, system, metric, title, note)
+    values = floats(differences, "differences")
+    names = [str(one) for one in (range(1, len(values) + 1) if queries is None else queries)]
+    if len(names) != len(values):
+        raise ValueError(f"there are {len(values)} differences for {len(names)} queries")
+    kept = np.flatnonzero(np.isfinite(values))
+    order = kept[np.argsort(-values[kept], kind="stable")]
+    values, names = values[order], [names[i] for i in order]
+    gained, lost = int((values > 1e-12).sum()), int((values < -1e-12).sum())
+    said = f"{gained:,} queries gain, {lost:,} lose, {len(values) - gained - lost:,} stay as they are."
+    head = title or "Gains and losses by query"
+
+    def draw(canvas: Canvas) -> None:
+        canvas.heading(head, f"{note} {said}".strip())
+        if len(values):
+            _bars(canvas, values, names, metric or "difference")
+        else:
+            nothing(canvas)
+
+    return Figure(head, f"{note} {said} {_most(values, names)}".strip(), draw)
+
+
+def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], measure: str) -> None:
+    canvas.legend(["gained", "lost"], ["s1", "s2"], lines=False)
+    panel = Panel(
+        canvas,
+        (0.0, float(len(values))),
+        span([values], within=(0.0,)),
+        x_name="queries, sorted",
+        y_name=f"change of {measure}" if measure != "difference" else measure,
+        height=200 if canvas.narrow else 240,
+        x_ticks=[],
+    )
+    zero = panel.y(0.0)
+    if len(values) <= _SINGLE:
+        wide = panel.x(1) - panel.x(0)
+        for number, (value, name) in enumerate(zip(values, names, strict=True)):
+            top = min(panel.y(value), zero)
+            role, tip = ("s1" if value > 0 else "s2"), f"{name}: {value:+.4f}"
+            x = panel.x(number) + min(0.1 * wide, 1)
+            canvas.rect(x, top, max(wide * 0.8, wide - 2), max(abs(panel.y(value) - zero), 0.6), role, tip)
+    else:
+        for role, side in (("s1", np.maximum(values, 0.0)), ("s2", np.minimum(values, 0.0))):
+            across = np.unique(np.linspace(0, len(values) - 1, 400).astype(int))
+            outline = [(panel.x(float(i)), panel.y(side[i])) for i in across]
+            end = panel.x(float(len(values)))
+            canvas.path(
+                [(panel.x(0.0), zero), *outline, (end, panel.y(side[-1])), (end, zero)], role, closed=True
+            )
+    canvas.line(panel.left, zero, canvas.width, zero, "axis")
+    canvas.note(_most(values, names))
+
+
+def _most(values: NDArray[np.float64], names: Sequence[str]) -> str:
+    """The queries at both ends, by name."""
+    told = [
+        (name if len(name) <= 40 else f"{name[:39]}…", value)
+        for name, value in zip(names, values, strict=True)
+    ]
+    best = [f"{name} ({value:+.3f})" for name, value in told[:_NAMED] if value > 1e-12]
+    worst = [f"{name} ({value:+.3f})" for name, value in told[::-1][:_NAMED] if value < -1e-12]
+    parts = [
+        f"Most gained: {', '.join(best)}." if best else "",
+        f"Most lost: {', '.join(worst)}." if worst else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _of_comparison(
+    found: Any, system: str | None, metric: str | None, title: str | None, note: str
+) -> Figure:
+    name = system or next(one for one in found.systems if one != found.baseline)
+    measure = metric or found.names[0]
+    old, new = found.systems[found.baseline], found.systems[name]
+    sign = -1.0 if measure in old.lower_is_better else 1.0
+    return gains_and_losses(
+        sign * (new.values[measure] - old.values[measure]),
+        queries=new.qid.tolist(),
+        metric=measure,
+        title=title or f"{measure} by query: {name} against {found.baseline}",
+        note=note,
+    )

@@ -1,0 +1,108 @@
+"""Which features a ranker lives on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import floats, nothing
+from rankloop.report._panel import role_of
+from rankloop.report._scale import Scale, number_text, span
+from rankloop.report._text import shorten, width_of
+from rankloop.report.figure import Figure
+
+__all__ = ["importance"]
+
+Floats = NDArray[np.float64]
+Found = tuple[list[str], Floats, Floats | None, Floats | None]
+_ROW, _GAP = 19, 28
+
+
+def importance(
+    found: Mapping[str, Any] | Any,
+    *,
+    most: int = 20,
+    title: str = "Importance of features",
+    note: str = "",
+) -> Figure:
+    """The features that matter most, largest first; of several ways to measure it, one panel each.
+
+    What was found is an `Importance`, a tuple of names and values (and low and high), or several of these by
+    name, such as "split" and "gain".
+
+    >>> importance({"split": (["bm25", "age"], [12, 30]), "gain": (["bm25", "age"], [9.5, 2.0])})
+    Figure('Importance of features')
+    """
+    many = found if isinstance(found, Mapping) else {getattr(found, "by", ""): found}
+    panels = {str(by): _largest(one, most) for by, one in many.items()}
+    largest = max((len(_parts(one)[0]) for one in many.values()), default=0)
+    said = f"The {most} largest of {largest}." if largest > most else ""
+    told = [f"by {by or 'importance'}: {', '.join(names[:5])}" for by, (names, *_) in panels.items()]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.heading(title, f"{note} {said}".strip())
+        if not any(names for names, *_ in panels.values()):
+            nothing(canvas, "There are no features to show.")
+            return
+        beside = len(panels) == 2 and not canvas.narrow
+        top, deepest = canvas.y, canvas.y
+        wide = (canvas.width - _GAP) / 2 if beside else canvas.width
+        for number, (by, one) in enumerate(panels.items()):
+            canvas.y = top if beside else canvas.y
+            _bars(canvas, by, one, role_of(number), number * (wide + _GAP) if beside else 0.0, wide)
+            deepest = max(deepest, canvas.y)
+        canvas.y = deepest
+
+    return Figure(title, f"{note} {said} Largest first, {'; '.join(told)}.".strip(), draw)
+
+
+def _bars(canvas: Canvas, by: str, found: Found, role: str, x: float, wide: float) -> None:
+    names, values, low, high = found
+    if by:
+        canvas.y += 16
+        canvas.words(x, canvas.y - 3, shorten(f"by {by}", wide, 13), size=13, font_weight=600)
+        canvas.y += 4
+    texts = [number_text(value) for value in values]
+    left = x + min(max(map(width_of, names), default=0), wide * 0.42) + 8
+    right = x + wide - max((width_of(text, 11) for text in texts), default=0) - 6
+    least, greatest = span([values, low, high], within=(0.0,), room=0.02)
+    scale = Scale(min(least, 0.0), max(greatest, 1e-12), left, right)
+    zero = scale(0.0)
+    for number, (name, value) in enumerate(zip(names, values, strict=True)):
+        y = canvas.y + _ROW * number
+        canvas.words(left - 6, y + 14, shorten(name, left - x - 8), tip=name, anchor="end")
+        canvas.words(x + wide, y + 14, texts[number], "soft", size=11, anchor="end")
+        if not np.isfinite(value):
+            continue
+        a, b = sorted((zero, scale(value)))
+        canvas.rect(a, y + 4, b - a, _ROW - 7, role, f"{name}: {texts[number]}", rx=1.5, fill_opacity=0.85)
+        if low is not None and high is not None and np.isfinite([low[number], high[number]]).all():
+            canvas.line(scale(low[number]), y + 10.5, scale(high[number]), y + 10.5, "ink", stroke_width=1.5)
+    canvas.line(zero, canvas.y, zero, canvas.y + _ROW * len(names), "axis")
+    canvas.y += _ROW * len(names) + 10
+
+
+def _largest(found: Any, most: int) -> Found:
+    names, values, low, high = _parts(found)
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:most]
+    bounds = [None if part is None else part[order] for part in (low, high)]
+    return [names[i] for i in order], values[order], bounds[0], bounds[1]
+
+
+def _parts(found: Any) -> Found:
+    if hasattr(found, "names") and hasattr(found, "values"):
+        given = (found.names, found.values, getattr(found, "low", None), getattr(found, "high", None))
+    elif isinstance(found, tuple) and len(found) in (2, 4):
+        given = (*found, None, None)[:4]
+    else:
+        raise ValueError(f"wanted an Importance, or names and values; got {type(found).__name__}")
+    names = [str(name) for name in given[0]]
+    values, low, high = (
+        None if part is None else floats(part, "the importance of features") for part in given[1:]
+    )
+    assert values is not None
+    if any(part is not None and len(part) != len(names) for part in (values, low, high)):
+        raise ValueError(f"there are {len(names)} names for {len(values)} values")
+    return names, values, low, high

@@ -1,0 +1,72 @@
+"""Learning curves: quality by round, epoch or page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import curves_figure, floats, named
+from rankloop.report._panel import Curve, Panel
+from rankloop.report._scale import number_text
+from rankloop.report.figure import Figure
+
+__all__ = ["learning_curve"]
+
+
+def learning_curve(
+    curves: Mapping[str, Any] | Any,
+    *,
+    x: str = "round",
+    y: str = "ndcg@10",
+    best: float | None = None,
+    title: str = "Learning curve",
+    note: str = "",
+) -> Figure:
+    """One curve per name; `best` marks where learning was stopped.
+
+    A curve is its values (one per round, from 1), a tuple `(x, y)` or `(x, y, low, high)`, or what
+    `rankloop.online.learning_curve` found, whose online figures are told below.
+
+    >>> learning_curve({"valid": [0.41, 0.45, 0.46]}, x="trees")
+    Figure('Learning curve')
+    """
+    given = named(curves)
+    made = [_curve(name, one) for name, one in given.items()]
+    online = {name: one for name, one in given.items() if hasattr(one, "offline")}
+    said = [
+        f"{f'{name}: ' if name else ''}people saw a discounted {y} of {number_text(one.online)} in all, "
+        f"{one.below_floor:.1%} of the pages below the floor"
+        for name, one in online.items()
+    ]
+
+    def more(canvas: Canvas, panel: Panel) -> None:
+        if best is not None:
+            at = panel.x(best)
+            canvas.line(at, panel.top, at, panel.bottom, "axis", stroke_dasharray="4 3")
+            left = at > (panel.left + canvas.width) / 2
+            text = f"best: {number_text(best)}"
+            canvas.words(
+                at - 5 if left else at + 5, panel.bottom - 8, text, "soft", anchor="end" if left else "start"
+            )
+        for line in said:
+            canvas.note(line)
+
+    across = "pages" if online and x == "round" else x
+    return curves_figure(
+        made, title, " ".join([note, *said]).strip() if not said else note, x_name=across, y_name=y, more=more
+    )
+
+
+def _curve(name: str, given: Any) -> Curve:
+    if hasattr(given, "offline") and hasattr(given, "pages"):
+        parts = [given.pages, given.offline]
+    elif isinstance(given, tuple) and len(given) in (2, 4) and np.ndim(given[0]) == 1:
+        parts = list(given)
+    else:
+        values = floats(given, f"the curve {name!r}")
+        return Curve(name, np.arange(1.0, len(values) + 1), values)
+    made = [floats(part, f"the curve {name!r}") for part in parts]
+    if len({len(one) for one in made}) != 1:
+        raise ValueError(f"the curve {name!r} has an x and a y of different lengths")
+    return Curve(name, *made)

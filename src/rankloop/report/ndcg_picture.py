@@ -1,0 +1,152 @@
+"""How gain, discount and order make NDCG."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._names import one_of
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import floats, nothing
+from rankloop.report._scale import number_text
+from rankloop.report._text import shorten, width_of
+from rankloop.report.figure import Figure
+
+__all__ = ["ndcg_picture"]
+
+Floats = NDArray[np.float64]
+_HEIGHT = 118
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Order:
+    """Documents in an order: what each gains at its rank, and its name and grade."""
+
+    name: str
+    gain: Floats
+    labels: Floats
+    documents: list[str]
+
+    @property
+    def dcg(self) -> float:
+        return float(self.gain @ _discount(len(self.gain)))
+
+
+def ndcg_picture(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    k: int = 10,
+    gain: str = "exp2",
+    documents: Sequence[Any] | None = None,
+    title: str | None = None,
+) -> Figure:
+    r"""The list as ranked above the best possible order: each document is a rectangle.
+
+    Its width is the discount :math:`1 / \log_2(1 + r)` of its rank, its height the gain :math:`2^l - 1` of
+    its label, its area what it adds to the DCG. NDCG is the area of the upper row over that of the lower.
+    Documents with equal scores share their gains, as the metric has it.
+
+    >>> ndcg_picture([2.0, 1.0, 3.0], [2, 0, 1])
+    Figure('NDCG@10 = 0.797')
+    """
+    one_of("gain", gain, ("exp2", "linear"))
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    points, grades = floats(scores, "scores"), floats(labels, "labels")
+    names = [str(one) for one in (range(1, len(points) + 1) if documents is None else documents)]
+    if not len(points) == len(grades) == len(names):
+        raise ValueError(
+            f"{len(points)} scores, {len(grades)} labels and {len(names)} documents must be as many"
+        )
+    if not np.isfinite(points).all() or not np.isfinite(grades).all() or (grades < 0).any():
+        raise ValueError("scores must be finite and labels finite and >= 0 to draw a list")
+    worth = 2.0**grades - 1 if gain == "exp2" else grades
+    actual = _order("as ranked", -points, _shared(points, worth), grades, names, k)
+    ideal = _order("best order", -worth, worth, grades, names, k)
+    value = actual.dcg / ideal.dcg if ideal.dcg > 0 else float("nan")
+    head = title or (f"NDCG@{k} = {value:.3f}" if np.isfinite(value) else f"NDCG@{k}: nothing is relevant")
+    below = int((grades > 0).sum() - (actual.labels > 0).sum())
+
+    def draw(canvas: Canvas) -> None:
+        canvas.heading(
+            head, f"Width: discount of the rank. Height: gain of the label ({_formula(gain)}). Area: DCG."
+        )
+        if not len(points):
+            nothing(canvas, "The list is empty.")
+            return
+        tallest = float(max(ideal.gain.max(), actual.gain.max(), 1e-9))
+        for order in (actual, ideal):
+            _row(canvas, order, tallest)
+        if np.isfinite(value):
+            canvas.note(f"{number_text(actual.dcg)} / {number_text(ideal.dcg)} = {value:.4f}")
+        if below > 0:
+            canvas.note(
+                f"{below} relevant {'document stands' if below == 1 else 'documents stand'} below rank {k}."
+            )
+        if len(np.unique(points)) < len(points):
+            canvas.note("Documents with equal scores share their gains.")
+
+    said = (
+        f"DCG as ranked {number_text(actual.dcg)}, of the best order {number_text(ideal.dcg)}. "
+        f"Labels as ranked: {', '.join(f'{label:g}' for label in actual.labels)}."
+    )
+    return Figure(head, said, draw)
+
+
+def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
+    canvas.y += 16
+    canvas.words(0, canvas.y - 3, order.name, size=13, font_weight=600)
+    canvas.words(canvas.width, canvas.y - 3, f"DCG {number_text(order.dcg)}", "soft", anchor="end")
+    discount = _discount(len(order.gain))
+    wide, top = canvas.width / discount.sum(), canvas.y + 4
+    floor, x = top + _HEIGHT, 0.0
+    for index, (gain, label, name) in enumerate(zip(order.gain, order.labels, order.documents, strict=True)):
+        across = wide * discount[index]
+        high = _HEIGHT * gain / tallest
+        area = f"{gain:.3g} × {discount[index]:.3f} = {gain * discount[index]:.3f}"
+        tip = f"rank {index + 1}, {name}, label {label:g}: {area}"
+        canvas.rect(x + 0.75, top, across - 1.5, _HEIGHT, "rule", tip, fill_opacity=0.35)
+        canvas.rect(
+            x + 0.75, floor - high, across - 1.5, high, "s1" if order.name == "as ranked" else "s3", tip
+        )
+        middle, text = x + across / 2, f"{label:g}"
+        if width_of(text, 12) <= across:
+            inside = high > 20
+            canvas.words(
+                middle,
+                floor - (6 if inside else high + 5),
+                text,
+                "paper" if inside else "ink",
+                anchor="middle",
+            )
+        if width_of(str(index + 1), 11) <= across:
+            canvas.words(middle, floor + 13, str(index + 1), "soft", size=11, anchor="middle")
+        if across > 60:
+            canvas.words(middle, top + 13, shorten(name, across - 8, 11), "soft", size=11, anchor="middle")
+        x += across
+    canvas.line(0, floor, canvas.width, floor, "axis")
+    canvas.y = floor + 24
+
+
+def _order(name: str, key: Floats, worth: Floats, labels: Floats, documents: Sequence[str], k: int) -> _Order:
+    order = np.argsort(key, kind="stable")[:k]
+    return _Order(name, worth[order], labels[order], [documents[i] for i in order])
+
+
+def _shared(scores: Floats, worth: Floats) -> Floats:
+    """The expected gain at each document's place over random orders of equal scores."""
+    _, group = np.unique(scores, return_inverse=True)
+    total = np.bincount(group, worth) if len(worth) else worth
+    count = np.bincount(group) if len(worth) else worth
+    return np.asarray((total / count)[group] if len(worth) else worth)
+
+
+def _discount(n: int) -> Floats:
+    return np.asarray(1.0 / np.log2(np.arange(2.0, n + 2.0)), np.float64)
+
+
+def _formula(gain: str) -> str:
+    return "2^label − 1" if gain == "exp2" else "the label"

@@ -1,0 +1,120 @@
+"""A figure of the service by the clock: one curve per model version."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import Ticks, curves_figure, floats, named
+from rankloop.report._panel import Curve, Panel
+from rankloop.report._scale import span
+from rankloop.report._text import shorten
+from rankloop.report.figure import Figure
+
+__all__ = ["over_time"]
+
+_HOUR, _DAY = 3600.0, 86400.0
+_STEPS = (60.0, 300.0, 900.0, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)
+
+
+def over_time(
+    series: Mapping[str, Any] | Any,
+    *,
+    y: str = "",
+    marks: Mapping[str, Any] | None = None,
+    percent: bool = False,
+    title: str = "Over time",
+    note: str = "",
+) -> Figure:
+    """Curves of `(times, values)` or `(times, values, low, high)` by name; `marks` are events to point at.
+
+    Times are seconds since 1970, `datetime`, `datetime64` or ISO text; the axis is in UTC.
+
+    >>> over_time({"v1": (["2026-01-01", "2026-01-02"], [0.3, 0.32])}, marks={"v2 serves": "2026-01-02"})
+    Figure('Over time')
+    """
+    made = [_curve(name, one) for name, one in named(series).items()]
+    events = {str(name): float(_seconds([at])[0]) for name, at in (marks or {}).items()}
+    low, high = span([curve.x for curve in made], room=0.0)
+
+    def ticks(narrow: bool) -> Ticks:
+        return _clock(low, high, 4 if narrow else 8)
+
+    def more(canvas: Canvas, panel: Panel) -> None:
+        for number, (name, at) in enumerate(sorted(events.items(), key=lambda one: one[1])):
+            if not low <= at <= high:
+                continue
+            x = panel.x(at)
+            canvas.line(x, panel.top, x, panel.bottom, "axis", stroke_dasharray="4 3")
+            left = x > (panel.left + canvas.width) / 2
+            room = (x - panel.left if left else canvas.width - x) - 8
+            place = panel.top + 10 + 14 * (number % 4)
+            canvas.words(
+                x - 5 if left else x + 5,
+                place,
+                shorten(name, room, 11),
+                "soft",
+                size=11,
+                anchor="end" if left else "start",
+                tip=f"{name}, {_told(at)}",
+            )
+
+    return curves_figure(made, title, note, x_name="UTC", y_name=y, x_ticks=ticks, percent=percent, more=more)
+
+
+def _curve(name: str, given: Any) -> Curve:
+    if not isinstance(given, tuple) or len(given) not in (2, 4):
+        raise ValueError(f"{name!r} must be (times, values) or (times, values, low, high), got {given!r:.60}")
+    parts = [_seconds(given[0]), *(floats(part, f"the curve {name!r}") for part in given[1:])]
+    if len({len(one) for one in parts}) != 1:
+        raise ValueError(f"{name!r} has {len(parts[0])} times for {len(parts[1])} values")
+    order = np.argsort(parts[0], kind="stable")
+    return Curve(name, *(part[order] for part in parts))
+
+
+def _seconds(times: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+    """Any way to tell a time as seconds since 1970."""
+    return np.array([_second(one) for one in np.asarray(times, object).tolist()], np.float64)
+
+
+def _second(time: Any) -> float:
+    if isinstance(time, int | float):
+        return float(time)
+    if isinstance(time, np.datetime64):
+        return float(time.astype("datetime64[us]").astype(np.int64)) / 1e6
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            raise ValueError(f"a time is written like 2026-01-31T12:00, got {time!r}") from None
+    if not isinstance(time, datetime):
+        raise ValueError(f"a time is seconds, a datetime or ISO text, got {time!r}")
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def _clock(low: float, high: float, most: int) -> Ticks:
+    """Whole minutes, hours, days or months between two times."""
+    wide = (high - low) or 1.0
+    for step in _STEPS:
+        if wide / step <= most:
+            first = int(np.ceil(low / step))
+            places = [number * step for number in range(first, int(high // step) + 1)]
+            form = "%d %b" if step >= _DAY else ("%H:%M" if wide <= _DAY else "%d %b %H:%M")
+            return [(at, _moment(at).strftime(form)) for at in places]
+    months = [_moment(low).replace(day=1, hour=0, minute=0, second=0, microsecond=0)]
+    while months[-1].timestamp() < high:
+        months.append((months[-1] + timedelta(days=32)).replace(day=1))
+    every = -(-len(months) // most)
+    kept = [month for month in months[::every] if low <= month.timestamp() <= high]
+    return [(month.timestamp(), month.strftime("%b %Y")) for month in kept]
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
+def _told(at: float) -> str:
+    return _moment(at).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,106 @@
+"""Interleaving: wins, ties and losses of one ranker against another."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rankloop.report._canvas import Canvas
+from rankloop.report._curves import nothing
+from rankloop.report._scale import number_text
+from rankloop.report._text import shorten, width_of
+from rankloop.report.figure import Figure
+
+__all__ = ["preference"]
+
+_HIGH = 22
+
+
+def preference(
+    verdicts: Any,
+    *,
+    title: str = "Which ranking people prefer",
+    note: str = "Interleaved pages: won by the first, tied, won by the second.",
+) -> Figure:
+    """One bar for each pair of rankers, with what is concluded from it.
+
+    Verdicts are those of `rankloop.interleaving`, or mappings with first, second, wins, losses and ties, and
+    where known preference, low, high, p_value and winner.
+
+    >>> preference({"first": "new", "second": "old", "wins": 87, "losses": 48, "ties": 83})
+    Figure('Which ranking people prefer')
+    """
+    several = isinstance(verdicts, Iterable) and not isinstance(verdicts, Mapping)
+    found = [_fields(one) for one in (verdicts if several else [verdicts])]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.heading(title, note)
+        if not found:
+            nothing(canvas, "No experiment has run yet.")
+        for one in found:
+            _bar(canvas, one)
+
+    return Figure(title, f"{note} {' '.join(_said(one) for one in found)}", draw)
+
+
+def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
+    half = canvas.width / 2 - 8
+    canvas.y += 18
+    first, second = str(one["first"]), str(one["second"])
+    canvas.words(0, canvas.y - 5, shorten(first, half, 13), size=13, tip=first, font_weight=600)
+    canvas.words(
+        canvas.width,
+        canvas.y - 5,
+        shorten(second, half, 13),
+        size=13,
+        tip=second,
+        anchor="end",
+        font_weight=600,
+    )
+    total = one["wins"] + one["losses"] + one["ties"]
+    x = 0.0
+    parts = (
+        ("s1", one["wins"], f"{first} wins"),
+        ("none", one["ties"], "ties"),
+        ("s2", one["losses"], f"{second} wins"),
+    )
+    for role, count, name in parts:
+        wide = canvas.width * count / total if total else 0.0
+        if wide > 0:
+            canvas.rect(
+                x, canvas.y, max(wide - 1.5, 0.5), _HIGH, role, f"{name}: {count:,} of {total:,} pages", rx=2
+            )
+        text = f"{count:,}"
+        if width_of(text) + 6 <= wide:
+            canvas.words(
+                x + wide / 2, canvas.y + 15, text, "ink" if role == "none" else "paper", anchor="middle"
+            )
+        x += wide
+    if not total:
+        canvas.rect(0, canvas.y, canvas.width, _HIGH, "rule", "no pages yet", rx=2)
+    middle = canvas.width / 2
+    canvas.line(middle, canvas.y - 3, middle, canvas.y + _HIGH + 3, "axis", stroke_dasharray="3 2")
+    canvas.y += _HIGH + 4
+    canvas.note(_said(one))
+    canvas.y += 12
+
+
+def _said(one: Mapping[str, Any]) -> str:
+    """The verdict in words."""
+    pair = f"{one['first']} against {one['second']}"
+    counts = f"{one['wins']:,} wins, {one['ties']:,} ties, {one['losses']:,} losses of {pair}"
+    if one.get("preference") is None:
+        return f"{counts}."
+    sure = f"preference {one['preference']:+.3f}"
+    if one.get("low") is not None and one.get("high") is not None:
+        sure += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
+    if one.get("p_value") is not None:
+        sure += f", p = {number_text(float(one['p_value']))}"
+    winner = one.get("winner")
+    return f"{counts}; {sure}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
+
+
+def _fields(verdict: Any) -> dict[str, Any]:
+    told = verdict.to_dict() if hasattr(verdict, "to_dict") else dict(verdict)
+    missing = [key for key in ("first", "second", "wins", "losses", "ties") if key not in told]
+    if missing:
+        raise ValueError(f"a verdict needs first, second, wins, losses and ties; there is no {missing[0]}")
+    return told
