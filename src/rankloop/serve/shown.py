@@ -1,0 +1,134 @@
+"""What is recorded: pages as they were shown, and what people did on them."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+
+__all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "swap"]
+
+POLICIES = ("plain", "swap", "interleave", "ab")
+KINDS = ("click", "dwell", "conversion", "viewport")
+_PAGE_ID = re.compile(r"[0-9a-f]{32}")
+_LONGEST = 4096  # characters of a query or of a document id
+_LONGEST_NAME = 128  # of an event id, a user key, a layout
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ShownPage:
+    """A page: everything that estimators need later, non-clicks included.
+
+    `time` is in UTC seconds. `ranker` is the model version, `generation` and `fingerprint` say which index
+    and which scores. `randomness` says what chance did: `swap(...)` for `policy="swap"`, the page of
+    `rankloop.interleaving` for "interleave", what you like otherwise; under "propensity" it may hold one
+    chance per document of having been shown where it was. `seconds` are by stage.
+
+    >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
+    >>> page.features.dtype, page.policy
+    (dtype('float32'), 'plain')
+    """
+
+    page_id: str
+    time: float
+    query: str
+    documents: tuple[str, ...]
+    scores: NDArray[np.float64]
+    features: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    ranker: str
+    layout: str = "page"
+    user: str | None = None
+    policy: str = "plain"
+    experiment: str | None = None
+    randomness: Mapping[str, Any] = field(default_factory=dict)
+    generation: int = 0
+    fingerprint: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    found: int = 0
+    bot: bool = False
+
+    def __post_init__(self) -> None:
+        _page_id(self.page_id)
+        one_of("policy", self.policy, POLICIES)
+        shown = len(self.documents)
+        scores = np.asarray(self.scores, np.float64)
+        features = np.asarray(self.features, np.float32)
+        if scores.shape != (shown,) or not np.isfinite(scores).all():
+            raise ValueError(f"scores are finite, one per document ({shown}), got {scores!r}")
+        if features.shape != (shown, len(self.feature_names)):
+            raise ValueError(
+                f"features have a row per document ({shown}) and a column per name "
+                f"({len(self.feature_names)}), got shape {features.shape}"
+            )
+        if len(set(self.documents)) != shown:
+            raise ValueError("a document is shown once on a page; drop the repetition")
+        _text("query", self.query, _LONGEST)
+        for document in self.documents:
+            _text("document", document, _LONGEST)
+        for name in ("ranker", "layout", "user", "experiment", "fingerprint"):
+            value = getattr(self, name)
+            if value is not None:
+                _text(name, value, _LONGEST_NAME)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "features", features)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a person did on a page; `value` is seconds of a dwell, worth of a conversion.
+
+    `event_id` is the client's and makes sending twice harmless: it is unique within its page.
+
+    >>> Event("e1", "0" * 32, "click", "a").kind
+    'click'
+    """
+
+    event_id: str
+    page_id: str
+    kind: str
+    document: str
+    position: int | None = None
+    value: float | None = None
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        _page_id(self.page_id)
+        one_of("kind of event", self.kind, KINDS)
+        _text("event_id", self.event_id, _LONGEST_NAME)
+        if not self.event_id:
+            raise ValueError("event_id is empty; a random UUID makes a good one")
+        _text("document", self.document, _LONGEST)
+        if self.value is not None and not (math.isfinite(self.value) and self.value >= 0):
+            raise ValueError(f"the value of an event is finite and at least 0, got {self.value}")
+        if self.position is not None and not 1 <= self.position < 2**31:
+            raise ValueError(f"a position is a whole number from 1, got {self.position}")
+
+
+def swap(low: int, high: int, *, swapped: bool, chance: float = 0.5) -> dict[str, Any]:
+    """The randomness of a page on which a coin decided whether to exchange two ranks.
+
+    >>> swap(1, 2, swapped=True)
+    {'swap': [1, 2], 'swapped': True, 'chance': 0.5}
+    """
+    if not 1 <= low < high:
+        raise ValueError(f"ranks to exchange are 1 <= low < high, got {low} and {high}")
+    return {"swap": [low, high], "swapped": swapped, "chance": chance}
+
+
+def _page_id(value: str) -> None:
+    if not _PAGE_ID.fullmatch(value):
+        raise ValueError(f"a page id is 32 hexadecimal digits, got {value[:40]!r}")
+
+
+def _text(name: str, value: str, longest: int) -> None:
+    """Text that every database can hold."""
+    if len(value) > longest:
+        raise ValueError(f"{name} has at most {longest} characters, got {len(value)}")
+    if "\0" in value or (not value.isascii() and value.encode("utf-8", "replace").decode() != value):
+        raise ValueError(f"{name} holds a zero character or half a character; send plain text")

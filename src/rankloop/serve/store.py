@@ -1,0 +1,200 @@
+"""The event store: what was shown, what people did, and what estimators read from it."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rankloop.data import Qrels, RankingDataset
+from rankloop.serve import _reading, _writing
+from rankloop.serve._engine import StoreAway, connected, name_of, open_engine
+from rankloop.serve._records import page_of
+from rankloop.serve.shown import Event, ShownPage, swap
+from rankloop.serve.tables import clicks, feature_sets, judgments, page_features, pages
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Event", "ExperimentPage", "ShownPage", "Store", "StoreAway", "swap"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPage:
+    """A page of an experiment with the documents clicked on it, from the top."""
+
+    page_id: str
+    time: float
+    query: str
+    user: str | None
+    ranker: str
+    randomness: Mapping[str, Any]
+    documents: tuple[str, ...]
+    clicked: tuple[str, ...]
+
+
+class Store:
+    """Pages, events, judgments, and the tables of the registry, on SQLite or PostgreSQL.
+
+    Every method is one transaction (or one to write and one to join) and safe to call from any thread.
+    `StoreAway` says that the database does not answer now. Times are UTC seconds; windows take `since`
+    (inclusive) and `until` (exclusive) of the time a page was shown.
+
+    >>> import tempfile
+    >>> store = Store.open(f"sqlite:///{tempfile.mkdtemp()}/events.db")
+    >>> page = ShownPage("0" * 32, 10.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
+    >>> store.put_pages([page])
+    1
+    >>> store.put_events([Event("e1", page.page_id, "click", "b", time=12.0)] * 2)
+    1
+    >>> store.click_frame().select("document", "position", "click").rows()
+    [('a', 1, 0), ('b', 2, 1)]
+    >>> store.close()
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @classmethod
+    def open(cls, url: str) -> "Store":
+        """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing."""
+        return cls(open_engine(url))
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({name_of(self.engine)!r})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that only reads, in one transaction."""
+        with connected(self.engine, writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A connection whose changes are committed together, or not at all."""
+        with connected(self.engine, writes=True) as connection:
+            yield connection
+
+    def put_pages(self, shown: Sequence[ShownPage]) -> int:
+        """Record pages; one that is there already stays as it is. Gives how many were new."""
+        return _writing.put_pages(self.engine, shown)
+
+    def put_events(self, happened: Sequence[Event]) -> int:
+        """Record events, each once; one may come before its page. Gives how many were new."""
+        return _writing.put_events(self.engine, happened)
+
+    def page(self, page_id: str) -> ShownPage | None:
+        """A page as it was shown."""
+        asked = (
+            select(pages, feature_sets.c.names, page_features.c.matrix)
+            .join(feature_sets, feature_sets.c.features == pages.c.features)
+            .join(page_features, page_features.c.page_id == pages.c.page_id)
+            .where(pages.c.page_id == page_id)
+        )
+        with self.reading() as connection:
+            row = connection.execute(asked).mappings().first()
+        return None if row is None else page_of(row, row["names"], row["matrix"])
+
+    def click_frame(
+        self,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        layout: str | None = None,
+        include_bots: bool = False,
+    ) -> "polars.DataFrame":
+        """One impression a row, as `ClickLog.from_frame` reads it.
+
+        Repeated clicks on a document of a page count once; without `include_bots` what the rules of
+        `rankloop.serve.filtering` take for machines is left out. `intervention` and `original_position` say
+        what was swapped, as `rankloop.simulate` does.
+        """
+        with self.reading() as connection:
+            left = _reading.read_kept(connection, since, until, layout, include_bots)
+        return _reading.click_frame(left.pages, left.events)
+
+    def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
+        """How many pages (and, under "time", events) each rule of `rankloop.serve.filtering` leaves out."""
+        with self.reading() as connection:
+            return _reading.read_kept(connection, since, until, None, False).dropped
+
+    def dataset(
+        self, *, since: float | None = None, until: float | None = None, layout: str | None = None
+    ) -> RankingDataset:
+        """Per query every document shown in the window, with the features of the last time; labels are 0."""
+        with self.reading() as connection:
+            return _reading.dataset(connection, since, until, layout)
+
+    def credits(self, experiment: str) -> list[ExperimentPage]:
+        """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
+        asked = (
+            select(pages)
+            .where(pages.c.experiment == experiment, pages.c.bot.is_(False))
+            .order_by(pages.c.time, pages.c.page_id)
+        )
+        clicked = (
+            select(clicks.c.page_id, clicks.c.document)
+            .where(clicks.c.experiment == experiment)
+            .order_by(clicks.c.page_id, clicks.c.position)
+        )
+        with self.reading() as connection:
+            by_page: dict[str, list[str]] = {}
+            for page_id, document in connection.execute(clicked):
+                by_page.setdefault(page_id, []).append(document)
+            return [
+                ExperimentPage(
+                    row["page_id"],
+                    row["time"],
+                    row["query"],
+                    row["user"],
+                    row["ranker"],
+                    json.loads(row["randomness"] or "{}"),
+                    tuple(json.loads(row["documents"])),
+                    tuple(by_page.get(row["page_id"], ())),
+                )
+                for row in connection.execute(asked).mappings()
+            ]
+
+    def put_judgment(
+        self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
+    ) -> None:
+        """What a person thinks of a document for a query; a later opinion replaces their earlier one."""
+        if not 0 <= grade < float("inf"):
+            raise ValueError(f"a grade is a number from 0, got {grade}")
+        row = {"query": query, "document": document, "user": user, "grade": grade}
+        with self.writing() as connection:
+            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+            added = dialect.insert(judgments).values(**row, time=time.time() if at is None else at)
+            changed = {"grade": added.excluded.grade, "time": added.excluded.time}
+            connection.execute(
+                added.on_conflict_do_update(index_elements=["query", "document", "user"], set_=changed)
+            )
+
+    def judgments(self) -> Qrels:
+        """Everyone's grades, averaged: what offline evaluation reads."""
+        asked = select(judgments.c.query, judgments.c.document, judgments.c.grade).order_by(
+            judgments.c.query, judgments.c.document
+        )
+        grades: dict[str, dict[str, list[float]]] = {}
+        with self.reading() as connection:
+            for query, document, grade in connection.execute(asked):
+                grades.setdefault(query, {}).setdefault(document, []).append(grade)
+        return Qrels.from_dict(
+            {
+                query: {document: sum(given) / len(given) for document, given in by_document.items()}
+                for query, by_document in grades.items()
+            }
+        )
