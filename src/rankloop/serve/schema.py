@@ -33,6 +33,8 @@ MOST_RESULTS, LONGEST_QUERY, MOST_EVENTS, MOST_CANDIDATES = 100, 1000, 500, 2000
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Layout = Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[A-Za-z0-9_.-]+$")]
+FeatureValue = Annotated[float, Field(allow_inf_nan=False, ge=-1e30, le=1e30)]
 Scalar = Annotated[str, Field(max_length=500)] | bool | int | Number
 
 
@@ -74,7 +76,11 @@ class SearchRequest(Asked):
     user_features: Annotated[
         dict[str, Number], Field(max_length=100, description="For features like user(age).")
     ] = {}
-    layout: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.-]+$")] = "list"
+    fields: Annotated[
+        list[Name] | None, Field(max_length=100, description="Stored fields to send; all without it.")
+    ] = None
+    layout: Layout = "page"
+    unfinished: Annotated[bool, Field(description="The last word may still be typed.")] = False
     record: bool = True
 
 
@@ -144,7 +150,7 @@ class RankCandidate(Asked):
     """A document of the caller, with its own features or with those the index knows."""
 
     id: Annotated[str, Field(min_length=1, max_length=500)]
-    features: Annotated[dict[str, Number | None] | None, Field(max_length=2000)] = None
+    features: Annotated[dict[str, FeatureValue | None] | None, Field(max_length=2000)] = None
 
 
 class RankRequest(Asked):
@@ -157,7 +163,7 @@ class RankRequest(Asked):
     candidates: Annotated[list[RankCandidate], Field(min_length=1, max_length=MOST_CANDIDATES)]
     k: Annotated[int, Field(ge=1, le=MOST_CANDIDATES)] = 10
     user: Annotated[str | None, Field(max_length=200)] = None
-    layout: Annotated[str, Field(min_length=1, max_length=50, pattern=r"^[\w.-]+$")] = "list"
+    layout: Layout = "rank"
     record: bool = True
 
 

@@ -1,0 +1,346 @@
+"""The service without the web: search, record, rank, explain, and swap what serves."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.search import Candidates, Features, Index, Query
+from rankloop.serve.answering import Seconds, Showing, answered, as_filters, asked
+from rankloop.serve.composing import composed
+from rankloop.serve.config import Config
+from rankloop.serve.experiments import Experiments
+from rankloop.serve.explaining import explained
+from rankloop.serve.live import Live, Model, Models, first_model
+from rankloop.serve.policy import Arm, arm_of
+from rankloop.serve.ranking import by_own_features, by_the_index
+from rankloop.serve.registry import Registry
+from rankloop.serve.schema import (
+    Accepted,
+    Comparison,
+    EventIn,
+    Explanation,
+    RankRequest,
+    Refused,
+    Result,
+    SearchAnswer,
+    SearchRequest,
+    Side,
+)
+from rankloop.serve.shadowing import Shadowing
+from rankloop.serve.shown import Event, ShownPage
+from rankloop.serve.signing import Signer, new_page_id
+from rankloop.serve.spool import Spool, SpoolFull
+from rankloop.serve.store import Store, StoreAway
+
+__all__ = ["Service"]
+
+WATCH = 1.0  # seconds between looks at what others promoted or committed
+
+
+class Service:
+    """An index that is searched, logged and learned from; safe to use from many threads.
+
+    `store` holds what was shown and done, `models` the versions, `experiments` the comparisons. Pages and
+    events go to `spool`, a queue on disk, and from there to the store: searching never waits for the
+    database. Every second it looks whether another process promoted a version or committed to the index.
+    """
+
+    def __init__(self, config: Config, index: Index, store: Store) -> None:
+        self.config, self.index, self.store = config, index, store
+        self.models = Registry(store, config.home / "models")
+        self.experiments = Experiments(store)
+        self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
+        self.showing = Showing.of(index, config.title, config.url)
+        self.features = Features.standard(index)
+        self.troubles: tuple[str, ...] = ()
+        self._own = _own_ranker(config)
+        self._loaded = Models(self.models, index)
+        if not self.models.versions():
+            version = self.models.register(first_model(index, config), lineage={"made": "built in"})
+            self.models.promote(version)
+        self._live = self._loaded.live(self.models.roles(), self.experiments.running())
+        self._swapping, self._closed = threading.Lock(), threading.Event()
+        self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
+        self.spool.drain_into(store)
+        self.shadowing = Shadowing()
+        self._watcher = threading.Thread(target=self._watch, name="rankloop-watch", daemon=True)
+        self._watcher.start()
+
+    @classmethod
+    def open(cls, config: Config | str | Path) -> "Service":
+        """The service of a config, a config file, or an index; the first model is BM25."""
+        told = config if isinstance(config, Config) else Config.read(config)
+        index = Index.open(told.index)
+        told.home.mkdir(parents=True, exist_ok=True)
+        store = Store.open(told.database)
+        try:
+            return cls(told, index, store)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Stop, and bring what waits on disk to the store if it answers."""
+        self._closed.set()
+        self._watcher.join(timeout=10)
+        self.shadowing.close()
+        self.spool.close()
+        self.store.close()
+
+    def __enter__(self) -> "Service":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def live(self) -> Live:
+        """What serves at this moment."""
+        return self._live
+
+    def search(
+        self, request: SearchRequest, *, record: bool = True, version: str | None = None, bot: bool = False
+    ) -> SearchAnswer:
+        """A page of results; recorded unless it is a preview or asks for one version."""
+        start = time.perf_counter()
+        self._check(request.query, request.k)
+        record = record and request.record and version is None
+        page_id, live = new_page_id(), self._live
+        user = self.signer.user_key(request.user) if request.user else None
+        arm = self._arm(live, user or page_id) if version is None else Arm((version,))
+        query = asked(request.query, self.index, request.user_features, unfinished=request.unfinished)
+        filters = as_filters(request.filters, self.index.fields)
+        models = [self.model(one) for one in arm.versions]
+        answers = [answered(model.pipeline, query, filters=filters) for model in models]
+        page = composed(
+            arm,
+            [one.found for one in answers],
+            page_id,
+            request.k,
+            swap_rate=self.config.swap_rate if record else 0.0,
+            swap_top=self.config.swap_top,
+        )
+        seconds: Seconds = {}
+        for one in answers:
+            for name, took in one.seconds.items():
+                seconds[name] = seconds.get(name, 0.0) + took
+        clock = time.perf_counter()
+        results = self.showing.results(page.shown, request.fields)
+        facets = {name: self.index.facets(query, name, filters=filters) for name in request.facets}
+        seconds["show"] = time.perf_counter() - clock
+        impression = None
+        if record:
+            clock = time.perf_counter()
+            shown = self._shown(page_id, query, models[0], seconds)
+            shown = replace(
+                shown,
+                documents=tuple(result.id for result in results),
+                scores=np.array([result.score for result in results]),
+                features=self._described(page.shown, models),
+                feature_names=self.features.names,
+                layout=request.layout,
+                user=user,
+                policy=page.policy,
+                experiment=arm.experiment.id if arm.experiment else None,
+                randomness=page.randomness,
+                found=answers[0].found.matches,
+                bot=bot,
+            )
+            impression = self._recorded(shown)
+            self._shadow(live, query, filters, shown)
+            seconds["record"] = time.perf_counter() - clock
+        seconds["total"] = time.perf_counter() - start
+        return SearchAnswer(
+            impression=impression,
+            query=request.query,
+            found=answers[0].found.matches,
+            results=results,
+            facets=facets,
+            ranker=" + ".join(arm.versions),
+            generation=self.index.generation,
+            seconds=seconds,
+        )
+
+    def record(self, events: Sequence[EventIn]) -> Accepted:
+        """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
+        if len(events) > self.config.limits.events:
+            raise ValueError(f"at most {self.config.limits.events} events at once, got {len(events)}")
+        now = time.time()
+        kept, refused = [], []
+        for one in events:
+            try:
+                page_id = self.signer.open(one.impression)
+                kept.append(Event(one.id, page_id, one.kind, one.document, one.position, one.value, now))
+            except ValueError as error:
+                refused.append(Refused(id=one.id, reason=str(error)))
+        if kept:
+            self.spool.put(kept)
+        return Accepted(accepted=len(kept), refused=refused)
+
+    def rank(self, request: RankRequest) -> SearchAnswer:
+        """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
+        start = time.perf_counter()
+        self._check(request.query, 1)
+        ids = [one.id for one in request.candidates]
+        if len(set(ids)) != len(ids):
+            raise ValueError("a candidate was given twice; drop the repetition")
+        query = asked(request.query, self.index, {})
+        model = self._live.models[self._live.roles.production]
+        if all(one.features is None for one in request.candidates):
+            order = by_the_index(model.pipeline, query, request.candidates)
+        else:
+            order = by_own_features(self._own or model.ranked.ranker, request.candidates)
+        seconds = {"rank": time.perf_counter() - start}
+        k = min(request.k, len(order.ids))
+        impression = None
+        if request.record:
+            shown = replace(
+                self._shown(new_page_id(), query, model, seconds),
+                documents=order.ids[:k],
+                scores=order.scores[:k],
+                features=order.features[:k],
+                feature_names=order.names,
+                layout=request.layout,
+                user=self.signer.user_key(request.user) if request.user else None,
+                found=len(order.ids),
+            )
+            impression = self._recorded(shown)
+        results = [
+            Result(position=at + 1, id=order.ids[at], score=float(order.scores[at]), title=order.ids[at])
+            for at in range(k)
+        ]
+        return SearchAnswer(
+            impression=impression,
+            query=request.query,
+            found=len(order.ids),
+            results=results,
+            ranker=model.version,
+            generation=self.index.generation,
+            seconds=seconds | {"total": time.perf_counter() - start},
+        )
+
+    def explain(
+        self, query: str, document: str, against: str | None = None, version: str | None = None
+    ) -> Explanation:
+        """Why a document is where it is, and why it is above or below another."""
+        self._check(query, 1)
+        model = self.model(version or self._live.roles.production)
+        return explained(model.pipeline, model.version, asked(query, self.index, {}), document, against)
+
+    def compare(self, query: str, versions: Sequence[str], k: int = 10) -> Comparison:
+        """The same query answered by several versions; nothing is recorded."""
+        request = SearchRequest(query=query, k=k)
+        answers = [self.search(request, record=False, version=version) for version in versions]
+        found = max((one.found for one in answers), default=0)
+        sides = [Side(ranker=one.ranker, results=one.results, seconds=one.seconds) for one in answers]
+        return Comparison(query=query, found=found, sides=sides)
+
+    def suggest(self, prefix: str, n: int = 5) -> list[str]:
+        """Titles of the best documents for what was typed so far."""
+        if not prefix.strip():
+            return []
+        request = SearchRequest(query=prefix[: self.config.limits.query], k=3 * n, unfinished=True)
+        found = self.search(request, record=False).results
+        return list(dict.fromkeys(result.title for result in found))[:n]
+
+    def model(self, version: str) -> Model:
+        """A version in memory, loaded if it is not there yet; `LookupError` if there is none."""
+        return self._live.models.get(version) or self._loaded.get(version)
+
+    def reload(self) -> bool:
+        """Serve what the registry and the index say now; requests under way end with what they began with.
+
+        A version that cannot be loaded is refused, and the one that served goes on.
+        """
+        with self._swapping:
+            newer = self.index.refresh()
+            roles, running = self.models.roles(), tuple(self.experiments.running())
+            live = self._loaded.live(roles, running, before=self._live)
+            self.troubles = live.troubles
+            changed = (live.roles, live.experiments) != (self._live.roles, self._live.experiments)
+            if changed:
+                self._live = live
+            return changed or newer
+
+    def _watch(self) -> None:
+        while not self._closed.wait(WATCH):
+            try:
+                self.reload()
+            except (StoreAway, OSError, ValueError) as error:
+                self.troubles = (str(error),)
+
+    def _check(self, query: str, k: int) -> None:
+        limits = self.config.limits
+        if len(query) > limits.query:
+            raise ValueError(f"a query has at most {limits.query} letters, got {len(query)}")
+        if k > limits.k:
+            raise ValueError(f"at most k={limits.k} results, got {k}")
+
+    def _arm(self, live: Live, unit: str) -> Arm:
+        roles = live.roles
+        return arm_of(
+            unit,
+            str(roles.production),
+            experiments=live.experiments,
+            canary=roles.canary,
+            share=roles.share,
+        )
+
+    def _shown(self, page_id: str, query: Query, model: Model, seconds: Seconds) -> ShownPage:
+        """A page of a model, still without its documents."""
+        generation = self.index.generation
+        return ShownPage(
+            page_id=page_id,
+            time=float(query.at or 0.0),
+            query=query.text,
+            documents=(),
+            scores=np.empty(0),
+            features=np.empty((0, 0), np.float32),
+            feature_names=(),
+            ranker=model.version,
+            generation=generation,
+            fingerprint=model.fingerprint(generation),
+            seconds=dict(seconds),
+        )
+
+    def _described(self, shown: Candidates, models: Sequence[Model]) -> NDArray[np.float32]:
+        """The features that are logged: the same set for every model, so that all can learn from all."""
+        same = len(models) == 1 and models[0].pipeline.features.names == self.features.names
+        if same and "features" in shown.columns:
+            return np.asarray(shown.columns["features"], np.float32)
+        return self.features.matrix(shown)
+
+    def _recorded(self, page: ShownPage) -> str | None:
+        """The signed id of a page that is on disk; None, and results all the same, if the disk is full."""
+        try:
+            self.spool.put([page])
+        except (SpoolFull, OSError) as error:
+            self.troubles = (str(error),)
+            return None
+        return self.signer.sign(page.page_id)
+
+    def _shadow(self, live: Live, query: Query, filters: Mapping[str, Any], page: ShownPage) -> None:
+        version = live.roles.shadow
+        if version is None or page.policy not in ("plain", "swap"):
+            return
+        pipeline, k = live.models[version].pipeline, len(page.documents)
+
+        def rank() -> list[str]:
+            found = answered(pipeline, query, filters=filters).found
+            return [str(id) for id in found.take(range(min(k, len(found)))).ids.tolist()]
+
+        self.shadowing.offer(version, page.documents, rank)
+
+
+def _own_ranker(config: Config) -> Any:
+    if not str(config.rank_with):
+        return None
+    from rankloop.rankers import load
+
+    return load(config.rank_with)
