@@ -1,8 +1,10 @@
 """How kernels are compiled and run: once per machine, without the interpreter lock, over whole lists."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -10,11 +12,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kernel", "over_lists", "part", "thread_count"]
+__all__ = ["kernel", "over_lists", "part", "thread_count", "threads_at_most"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SMALL = 200_000  # documents below which threads cost more than they bring
+_MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
 def kernel(function: F) -> F:
@@ -57,10 +60,26 @@ def over_lists(
             done.result()
 
 
+@contextmanager
+def threads_at_most(threads: int | None) -> Iterator[None]:
+    """Hold the kernels that run in this block to so many threads; None changes nothing.
+
+    >>> with threads_at_most(1):
+    ...     thread_count()
+    1
+    """
+    before = _MOST.set(_MOST.get() if threads is None else max(1, threads))
+    try:
+        yield
+    finally:
+        _MOST.reset(before)
+
+
 def thread_count(threads: int | None = None) -> int:
-    """As many threads as asked for, or as OMP_NUM_THREADS and the cores of this process allow."""
+    """As many threads as asked for, or as `threads_at_most`, OMP_NUM_THREADS and the cores allow."""
     if threads is not None:
         return max(1, threads)
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    allowed = min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    return min(allowed, _MOST.get() or allowed)

@@ -116,7 +116,7 @@ def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets):
 def test_losses_without_a_kernel_are_known():
     members = (getattr(rankloop.losses, name) for name in rankloop.losses.__all__)
     kinds = {m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss}
-    assert {kind.__name__ for kind in kinds - set(KERNELS)} == {"NeuralNDCG", "PiRank", "Triplet"}
+    assert {kind.__name__ for kind in kinds - set(KERNELS)} == {"NeuralNDCG", "PLRank", "PiRank", "Triplet"}
     assert not has_kernel(loss("triplet"), torch.device("cuda"))
     assert not has_kernel(loss("gumbel(loss=neuralndcg)"), torch.device("cuda"))
 

@@ -1,7 +1,5 @@
 """Learners that find relevance and position together, and those that take the position as given."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 
@@ -9,11 +7,11 @@ import rankloop as rl
 from rankloop.clicks import PBM, ClickLog, TrustPBM, aggregate, simulate
 from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
+from rankloop.losses import PLRank
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker, load
 from rankloop.unbiased import (
     DCG,
-    PLRank,
     dual_learning,
     ips,
     likelihood,
@@ -27,7 +25,6 @@ from rankloop.unbiased import (
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import evidence
 from rankloop.unbiased.pair_debias import DebiasedPairs
-from rankloop.unbiased.policy_gradient import rank_gradient
 
 K = 8
 THETA = 1.0 / np.arange(1, K + 1)
@@ -71,6 +68,14 @@ def test_every_learner_beats_clicks_at_their_word(world):
         assert found[name].propensity_[:5] == pytest.approx(THETA[:5], rel=0.25), name
 
 
+LOSSES = {
+    "likelihood": "by:unbiased.likelihood",
+    "pair_debias": "by:unbiased.pair_debias",
+    "dual_learning": "softmax",
+    "policy_gradient": PLRank(gain="linear"),
+}
+
+
 def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
     data, log = world
     for name, ranker in {
@@ -83,6 +88,12 @@ def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
         again = load(tmp_path / name)
         assert np.array_equal(again.predict(data), ranker.predict(data))
         assert (again.propensity_ is None) == (name == "policy_gradient")
+        assert again.loss == ranker.loss == LOSSES[name]
+        if str(again.loss).startswith("by:"):
+            with pytest.raises(
+                ValueError, match=f"grown by rankloop.unbiased.{name}, whose loss is made of a log"
+            ):
+                again.fit(data)
 
 
 def test_likelihood_is_the_same_from_counts(world):
@@ -206,53 +217,6 @@ def test_pair_forces_push_the_clicked_up(world):
     assert np.all(gradient[only] < 0)
     assert np.all(curvature > 0)
     assert loss.ratios[:, 0].tolist() == [1.0, 1.0]
-
-
-def enumerated(scores, gains, k):
-    """Expected DCG@k over all rankings of the policy."""
-    total = 0.0
-    for page in permutations(range(len(scores))):
-        left, chance, value = np.exp(scores).copy(), 1.0, 0.0
-        for rank, document in enumerate(page):
-            chance *= left[document] / left.sum()
-            left[document] = 0
-            if rank < k:
-                value += gains[document] / np.log2(rank + 2)
-        total += chance * value
-    return total
-
-
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_policy_gradient_equals_enumeration(k):
-    """Each order once, weighed by its chance, gives the gradient of the enumerated value itself."""
-    scores, gains = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0])
-    theta = 1 / np.log2(np.arange(2.0, k + 2))
-    offsets = np.array([0, 4])
-    gradient, value = np.zeros(4), 0.0
-    for page in permutations(range(4)):
-        left, chance = np.exp(scores).copy(), 1.0
-        for document in page:
-            chance *= left[document] / left.sum()
-            left[document] = 0
-        one = np.zeros(1), np.zeros(4), np.zeros(4)
-        rank_gradient(scores, gains, offsets, np.array(page), theta, *one)
-        value += chance * one[0][0]
-        gradient += chance * one[1]
-    assert value == pytest.approx(enumerated(scores, gains, k), rel=1e-12)
-    for d in range(4):
-        step = np.zeros(4)
-        step[d] = 1e-5
-        slope = (enumerated(scores + step, gains, k) - enumerated(scores - step, gains, k)) / 2e-5
-        assert gradient[d] == pytest.approx(slope, abs=1e-9)
-
-
-def test_drawn_policy_gradient_comes_near():
-    scores, gains = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0], np.float32)
-    found = PLRank(k=3, draws=20_000)(scores, gains, [0, 4])
-    assert -found.value[0] == pytest.approx(enumerated(scores, gains, 3), rel=0.01)
-    assert found.gradient.sum() == pytest.approx(0.0, abs=0.01)
-    with pytest.raises(ValueError, match="at least 1"):
-        PLRank(draws=0)
 
 
 def test_prop_svm_is_the_ranker_of_the_house(world):

@@ -24,6 +24,7 @@ from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.ordinal import Ordinal
 from rankloop.losses.pirank import PiRank
 from rankloop.losses.plistmle import PListMLE
+from rankloop.losses.plrank import PLRank
 from rankloop.losses.rankdistil import RankDistil
 from rankloop.losses.ranknet import RankNet
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
@@ -51,6 +52,7 @@ __all__ = [
     "LossResult",
     "NeuralNDCG",
     "Ordinal",
+    "PLRank",
     "PListMLE",
     "PiRank",
     "RankDistil",

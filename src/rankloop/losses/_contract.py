@@ -63,6 +63,16 @@ class Loss:
         return result.gradient, result.curvature
 
     @property
+    def smooth(self) -> bool:
+        """Whether the value has neither jumps nor corners, so that a line search can trust the gradient.
+
+        >>> from rankloop.losses import Hinge, LambdaRank
+        >>> Hinge().smooth, Hinge(squared=True).smooth, LambdaRank().smooth
+        (False, True, False)
+        """
+        return True
+
+    @property
     def name(self) -> str:
         """The name that `rankloop.losses.loss` turns back into this loss: options that differ from default.
 

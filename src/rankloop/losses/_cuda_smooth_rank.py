@@ -7,7 +7,7 @@ from typing import Any
 
 from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
-from rankloop.losses._cuda_lists import BLOCK, WARPS, DeviceLists, list_sums, tile_of
+from rankloop.losses._cuda_lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums, tile_of
 from rankloop.losses._cuda_terms import normalised_gains, relevant_shares
 from rankloop.losses.approx_ap import ApproxAP
 from rankloop.losses.approx_mrr import ApproxMRR
@@ -15,15 +15,13 @@ from rankloop.losses.approx_ndcg import ApproxNDCG
 
 __all__ = ["approx_ap", "approx_mrr", "approx_ndcg"]
 
-_WIDTH = 32
-
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
 
 
 def approx_ndcg(chosen: ApproxNDCG, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
-    amounts, best = (lists.mass(part) for part in normalised_gains(lists, chosen.gain, None))
+    amounts, best = normalised_gains(lists, chosen.gain, None)
     none = torch.zeros_like(lists.labels)
     rank, _ = _ranks(lists, none, chosen.temperature)
     discount = 1.0 / torch.log2(1.0 + rank)
@@ -55,7 +53,7 @@ def _ranks(lists: DeviceLists, hit: Tensor, temperature: float) -> tuple[Tensor,
     rank, hits = torch.ones_like(lists.labels), torch.zeros_like(lists.labels)
     _rank_kernel[lists.grid](
         lists.scores, hit, lists.offsets, lists.tile_list, lists.tile_ends, rank, hits, lists.n_lists,
-        1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
+        1.0 / temperature, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return rank.double(), hits.double()
 
@@ -67,7 +65,7 @@ def _forces(
     gradient, curvature = torch.zeros_like(lists.labels), torch.zeros_like(lists.labels)
     _force_kernel[lists.grid](
         lists.scores, hit, by_rank.float(), by_hits.float(), lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, curvature, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
+        gradient, curvature, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return gradient, curvature
 
@@ -82,21 +80,21 @@ def _rank_kernel(  # type: ignore[no-untyped-def]
         return
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     i = first + tl.arange(0, BLOCK)
-    own = tl.load(scores + start + i, mask=i < n, other=0.0)
-    total = tl.zeros([BLOCK, WIDTH], tl.float32)
-    counted = tl.zeros([BLOCK, WIDTH], tl.float32)
+    own = tl.load(scores + start + i, mask=i < n, other=0.0)[None, :]
+    total = tl.zeros([BLOCK], tl.float32)
+    counted = tl.zeros([BLOCK], tl.float32)
     for low in range(0, n, WIDTH):
         j = low + tl.arange(0, WIDTH)
-        other = tl.load(scores + start + j, mask=j < n, other=0.0)
-        hit_j = tl.load(hit + start + j, mask=j < n, other=0.0)
-        gap = slope * (other[None, :] - own[:, None]).to(tl.float32)
+        other = tl.load(scores + start + j, mask=j < n, other=0.0)[:, None]
+        hit_j = tl.load(hit + start + j, mask=j < n, other=0.0)[:, None]
+        gap = slope * (other - own).to(tl.float32)
         t = tl.exp(-tl.abs(gap))
         above = tl.where(gap > 0, 1.0, t) / (1.0 + t)
-        above = tl.where((j < n)[None, :] & (i[:, None] != j[None, :]), above, 0.0)
-        total += above
-        counted += above * hit_j[None, :]
-    tl.store(rank + start + i, tl.sum(total, 1) + 1.0, mask=i < n)
-    tl.store(hits + start + i, tl.sum(counted, 1), mask=i < n)
+        above = tl.where((j < n)[:, None] & (i[None, :] != j[:, None]), above, 0.0)
+        total += tl.sum(above, 0)
+        counted += tl.sum(above * hit_j, 0)
+    tl.store(rank + start + i, total + 1.0, mask=i < n)
+    tl.store(hits + start + i, counted, mask=i < n)
 
 
 @jit
@@ -109,24 +107,24 @@ def _force_kernel(  # type: ignore[no-untyped-def]
         return
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     i = first + tl.arange(0, BLOCK)
-    own = tl.load(scores + start + i, mask=i < n, other=0.0)[:, None]
-    hit_i = tl.load(hit + start + i, mask=i < n, other=0.0)[:, None]
-    rank_i = tl.load(by_rank + start + i, mask=i < n, other=0.0)[:, None]
-    hits_i = tl.load(by_hits + start + i, mask=i < n, other=0.0)[:, None]
-    force = tl.zeros([BLOCK, WIDTH], tl.float32)
-    bend = tl.zeros([BLOCK, WIDTH], tl.float32)
+    own = tl.load(scores + start + i, mask=i < n, other=0.0)[None, :]
+    hit_i = tl.load(hit + start + i, mask=i < n, other=0.0)[None, :]
+    rank_i = tl.load(by_rank + start + i, mask=i < n, other=0.0)[None, :]
+    hits_i = tl.load(by_hits + start + i, mask=i < n, other=0.0)[None, :]
+    force = tl.zeros([BLOCK], tl.float32)
+    bend = tl.zeros([BLOCK], tl.float32)
     for low in range(0, n, WIDTH):
         j = low + tl.arange(0, WIDTH)
         met = j < n
-        other = tl.load(scores + start + j, mask=met, other=0.0)[None, :]
-        hit_j = tl.load(hit + start + j, mask=met, other=0.0)[None, :]
-        rank_j = tl.load(by_rank + start + j, mask=met, other=0.0)[None, :]
-        hits_j = tl.load(by_hits + start + j, mask=met, other=0.0)[None, :]
+        other = tl.load(scores + start + j, mask=met, other=0.0)[:, None]
+        hit_j = tl.load(hit + start + j, mask=met, other=0.0)[:, None]
+        rank_j = tl.load(by_rank + start + j, mask=met, other=0.0)[:, None]
+        hits_j = tl.load(by_hits + start + j, mask=met, other=0.0)[:, None]
         t = tl.exp(-tl.abs(slope * (other - own).to(tl.float32)))
         steep = t / ((1.0 + t) * (1.0 + t))
-        steep = tl.where(met[None, :] & (i[:, None] != j[None, :]), steep, 0.0)
+        steep = tl.where(met[:, None] & (i[None, :] != j[:, None]), steep, 0.0)
         theirs, ours = rank_j + hits_j * hit_i, rank_i + hits_i * hit_j
-        force += steep * (theirs - ours)
-        bend += steep * (tl.abs(theirs) + tl.abs(ours))
-    tl.store(gradient + start + i, slope * tl.sum(force, 1), mask=i < n)
-    tl.store(curvature + start + i, slope * slope * tl.sum(bend, 1), mask=i < n)
+        force += tl.sum(steep * (theirs - ours), 0)
+        bend += tl.sum(steep * (tl.abs(theirs) + tl.abs(ours)), 0)
+    tl.store(gradient + start + i, slope * force, mask=i < n)
+    tl.store(curvature + start + i, slope * slope * bend, mask=i < n)

@@ -41,17 +41,18 @@ def discounts(rank: Tensor) -> Tensor:
 def normalised_gains(
     lists: DeviceLists, gain: str | tuple[float, ...], cut: int | None
 ) -> tuple[Tensor, Tensor]:
-    """Gains over maxDCG, by document; and what each contributes to the best NDCG."""
+    """Weighed gains over maxDCG, by document; and what each brings in the order that is best for them."""
     torch = require("torch", "neural")
     amounts, rank = gains_of(lists.labels.double(), gain), ranks(lists)
-    order = order_of(lists, amounts)
     discount = discounts(rank)
     if cut is not None:
         discount = discount * (rank <= cut)
-    best = torch.empty_like(amounts)
-    best[order] = amounts[order] * discount
-    scale = lists.spread(inverse(list_sums(best, lists.offsets)))
-    return amounts * scale, best * scale
+    ideal = list_sums(amounts[order_of(lists, amounts)] * discount, lists.offsets)
+    share = lists.mass(amounts) * lists.spread(inverse(ideal))
+    order = order_of(lists, share)
+    best = torch.empty_like(share)
+    best[order] = share[order] * discount
+    return share, best
 
 
 def relevant_shares(lists: DeviceLists, relevant: float) -> Tensor:

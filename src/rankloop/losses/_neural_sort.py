@@ -22,8 +22,8 @@ def neural_sort_loss(
 ) -> LossResult:
     """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
 
-    Memory: a few numbers per document, and two more per step. Curvature: a bound, as if every soft rank were
-    a logistic unit.
+    Memory: a few numbers per document, and two more per step. Curvature: the size of the forces between a
+    document and the others, rank by rank, as if every rank were a softmax of its own.
     """
     value, gradient, curvature = (
         np.zeros(lists.n_lists),
@@ -32,7 +32,6 @@ def neural_sort_loss(
     )
     order = rank_lists(lists.scores, lists.offsets)
     amounts, best = normalised_gains(lists, gain, k)
-    amounts, best = lists.mass(amounts), lists.mass(best)
     longest = int(np.diff(lists.offsets).max(initial=0))
     discount = discounts(np.arange(1.0, longest + 1.0))
     rows = longest if k is None else k
@@ -122,7 +121,7 @@ def _sort_lists(
                     _add3(dv[:n], k[:n], y, by)
                     _add_outer(a[:n], c[:n], row, by, k[:n], v[steps, :n], y)
                     _bend(
-                        discount[r] * slope * slope, r, u[steps, r], u[steps, r] * held, k[:n],
+                        discount[r] * slope, r, u[steps, r], u[steps, r] * held, k[:n],
                         v[steps, :n], y, curvature[start:stop],
                     )  # fmt: skip
                 elif kind == _BACK_ROWS:
@@ -212,7 +211,7 @@ def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, c
     for j in range(k.size):
         share = u * k[j] * v[j]
         far = 2.0 * abs(j - rank) + 1.0
-        curvature[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far * far
+        curvature[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far
 
 
 @inner

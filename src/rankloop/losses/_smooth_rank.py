@@ -24,8 +24,8 @@ def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
 
 
 def smooth_forces(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
-    """Gradient from the derivatives of a loss by its smooth ranks and hits; curvature as a pairwise logistic
-    loss with the same pair weights has it (the loss itself is not convex)."""
+    """Gradient from the derivatives of a loss by its smooth ranks and hits; for curvature, as the loss is not
+    convex, the size of all forces between a document and the others: no Newton step is longer than one."""
     gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
     def work(first: int, last: int) -> None:
@@ -91,7 +91,7 @@ def _force_lists(
             )  # fmt: skip
             gradient[i] = slope * force
             # The document met itself at a slope of one quarter.
-            curvature[i] = slope * slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
+            curvature[i] = slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
 
 
 @inner

@@ -150,10 +150,10 @@ def _mrr_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
 
 
 def normalised_gains(lists: Lists, gain: str | tuple[float, ...], truncation: int | None) -> tuple[Row, Row]:
-    """Gains over maxDCG, by document; and what each contributes to the best NDCG."""
-    amounts, rank = gains(lists.labels, gain), ranks(lists.offsets)
+    """Weighed gains over maxDCG, by document; and what each brings in the order that is best for them."""
+    amounts, rank = lists.mass(gains(lists.labels, gain)), ranks(lists.offsets)
     share = amounts * np.repeat(_inverse(ideal_dcg(lists, gain, truncation)), np.diff(lists.offsets))
-    order = rank_lists(amounts, lists.offsets)
+    order = rank_lists(share, lists.offsets)
     best = np.empty_like(share)
     best[order] = share[order] * discounts(rank) * (rank <= (truncation or np.inf))
     return share, best

@@ -35,6 +35,10 @@ class Distill(Loss):
         object.__setattr__(self, "loss", find(self.loss))
         positive(self, temperature=self.temperature)
 
+    @property
+    def smooth(self) -> bool:
+        return find(self.loss).smooth
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         soft = softmax(lists.labels.astype(np.float64) / self.temperature, lists.offsets)
         return find(self.loss)._compute(lists._replace(labels=soft.astype(np.float32)), exact)

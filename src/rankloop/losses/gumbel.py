@@ -34,6 +34,10 @@ class Gumbel(Loss):
         at_least_one(self, samples=self.samples)
         positive(self, scale=self.scale)
 
+    @property
+    def smooth(self) -> bool:
+        return find(self.loss).smooth
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         rng, base = np.random.default_rng(self.seed), find(self.loss)
         value, gradient, curvature = (

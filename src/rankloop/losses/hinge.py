@@ -39,6 +39,10 @@ class Hinge(Loss):
     def __post_init__(self) -> None:
         positive(self, margin=self.margin)
 
+    @property
+    def smooth(self) -> bool:
+        return self.squared
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         if lists.pairs is not None:
             return self._judged(lists)

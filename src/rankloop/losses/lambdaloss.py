@@ -57,6 +57,10 @@ class LambdaLoss(Loss):
         at_least_one(self, truncation=self.truncation)
         check_gain(self, self.gain)
 
+    @property
+    def smooth(self) -> bool:
+        return self.form.startswith("arp") and self.truncation is None  # weighs no ranks
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         order = rank_lists(lists.scores, lists.offsets)
         rank, none = ranks(lists.offsets), np.zeros(0)

@@ -56,6 +56,10 @@ class LambdaRank(Loss):
         if self.metric == "precision" and self.truncation is None:
             raise ValueError("LambdaRank(metric='precision') needs truncation: the cut-off of the precision")
 
+    @property
+    def smooth(self) -> bool:
+        return False  # the weights jump where ranks change
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         highest = 0.0
         if self.metric == "err":

@@ -32,5 +32,9 @@ class PiRank(Loss):
         at_least_one(self, k=self.k)
         check_gain(self, self.gain)
 
+    @property
+    def smooth(self) -> bool:
+        return False  # corners of |s_j - s_m| at equal scores
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k, steps=0)

@@ -34,6 +34,10 @@ class Triplet(Loss):
     def __post_init__(self) -> None:
         positive(self, margin=self.margin)
 
+    @property
+    def smooth(self) -> bool:
+        return False
+
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         value, gradient, curvature = (
             np.zeros(lists.n_lists),

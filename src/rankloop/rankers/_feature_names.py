@@ -6,7 +6,7 @@ from typing import Any
 from rankloop._names import unknown
 from rankloop.rankers.base import Ranker
 
-__all__ = ["feature_indices", "feature_names"]
+__all__ = ["feature_index", "feature_indices", "feature_names", "numbered"]
 
 
 def feature_names(ranker: Ranker) -> tuple[str, ...]:
@@ -14,7 +14,11 @@ def feature_names(ranker: Ranker) -> tuple[str, ...]:
     ranker._check_fitted()
     if hasattr(ranker, "feature_names_in_"):
         return tuple(str(name) for name in ranker.feature_names_in_)
-    return tuple(f"feature {index}" for index in range(ranker.n_features_in_))
+    return numbered(ranker.n_features_in_)
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"feature {index}" for index in range(count))
 
 
 def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list[int]:
@@ -23,10 +27,10 @@ def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list
     >>> feature_indices(["bm25", 0], ("length", "bm25"))
     [1, 0]
     """
-    return [_index(one, names) for one in wanted]
+    return [feature_index(one, names) for one in wanted]
 
 
-def _index(one: Any, names: tuple[str, ...]) -> int:
+def feature_index(one: Any, names: tuple[str, ...]) -> int:
     if isinstance(one, str):
         if one not in names:
             raise unknown("feature", one, names)

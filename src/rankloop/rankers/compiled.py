@@ -1,6 +1,5 @@
 """A fitted forest as flat arrays, scored by kernels of our own."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._jit import over_lists
+from rankloop._jit import over_lists, thread_count
 from rankloop.rankers._forest import add_alone, add_blocks, add_by_eight, to_bins
 from rankloop.rankers._lanes import LANES
 from rankloop.rankers._packing import MOST_LEAVES, pack
@@ -104,7 +103,7 @@ class Forest:
             def work(a: int, b: int) -> None:
                 self._add(rows[spans[a] : spans[b]], scores[spans[a] : spans[b]])
 
-            over_lists(work, spans, threads=_cores() if threads is None else threads)
+            over_lists(work, spans, threads=thread_count(threads))
         return scores if (bias, divisor) == (0.0, 1.0) else scores / divisor + bias
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -170,9 +169,3 @@ def _aligned(size: int) -> NDArray[np.uint8]:
     raw = np.zeros(size + LANES, np.uint8)
     start = -raw.ctypes.data % LANES
     return raw[start : start + size]
-
-
-def _cores() -> int:
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rankloop._names import one_of, unknown
+from rankloop._jit import threads_at_most
+from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss, loss
 from rankloop.metrics import Metric
 from rankloop.rankers._boosting import Boosted, Forces, Plan, Round, Watch
+from rankloop.rankers._feature_names import feature_index, feature_indices, numbered
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member, Ranker
 
@@ -25,6 +27,7 @@ ENGINES = {
     "xgboost": ("_engine_xgboost", "XGBoostForest"),
 }
 _OWN = "engine:"
+_BY = "by:"
 # What "lambdarank" alone means in trees: near pairs count more, and forces reach down to rank 30. Without
 # it, trees need more rounds for the same NDCG; LightGBM's own objective has it too.
 _BY_NAME = LambdaRank(truncation=30, norm_gap=True)
@@ -40,6 +43,7 @@ class LambdaMART(Ranker):
     (`engine`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "lambdarank"
     alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "engine:"
     and a name takes the engine's own objective ("engine:lambdarank", "engine:rank:ndcg", "engine:YetiRank").
+    "by:" and a name says which function grew the trees, where its loss was made of a log that no file keeps.
 
     With a validation set, the `metric` is measured after every round; training stops when `patience` rounds
     brought nothing better, and the trees of the best round are kept (`patience=None` goes on to the end).
@@ -119,13 +123,13 @@ class LambdaMART(Ranker):
         init = self._continued(kind, train)
         forces = None
         if plan.objective is None:
-            chosen = _BY_NAME if self.loss == "lambdarank" else loss(self.loss)
+            chosen = _descended(self.loss)
             forces = Forces(chosen, train, plan, 0 if init is None else init.trees)
-            refuse_ignored(train, ("position",), f"loss {chosen.name}")
+            _refuse_ignored(train, ("position",), f"loss {chosen.name}")
         else:
-            refuse_ignored(train, ("item_weight", "pairs"), f"{plan.objective} of {self.engine}")
+            _refuse_ignored(train, ("item_weight", "pairs"), f"{plan.objective} of {self.engine}")
         judged = None if valid is None else Objective.of(self.metric, valid)
-        with progress("growing trees", total=self.trees) as advance:
+        with threads_at_most(self.threads), progress("growing trees", total=self.trees) as advance:
 
             def show(seen: Round) -> None:
                 advance(1, "" if seen.value is None else f"{seen.metric} {seen.value:.4f}")
@@ -151,14 +155,17 @@ class LambdaMART(Ranker):
                 raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience must be at least 1, or None to never stop early, got {self.patience}")
-        index = _Features(train)
-        monotone = {index(name): sign for name, sign in (self.monotone or {}).items()}
+        names = tuple(train.feature_names or numbered(train.n_features))
+        monotone = {feature_index(name, names): sign for name, sign in (self.monotone or {}).items()}
         for sign in monotone.values():
             one_of("direction of monotone", str(sign), ("-1", "0", "1"))
-        groups = [[index(name) for name in group] for group in self.interaction or ()]
+        groups = [feature_indices(group, names) for group in self.interaction or ()]
         if groups:
             named = {feature for group in groups for feature in group}
             groups += [[feature] for feature in range(train.n_features) if feature not in named]
+        categorical = feature_indices(self.categorical or (), names)
+        for column in categorical:
+            _check_codes(train.X[:, column], names[column])
         own = isinstance(self.loss, str) and self.loss.startswith(_OWN)
         return Plan(
             trees=int(self.trees),
@@ -171,7 +178,7 @@ class LambdaMART(Ranker):
             max_bins=int(self.max_bins),
             monotone=monotone,
             interaction=groups,
-            categorical=[index.coded(name) for name in self.categorical or ()],
+            categorical=categorical,
             threads=self.threads,
             seed=self.seed,
             objective=str(self.loss)[len(_OWN) :] if own else None,
@@ -211,36 +218,27 @@ class LambdaMART(Ranker):
         )
 
 
-class _Features:
-    """From the name or number of a feature to its number."""
-
-    def __init__(self, train: RankingDataset) -> None:
-        self.names = list(train.feature_names or ())
-        self.X = train.X
-
-    def __call__(self, feature: str | int) -> int:
-        if isinstance(feature, str):
-            if feature not in self.names:
-                raise unknown("feature", feature, self.names)
-            return self.names.index(feature)
-        if not 0 <= feature < self.X.shape[1]:
-            raise ValueError(f"features are numbered 0 to {self.X.shape[1] - 1}, got {feature}")
-        return int(feature)
-
-    def coded(self, feature: str | int) -> int:
-        """The number of a feature that holds codes."""
-        column = self(feature)
-        codes = self.X[:, column]
-        wrong = (codes < 0) | (codes != np.floor(codes)) & ~np.isnan(codes)
-        if wrong.any():
-            raise ValueError(
-                f"a categorical feature holds codes from 0 on (or nan), but feature {feature!r} has "
-                f"{codes[wrong.argmax()]:g}; number its categories"
-            )
-        return column
+def _descended(given: str | Loss) -> Loss:
+    if given == "lambdarank":
+        return _BY_NAME
+    if isinstance(given, str) and given.startswith(_BY):
+        raise ValueError(
+            f"these trees were grown by rankloop.{given[len(_BY) :]}, whose loss is made of a log; call it "
+            "again to grow them anew, or choose a loss with set_params(loss=...)"
+        )
+    return loss(given)
 
 
-def refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) -> None:
+def _check_codes(codes: NDArray[np.float32], name: str) -> None:
+    wrong = (codes < 0) | (codes != np.floor(codes)) & ~np.isnan(codes)
+    if wrong.any():
+        raise ValueError(
+            f"a categorical feature holds codes from 0 on (or nan), but feature {name!r} has "
+            f"{codes[wrong.argmax()]:g}; number its categories"
+        )
+
+
+def _refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) -> None:
     """Refuse the fields of the data set that the loss or objective in use would leave aside."""
     for name in fields:
         if getattr(train, name) is not None:

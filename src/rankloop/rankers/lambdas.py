@@ -1,11 +1,11 @@
 """Where a loss would move the documents of a list."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.data import Pairs
 from rankloop.losses import Loss, loss
 
 __all__ = ["Forces", "forces"]
@@ -38,18 +38,30 @@ class Forces:
 
 
 def forces(
-    which: str | Loss, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike | None = None, **options: Any
+    which: str | Loss,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    query_weight: ArrayLike | None = None,
+    pairs: Pairs | None = None,
 ) -> Forces:
     """The lambdas of lists under a loss: what each document is pushed by, and how far it would go.
+
+    Under a pairwise loss, explicit `pairs` (of a data set, or made by hand) push in place of the labels.
 
     >>> found = forces("lambdarank", [0.5, 0.3, 0.1], [0, 1, 2])
     >>> (found.push > 0).tolist(), found.rank.tolist()
     ([False, True, True], [1, 2, 3])
+    >>> judged = Pairs(better=[2, 2], worse=[0, 1], probability=[1.0, 0.5])  # judges agree on the first only
+    >>> forces("ranknet", [0.5, 0.5, 0.5], [0, 0, 0], pairs=judged).push
+    array([-0.5, -0. ,  0.5])
     """
     values = np.asarray(scores, np.float64)
     grades = np.asarray(labels, np.float32)
     lists = np.asarray([0, len(values)] if offsets is None else offsets, np.int64)
-    result = loss(which)(values, grades, lists, **options)
+    result = loss(which)(values, grades, lists, weight=weight, query_weight=query_weight, pairs=pairs)
     query = np.repeat(np.arange(len(lists) - 1), np.diff(lists))
     order = np.lexsort((-values, query))
     rank = np.empty(len(values), np.int64)

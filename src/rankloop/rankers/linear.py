@@ -22,9 +22,6 @@ __all__ = ["LinearRanker"]
 Floats = NDArray[np.float64]
 Risk = Callable[..., tuple[float, Floats]]  # of the weights and, where the loss draws, of the round
 
-# Losses whose value jumps where two documents swap ranks, or has corners: a line search would stall on them.
-_ROUGH = ("Hinge", "LambdaRank", "LambdaLoss", "PiRank", "Triplet")
-
 
 class LinearRanker(LinearScores):
     r"""Scores :math:`w \cdot x` on standardised features, under any loss, with an L2 penalty.
@@ -80,7 +77,7 @@ class LinearRanker(LinearScores):
             spread = block_diag(spread, 1.0)
         risk = _risk(chosen, train, Z, self.l2 * held)
         weights, n_iter = _lbfgs(risk, start, spread, self.max_iter, self.tol)
-        rough = type(chosen).__name__ in _ROUGH or _draws(chosen, train)
+        rough = not chosen.smooth or _draws(chosen, train)
         if self.solver == "adagrad" or (self.solver == "auto" and rough):
             judged, judged_Z = Objective.of(self.metric, train), Z
             if valid is not None:

@@ -21,7 +21,7 @@ from rankloop.unbiased.naive import naive
 from rankloop.unbiased.pair_debias import pair_debias
 from rankloop.unbiased.policy import PlackettLuce
 from rankloop.unbiased.policy_aware import policy_aware
-from rankloop.unbiased.policy_gradient import PLRank, policy_gradient
+from rankloop.unbiased.policy_gradient import policy_gradient
 from rankloop.unbiased.prop_svm import prop_svm
 from rankloop.unbiased.regression_em import regression_em
 from rankloop.unbiased.relevance import relevance
@@ -35,7 +35,6 @@ __all__ = [
     "DCG",
     "Estimate",
     "Learned",
-    "PLRank",
     "PlackettLuce",
     "Selection",
     "affine",

@@ -65,7 +65,7 @@ def boosted(
         params["min_data_in_leaf"] = max(1, cells.rows // 20)
     fitted.set_params(loss=cells, params=params)
     fitted.fit(rows_of(seen.data, kept, _rates(seen)))
-    fitted.set_params(loss="sigmoidcrossentropy")  # what a file can say of it: a logistic model of relevance
+    fitted.set_params(loss="by:unbiased.likelihood")  # the loss held the log, which no file keeps
     if learn:
         fitted.propensity_ = cells.curve / cells.curve[0]
     else:

@@ -55,7 +55,7 @@ def pair_debias(
     given = LambdaMART(trees=150) if ranker is None else ranker
     fitted: LambdaMART = clone(given).set_params(loss=loss)
     fitted.fit(train.replace(query_weight=None))
-    fitted.set_params(loss="ranknet")  # what a file can say of it: a logistic loss of pairs
+    fitted.set_params(loss="by:unbiased.pair_debias")  # the loss held the log, which no file keeps
     fitted.propensity_ = loss.ratios[0]
     return fitted
 
