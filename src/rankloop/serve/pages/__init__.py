@@ -1,0 +1,1 @@
+"""The search page and the dashboard: rendered here, usable without scripts, nothing from elsewhere."""

@@ -1,0 +1,48 @@
+"""The dashboard, for those who have the token."""
+
+import re
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+
+from rankloop.serve.pages.entrance import is_admin, only_admin
+from rankloop.serve.pages.overview import overview
+from rankloop.serve.pages.rendering import PageRoute, page, service_of
+
+__all__ = ["router"]
+
+SPANS = (1, 7, 30, 90)
+_REPORT = re.compile(r"[\w-][\w.-]*\.html")
+_SELF_CONTAINED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/dashboard")
+def dashboard(request: Request) -> Response:
+    """What people do, what rankers do, and what is wrong."""
+    service = service_of(request)
+    if not is_admin(request):
+        closed = not service.config.admin_token
+        return page(request, "login.html", status=401, closed=closed, wrong="", place="dashboard")
+    days = request.query_params.get("days", "")
+    chosen = int(days) if days in map(str, SPANS) else 30
+    return page(
+        request,
+        "dashboard.html",
+        place="dashboard",
+        spans=SPANS,
+        locked=not service.config.open_dashboard,
+        shown=overview(service, chosen),
+    )
+
+
+@router.get("/reports/{name}")
+def report(request: Request, name: str) -> Response:
+    """A report that learning wrote."""
+    only_admin(request)
+    path = service_of(request).config.home / "reports" / name
+    if not _REPORT.fullmatch(name) or not path.is_file():
+        raise LookupError(f"there is no report {name[:100]!r}")
+    headers = {"Content-Security-Policy": _SELF_CONTAINED, "X-Content-Type-Options": "nosniff"}
+    return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)

@@ -1,0 +1,183 @@
+"""Panels about rankers: what is known of each version, who is preferred, what they look at."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop.rankers import contributions
+from rankloop.report import importance, metric_intervals, position_curve, preference
+from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
+from rankloop.serve.pages.rendering import count, moment, percent, signed
+
+if TYPE_CHECKING:
+    from rankloop.serve.experiments import Experiment, Standing
+    from rankloop.serve.registry import Version
+    from rankloop.serve.service import Service
+    from rankloop.serve.sums import ByDay
+
+__all__ = ["experiments", "looked_at", "metrics", "name_of", "propensity", "versions"]
+
+LATELY = 200  # pages whose features are looked at
+FINISHED = 5  # experiments that ended and are still shown
+
+
+def name_of(version: "Version") -> str:
+    """What a version is called beside its number."""
+    told = version.lineage.get("name") or version.lineage.get("made") or ""
+    return str(told)[:60]
+
+
+def versions(known: "Sequence[Version]", rows: "Sequence[ByDay]") -> Panel:
+    """All versions, with how their pages did."""
+    pages: dict[str, tuple[int, int]] = {}
+    for one in rows:
+        shown, clicked = pages.get(one.ranker, (0, 0))
+        pages[one.ranker] = shown + one.pages, clicked + one.clicked_pages
+    return Panel(
+        "versions",
+        "Versions",
+        heads=(
+            Head("Version"),
+            Head("Name"),
+            Head("Role"),
+            Head("Made"),
+            Head("Pages", True),
+            Head("With a click", True),
+        ),
+        rows=table(
+            (
+                one.version,
+                name_of(one),
+                Cell("", tag=one.role) if one.role else "",
+                moment(one.time),
+                count(pages.get(one.version, (0, 0))[0]),
+                percent(_rate(pages.get(one.version, (0, 0)))),
+            )
+            for one in reversed(known)
+        ),
+        broad=True,
+    )
+
+
+def metrics(known: "Sequence[Version]") -> Panel | None:
+    """The metrics that were measured when a version was made."""
+    found = {
+        one.version: {str(name): value for name, value in told.items()}
+        for one in known
+        if isinstance(told := one.lineage.get("metrics"), Mapping) and told
+    }
+    if not found:
+        return None
+    drawing = metric_intervals({name: _tuples(told) for name, told in found.items()}, title="", note="")
+    return Panel(
+        "metrics",
+        "Metrics by version",
+        "As measured when each version was made, with 95 % intervals.",
+        drawn(drawing, "Metrics by version"),
+        broad=True,
+    )
+
+
+def propensity(known: "Sequence[Version]") -> Panel:
+    """How likely each rank is to be seen, as the newest learned version knows it."""
+    title = "How likely each rank is seen"
+    for one in reversed(known):
+        told = one.lineage.get("propensity")
+        if isinstance(told, Mapping) and told.get("values"):
+            curve = tuple(
+                np.array(told.get(part, told["values"]), float) for part in ("values", "low", "high")
+            )
+            said = f"Relative to the first, as {one.version} was learned with; bands are 95 % intervals."
+            return Panel("propensity", title, said, drawn(position_curve(curve, title="", note=""), title))
+    return Panel("propensity", title, "It is estimated when a ranker is learned from the clicks.")
+
+
+def experiments(service: "Service") -> Panel:
+    """Running experiments with what their clicks say, and the last that ended."""
+    every = service.experiments.every()
+    running = [one for one in every if one.ended is None]
+    ended = [one for one in every if one.ended is not None][:FINISHED]
+    told = [service.experiments.standing(one) for one in (*running, *ended)]
+    duels = [one.verdict for one in told if one.verdict and one.experiment.kind == "interleave"]
+    return Panel(
+        "experiments",
+        "Experiments",
+        "" if told else "None has run yet.",
+        drawn(preference(duels, title="", note=""), "Which ranking people prefer") if duels else None,
+        heads=(
+            Head("Versions"),
+            Head("Kind"),
+            Head("Since"),
+            Head("Pages", True),
+            Head("Difference", True),
+            Head("Verdict"),
+        ),
+        rows=table(
+            (
+                f"{one.experiment.a} against {one.experiment.b}",
+                _kind(one.experiment),
+                moment(one.experiment.started),
+                count(one.pages),
+                _difference(one),
+                _verdict(one),
+            )
+            for one in told
+        ),
+        broad=True,
+    )
+
+
+def looked_at(service: "Service") -> Panel:
+    """How far each feature moves the scores of pages shown lately: the mean size of its share."""
+    title = "What the ranker looks at"
+    production = str(service.live.roles.production)
+    pages = service.store.latest(LATELY)
+    model = service.model(production)
+    names = model.pipeline.features.names
+    rows = [page.features for page in pages if page.feature_names == names and len(page.documents)]
+    if not rows:
+        return Panel("features", title, "No page was shown yet.")
+    parts = contributions(model.ranked.ranker, np.vstack(rows))
+    size = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
+    moving = [(name, value) for name, value in zip(names, size.tolist(), strict=True) if value > 0]
+    if not moving:
+        return Panel("features", title, "No feature moves the scores of the last pages.")
+    drawing = importance(tuple(zip(*moving, strict=True)), most=12, title="")
+    said = f"How far each feature moves the scores of {production} on the last {len(rows)} pages."
+    return Panel("features", title, said, drawn(drawing, title))
+
+
+def _kind(one: "Experiment") -> str:
+    share = f", {100 * one.share:.0f} % of people" if one.share < 1 else ""
+    return ("interleaved" if one.kind == "interleave" else "A/B") + share
+
+
+def _difference(one: "Standing") -> str:
+    told: Mapping[str, Any] = one.verdict or {}
+    if one.experiment.kind == "ab":
+        told = told.get("clicked", {})
+    value = told.get("preference", told.get("difference"))
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{signed(value)} [{signed(told['low'])}, {signed(told['high'])}]"
+
+
+def _verdict(one: "Standing") -> str:
+    if not one.verdict:
+        return "no clicks yet"
+    winner = one.verdict.get("winner")
+    if winner and one.always_valid and one.always_valid.get("decided"):
+        return f"{winner} is preferred"
+    ended = one.experiment.ended is not None
+    if winner:
+        return f"{winner} is ahead" + (", not yet certain" if not ended else ", not certain")
+    return "no difference was shown" if ended else "no difference so far"
+
+
+def _rate(told: tuple[int, int]) -> float | None:
+    return told[1] / told[0] if told[0] else None
+
+
+def _tuples(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}

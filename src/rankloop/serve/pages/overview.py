@@ -1,0 +1,66 @@
+"""All of the dashboard, as panels."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankloop.serve.pages import evidence, traffic
+from rankloop.serve.pages.panels import Number, Panel
+from rankloop.serve.pages.rendering import count, duration, percent
+
+if TYPE_CHECKING:
+    from rankloop.serve.service import Service
+    from rankloop.serve.sums import ByDay
+
+__all__ = ["Overview", "overview"]
+
+DAY = 86_400.0
+QUERIES = 10  # in a table
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What the dashboard tells about the last days."""
+
+    days: int
+    figures: list[Number]
+    panels: list[Panel]
+    troubles: tuple[str, ...]
+
+
+def overview(service: "Service", days: int, now: float | None = None) -> Overview:
+    """Each panel is one question to the store, the registry or the experiments."""
+    since = (time.time() if now is None else now) - days * DAY
+    store, versions = service.store, service.models.versions()
+    daily = store.daily(since=since)
+    panels = [
+        traffic.by_position(store.by_position(since=since)),
+        evidence.propensity(versions),
+        traffic.by_day(daily, versions),
+        evidence.versions(versions, daily),
+        evidence.metrics(versions),
+        evidence.experiments(service),
+        traffic.worst(store.worst_queries(n=QUERIES, since=since)),
+        traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),
+        evidence.looked_at(service),
+        traffic.drift(daily),
+    ]
+    return Overview(
+        days, _figures(service, daily), [one for one in panels if one is not None], tuple(service.troubles)
+    )
+
+
+def _figures(service: "Service", daily: "Sequence[ByDay]") -> list[Number]:
+    pages = sum(one.pages for one in daily)
+    clicks = sum(one.clicks for one in daily)
+    clicked = sum(one.clicked_pages for one in daily)
+    seconds = sum(one.seconds * one.pages for one in daily)
+    production = service.models.version(str(service.live.roles.production))
+    return [
+        Number("Pages shown", count(pages)),
+        Number("Pages with a click", percent(clicked / pages if pages else None)),
+        Number("Clicks", count(clicks), f"{clicks / pages:.2f} a page" if pages else ""),
+        Number("Time to answer", duration(seconds / pages) if pages else "\N{EN DASH}", "on average"),
+        Number("In production", production.version, evidence.name_of(production)),
+    ]

@@ -1,0 +1,61 @@
+"""What a dashboard is made of: panels with a sentence, a figure and a table."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from rankloop.report import Figure
+
+__all__ = ["Cell", "Head", "Number", "Panel", "drawn", "table"]
+
+
+class Head(NamedTuple):
+    """The head of a column; numbers stand to the right."""
+
+    name: str
+    number: bool = False
+
+
+class Cell(NamedTuple):
+    """What stands in a table: text, a link, or a small tag."""
+
+    text: str
+    href: str = ""
+    tag: str = ""
+
+
+class Number(NamedTuple):
+    """One of the large figures on top."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One question and its answer; `figure` is safe SVG of `rankloop.report`."""
+
+    id: str
+    title: str
+    said: str = ""
+    figure: Markup | None = None
+    heads: tuple[Head, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    alarm: str = ""
+    broad: bool = False
+
+
+def drawn(figure: Figure, title: str) -> Markup:
+    """A figure under the heading of its panel, which a screen reader hears as its name.
+
+    Every label in it is escaped by the layer that draws.
+    """
+    return Markup(replace(figure, title=title).html)
+
+
+def table(rows: Iterable[Sequence[str | Cell]]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows of text and cells."""
+    return tuple(tuple(one if isinstance(one, Cell) else Cell(one) for one in row) for row in rows)

@@ -1,0 +1,156 @@
+"""Templates to answers: everything escaped, nothing undefined, no script but our own."""
+
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from rankloop.serve.store import StoreAway
+
+if TYPE_CHECKING:
+    from rankloop.serve.service import Service
+
+__all__ = [
+    "PageRoute",
+    "count",
+    "duration",
+    "figure",
+    "fragment",
+    "moment",
+    "page",
+    "percent",
+    "problem",
+    "service_of",
+    "signed",
+    "words",
+]
+
+POLICY = (
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "img-src 'self' data:"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "private, no-cache",
+}
+
+
+def service_of(request: Request) -> "Service":
+    """The service behind a request."""
+    service: Service = request.app.state.service
+    return service
+
+
+def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
+    """A whole page."""
+    config = service_of(request).config
+    frame = {
+        "site": config.site or Path(config.index).stem,
+        "longest": config.limits.query,
+        "place": "",
+        "query": "",
+    }
+    return fragment(template, status=status, **(frame | shown))
+
+
+def fragment(template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
+    """A piece of a page."""
+    return HTMLResponse(_TEMPLATES.get_template(template).render(shown), status, HEADERS)
+
+
+def problem(request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:
+    """What went wrong and what to do, as a page; scripts read it from a header."""
+    answer = page(request, "problem.html", status=status, heading=heading, sentence=sentence)
+    answer.headers["X-Problem"] = sentence.encode("ascii", "replace").decode().replace("\n", " ")[:300]
+    return answer
+
+
+class PageRoute(APIRoute):
+    """A mistake of the reader is a page that says so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except PermissionError as error:
+                return problem(request, 403, "Closed", _sentence(error))
+            except StoreAway as error:
+                return problem(request, 503, "Not available just now", _sentence(error))
+            except LookupError as error:
+                return problem(request, 404, "Not found", _sentence(error))
+            except ValueError as error:
+                return problem(request, 400, "This could not be understood", _sentence(error))
+
+        return handled
+
+
+def _sentence(error: Exception) -> str:
+    said = str(error.args[0]) if error.args else "nothing is here"
+    return said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")
+
+
+def count(value: float) -> str:
+    """A whole number, its thousands apart."""
+    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def duration(seconds: float) -> str:
+    """A short time.
+
+    >>> duration(0.0123), duration(2.5)
+    ('12 ms', '2.5 s')
+    """
+    return f"{seconds * 1000:.0f} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
+def figure(value: float) -> str:
+    """A number with as many digits as one wants to read."""
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
+
+
+def signed(value: float) -> str:
+    """A difference."""
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def percent(value: float | None) -> str:
+    """A share, or a dash where there is none."""
+    return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
+
+
+def moment(seconds: float) -> str:
+    """A time in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
+
+
+def words(name: str) -> str:
+    """The name of a field for people."""
+    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_TEMPLATES.filters.update(
+    count=count,
+    duration=duration,
+    figure=figure,
+    signed=signed,
+    percent=percent,
+    moment=moment,
+    words=words,
+)

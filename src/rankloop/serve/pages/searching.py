@@ -1,0 +1,108 @@
+"""The search page, whole or in pieces, and a page for each document."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from rankloop.serve.answering import Showing
+from rankloop.serve.filtering import is_bot
+from rankloop.serve.pages.asked import Asked
+from rankloop.serve.pages.people import COOKIE, visitor
+from rankloop.serve.pages.rendering import PageRoute, fragment, page, service_of
+from rankloop.serve.pages.views import View, facet_fields, view
+from rankloop.serve.schema import SearchRequest
+
+__all__ = ["router"]
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/")
+def search_page(request: Request) -> Response:
+    """The whole page; a search on it is recorded."""
+    service = service_of(request)
+    asked = Asked.of(request.query_params.multi_items(), service.config.k)
+    who = visitor(request)
+    response = page(
+        request,
+        "search.html",
+        query=asked.query,
+        asked=asked,
+        view=_found(request, asked, settled=True, user=who.id) if asked.query else None,
+        documents=len(service.index),
+        production=service.live.roles.production,
+        tries=service.config.examples,
+        known=COOKIE in request.cookies,
+    )
+    if asked.query:
+        who.keep(request, response)
+    return response
+
+
+@router.get("/fragment")
+def results_alone(request: Request) -> Response:
+    """The results for what is typed so far; only a settled query is recorded."""
+    service = service_of(request)
+    pairs = request.query_params.multi_items()
+    asked = Asked.of(pairs, service.config.k)
+    if not asked.query:
+        raise ValueError("type something to search for")
+    who = visitor(request)
+    settled = ("settled", "1") in pairs
+    shown = _found(request, asked, settled=settled, user=who.id)
+    response = fragment("results.html", asked=asked, view=shown)
+    if settled:
+        who.keep(request, response)
+    return response
+
+
+@router.get("/document/{id:path}")
+def document_page(request: Request, id: str) -> Response:
+    """What is stored of a document."""
+    service = service_of(request)
+    if id not in service.index:
+        raise LookupError(f"no document {id[:100]!r} is in the index")
+    shown = Document.of(id, service.index[id], service.showing)
+    return page(request, "document.html", shown=shown)
+
+
+class Document(NamedTuple):
+    """A document for reading."""
+
+    title: str
+    url: str | None
+    fields: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, id: str, stored: Mapping[str, Any], showing: Showing) -> "Document":
+        """The stored fields as text; a link only where it leads to the web."""
+        title, url = showing.title_of(id, stored), showing.url_of(stored)
+        left_out = {showing.title if title != id else None, showing.url if url else None}
+        return cls(title, url, list(_readable(stored, left_out)))
+
+
+def _readable(stored: Mapping[str, Any], left_out: set[str | None]) -> Iterable[tuple[str, str]]:
+    for name, value in stored.items():
+        if name in left_out or hasattr(value, "dtype") or value in (None, "", []):
+            continue
+        yield name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -> View:
+    service = service_of(request)
+    answer = service.search(
+        SearchRequest(
+            query=asked.query,
+            k=asked.k,
+            filters=asked.filters(service.index.fields),
+            facets=facet_fields(service.index.fields),
+            user=user,
+            layout="list",
+            record=settled,
+            unfinished=not settled,
+        ),
+        record=settled,
+        bot=is_bot(request.headers.get("user-agent")),
+    )
+    return view(answer, asked, service.index)

@@ -1,0 +1,9 @@
+// What makes the page quicker to use; without it, searching works all the same.
+import { compare } from "./compare.js";
+import { events } from "./events.js";
+import { judge } from "./judge.js";
+import { keys } from "./keys.js";
+import { search } from "./search.js";
+import { why } from "./why.js";
+
+for (const start of [search, events, why, judge, keys, compare]) start();

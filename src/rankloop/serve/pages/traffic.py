@@ -1,0 +1,147 @@
+"""Panels about what people did: clicks by position, days, queries that fail, and change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import erfc, sqrt
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from rankloop.report import ctr_by_position, over_time
+from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
+from rankloop.serve.pages.rendering import count, duration, percent
+
+if TYPE_CHECKING:
+    from rankloop.serve.registry import Version
+    from rankloop.serve.sums import ByDay, ByPosition, SlowQuery, WorstQuery
+
+__all__ = ["by_day", "by_position", "drift", "slowest", "worst"]
+
+DIFFERS = 0.001  # the chance of a false alarm, each time the page is looked at
+
+
+def by_position(rows: "Sequence[ByPosition]") -> Panel:
+    """How often each position is clicked."""
+    title = "Clicks by position"
+    last = max((one.position for one in rows if one.shown), default=0)
+    if not last:
+        return Panel("positions", title, "No page was shown yet.")
+    clicks, shown = [0] * last, [0] * last
+    for one in rows:
+        if one.shown:
+            clicks[one.position - 1], shown[one.position - 1] = one.clicks, one.shown
+    figure = drawn(ctr_by_position((clicks, shown), title="", note=""), title)
+    return Panel(
+        "positions", title, "The share of results that were clicked, with its 95 % interval.", figure
+    )
+
+
+def by_day(rows: "Sequence[ByDay]", versions: "Sequence[Version]") -> Panel:
+    """The share of pages with a click of each version, day by day."""
+    title = "Versions over time"
+    if not rows:
+        return Panel("days", title, "No page was shown yet.", broad=True)
+    series: dict[str, tuple[list[float], list[float]]] = {}
+    for one in sorted(rows, key=lambda row: row.day):
+        times, values = series.setdefault(one.ranker, ([], []))
+        times.append(one.day)
+        values.append(one.clicked_pages / one.pages)
+    marks = {f"{one.version} made": one.time for one in versions[1:]}
+    figure = over_time(series, y="pages with a click", marks=marks, percent=True, title="")
+    return Panel(
+        "days",
+        title,
+        "The share of pages with a click, by day and version.",
+        drawn(figure, title),
+        broad=True,
+    )
+
+
+def worst(rows: "Sequence[WorstQuery]") -> Panel:
+    """Queries that people do not get an answer to."""
+    return Panel(
+        "worst",
+        "Queries that fail",
+        "No click, or asked again in other words within a minute." if rows else "None so far.",
+        heads=(Head("Query"), Head("Pages", True), Head("Without a click", True), Head("Asked again", True)),
+        rows=table(
+            (
+                _query(one.query),
+                count(one.pages),
+                percent(1 - one.clicked_pages / one.pages),
+                percent(one.reformulated / one.pages),
+            )
+            for one in rows
+        ),
+    )
+
+
+def slowest(rows: "Sequence[SlowQuery]") -> Panel:
+    """Queries that take long."""
+    return Panel(
+        "slowest",
+        "Queries that take long",
+        "" if rows else "None so far.",
+        heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
+        rows=table(
+            (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
+            for one in rows
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """A share before and lately, with the chance of such a difference if nothing changed."""
+
+    name: str
+    before: float
+    lately: float
+    p_value: float
+
+
+def drift(rows: "Sequence[ByDay]") -> Panel:
+    """Whether the last day differs from the days before it."""
+    title = "Drift"
+    days = sorted({one.day for one in rows})
+    if len(days) < 2:
+        return Panel("drift", title, "Two days of pages are needed to see a change.")
+    old, new = [one for one in rows if one.day < days[-1]], [one for one in rows if one.day == days[-1]]
+    found = [
+        _change(name, _share(old, what), _share(new, what))
+        for name, what in (
+            ("Pages with a click", "clicked_pages"),
+            ("Clicks on the first result", "clicked_first"),
+        )
+    ]
+    alarms = [
+        f"{one.name}: {percent(one.lately)} after {percent(one.before)}"
+        for one in found
+        if one.p_value < DIFFERS
+    ]
+    return Panel(
+        "drift",
+        title,
+        "The last day beside the days before it in this window.",
+        heads=(Head("Share"), Head("Before", True), Head("Last day", True), Head("p-value", True)),
+        rows=table(
+            (one.name, percent(one.before), percent(one.lately), f"{one.p_value:.3g}") for one in found
+        ),
+        alarm="; ".join(alarms) + " is more than chance." if alarms else "",
+    )
+
+
+def _share(rows: "Sequence[ByDay]", what: str) -> tuple[int, int]:
+    return sum(getattr(one, what) for one in rows), sum(one.pages for one in rows)
+
+
+def _change(name: str, old: tuple[int, int], new: tuple[int, int]) -> Change:
+    """The two-sided test of two shares with a pooled variance."""
+    before, lately = old[0] / old[1], new[0] / new[1]
+    pooled = (old[0] + new[0]) / (old[1] + new[1])
+    spread = sqrt(pooled * (1 - pooled) * (1 / old[1] + 1 / new[1]))
+    p_value = erfc(abs(before - lately) / spread / sqrt(2)) if spread else 1.0
+    return Change(name, before, lately, p_value)
+
+
+def _query(text: str) -> Cell:
+    return Cell(text or "(nothing typed)", href="/compare?" + urlencode({"q": text}) if text else "")
