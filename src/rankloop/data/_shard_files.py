@@ -1,0 +1,130 @@
+"""A shard folder in the making: shards in any order, the manifest last; what was done before is kept."""
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from rankloop.data._shard_lock import LOCK, writing
+from rankloop.data._shard_manifest import MANIFEST, Entry, encoded, merged
+from rankloop.data._shard_store import Store
+from rankloop.data.dataset import RankingDataset
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["ShardFolder", "columns_of", "put_shard"]
+
+_JOB = "job.json"
+_DONE = "done-"
+
+
+class ShardFolder:
+    """Writes `target` while its block runs; nobody else may.
+
+    Without `job` an error leaves nothing behind. A `job` says what is being made, in plain values: then
+    finished shards stay, each beside a note, and the same job goes on from them (`done`) where it ended.
+    """
+
+    def __init__(self, target: str | Path, job: dict[str, Any] | None = None) -> None:
+        self.store, self.job = Store(target), job
+        self.entries: dict[int, Entry] = {}
+        self.schema: dict[str, str] = {}
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._held.enter_context(writing(self.store))
+        try:
+            self._begin()
+        except BaseException:
+            self._held.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and self.job is None:
+            for name in self.store.sizes():
+                if name != LOCK:
+                    self.store.remove(name)
+        self._held.close()
+        if kind is not None and self.job is None:
+            self.store.remove_folder()
+
+    @property
+    def done(self) -> frozenset[int]:
+        return frozenset(self.entries)
+
+    def write(self, frame: "polars.DataFrame", query: str, number: int) -> None:
+        """One shard, sorted by query."""
+        self.add(*put_shard(self.store, frame, query, number, note=self.job is not None))
+
+    def add(self, entry: Entry, schema: dict[str, str]) -> None:
+        """Take note of a shard that is there: a worker wrote it."""
+        if self.schema and schema != self.schema:
+            raise ValueError(f"shard {entry.number} has other columns than the shards before it")
+        self.schema, self.entries[entry.number] = schema, entry
+
+    def finish(self, kind: str, query: str, about: dict[str, Any]) -> None:
+        """The manifest, and with it the folder."""
+        entries = [self.entries[number] for number in sorted(self.entries)]
+        manifest = merged(kind, query, self.schema, entries, about)
+        self.store.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        kept = {entry.name for entry in entries} | {MANIFEST, LOCK}
+        for name in self.store.sizes():
+            if name not in kept:
+                self.store.remove(name)
+
+    def _begin(self) -> None:
+        there = {name for name in self.store.sizes() if name != LOCK}
+        if MANIFEST in there:
+            raise ValueError(f"{self.store.path} holds shards already; remove it or choose another name")
+        if self.job is not None and _JOB in there:
+            known = json.loads(self.store.read(_JOB))
+            if known != self._digest():
+                raise ValueError(
+                    f"{self.store.path} was begun by another job, or with other data or parameters; "
+                    "remove it or choose another name"
+                )
+            for name in sorted(there):
+                if name.startswith(_DONE):
+                    note = json.loads(self.store.read(name))
+                    if note["entry"]["name"] in there:
+                        self.add(Entry(**note["entry"]), note["schema"])
+            return
+        if there and any(not _ours(name) for name in there):
+            raise ValueError(f"{self.store.path} is not empty; remove it or choose another name")
+        for name in there:  # what a writer that was killed has left
+            self.store.remove(name)
+        if self.job is not None:
+            self.store.write(_JOB, json.dumps(self._digest()).encode())
+
+    def _digest(self) -> str:
+        return blake2b(json.dumps(self.job, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def put_shard(
+    store: Store, frame: "polars.DataFrame", query: str, number: int, *, note: bool
+) -> tuple[Entry, dict[str, str]]:
+    """Write a shard, and with `note` what it is beside it; its entry and its columns."""
+    content, entry = encoded(frame, query, number)
+    schema = {name: str(kind) for name, kind in frame.schema.items()}
+    store.write(entry.name, content)
+    if note:
+        kept = json.dumps({"entry": asdict(entry), "schema": schema})
+        store.write(f"{_DONE}{number:05d}.json", kept.encode())
+    return entry, schema
+
+
+def columns_of(data: RankingDataset) -> dict[str, Any]:
+    """What a manifest says of a data set's features."""
+    names = data.feature_names or tuple(f"f{j}" for j in range(data.n_features))
+    return {"features": list(names), "named": data.feature_names is not None}
+
+
+def _ours(name: str) -> bool:
+    return name.startswith(("shard-", _DONE, ".shard-", ".manifest")) or name == _JOB

@@ -1,0 +1,185 @@
+"""From any reader to a folder of shards, in one pass and in bounded memory."""
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop._progress import progress
+from rankloop.data._shard_files import ShardFolder, columns_of
+from rankloop.data._shard_manifest import shard_of
+from rankloop.data._shard_spill import Spill
+from rankloop.data.convert import convert
+from rankloop.data.dataset import RankingDataset
+from rankloop.data.disk import load_dataset
+from rankloop.data.frames import _as_polars, from_frame, to_frame
+from rankloop.data.opening import form_of
+from rankloop.data.shards import Shards, open_shards
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["write_shards"]
+
+_TABLES = {".parquet": "scan_parquet", ".pq": "scan_parquet", ".csv": "scan_csv"}
+_TABLES |= {".jsonl": "scan_ndjson", ".ndjson": "scan_ndjson"}
+_ROWS = 500_000  # of a table, looked at together
+_BYTES = 64 << 20  # of a file on disk, for each shard where no number is given
+_USUAL = 16
+CLICKS = ("session", "query", "document", "click")
+
+Source = RankingDataset | str | Path | Sequence[str | Path] | Iterable[Any]
+
+
+def write_shards(
+    source: Source,
+    target: str | Path,
+    *,
+    shards: int | None = None,
+    qid: str = "qid",
+    label: str = "label",
+    memory: int = 256 << 20,
+    spill: str | Path | None = None,
+) -> Shards:
+    """Write a data set or a click log as shards of whole queries; the source is read once.
+
+    `source` is a data set, SVMLight text, a saved folder, one or several Parquet, CSV or JSONL files, or
+    anything that gives frames or data sets one after the other, in any order of rows. Frames with the
+    columns session, query, document and click are a log; others hold documents, with `qid` and `label` by
+    these names. Rows wait in files under `spill` (a temporary folder, unless told) when they are more than
+    `memory` bytes; then each shard is sorted, so at most one shard and `memory` are held at a time.
+
+    `target` is new or empty, on local disk or an `fsspec` address. Its manifest comes last: what has none
+    is not whole. Without a number, there is one shard for every 64 MB of files, or 16.
+
+    >>> log = {"session": [1, 1, 2], "query": ["a", "a", "b"], "document": [7, 8, 7],
+    ...        "position": [1, 2, 1], "click": [0, 1, 0]}
+    >>> import polars
+    >>> write_shards([polars.DataFrame(log)], tempfile.mkdtemp() + "/log", shards=2)
+    Shards(clicks, 2 shards, 2 queries, 3 rows)
+    """
+    if shards is not None and shards < 1:
+        raise ValueError(f"shards is 1 or more, got {shards}")
+    paths = _paths(source)
+    number = shards or _number(paths)
+    with ShardFolder(target) as folder, tempfile.TemporaryDirectory(dir=spill) as scratch:
+        if isinstance(source, RankingDataset):
+            _of_dataset(source, folder, number)
+        elif paths is not None and not _are_tables(paths):
+            _of_dataset(_mapped(paths, Path(scratch)), folder, number)
+        else:
+            frames = _tables(paths) if paths is not None else map(_frame, source)  # type: ignore[arg-type]
+            _of_frames(
+                frames, folder, number, Spill(Path(scratch), number, memory), {qid: "qid", label: "label"}
+            )
+    return open_shards(target)
+
+
+def _of_dataset(data: RankingDataset, folder: ShardFolder, number: int) -> None:
+    """Each shard is gathered from the rows of its queries: a mapped data set is read once, in order."""
+    place = shard_of(data.qid.tolist(), number)
+    by_id = np.argsort(data.qid, kind="stable")
+    with progress("writing shards", number) as advance:
+        for i in range(number):
+            part = data.select(by_id[place[by_id] == i])
+            folder.write(to_frame(_without_pairs(part)), "qid", i)
+            advance()
+    folder.finish("documents", "qid", columns_of(data))
+
+
+def _of_frames(
+    frames: Iterator["polars.DataFrame"],
+    folder: ShardFolder,
+    number: int,
+    spill: Spill,
+    names: dict[str, str],
+) -> None:
+    log, kept = None, None
+    with progress("reading", None) as advance:
+        for frame in frames:
+            if log is None:
+                log = all(name in frame.columns for name in CLICKS)
+            if not log:
+                frame = frame.rename({old: new for old, new in names.items() if old in frame.columns})
+            spill.add(frame, "query" if log else "qid")
+            advance(note=f"{spill.rows:,} rows")
+    if log is None:
+        raise ValueError("the source gave no rows; there is nothing to write")
+    query = "query" if log else "qid"
+    with progress("writing shards", number) as advance:
+        for i in range(number):
+            frame = spill.frame(i).sort(query, maintain_order=True)
+            if not log:
+                part = _documents(frame)
+                kept = kept or columns_of(part)
+                frame = to_frame(part)
+            folder.write(frame, query, i)
+            advance()
+    folder.finish("clicks" if log else "documents", query, kept or {})
+
+
+def _documents(frame: "polars.DataFrame") -> RankingDataset:
+    with warnings.catch_warnings():  # a feature may well be empty in one shard
+        warnings.filterwarnings("ignore", message=".*has no value in any of the")
+        return from_frame(frame)
+
+
+def _without_pairs(part: RankingDataset) -> RankingDataset:
+    if part.pairs is not None:
+        raise ValueError(
+            "a shard holds one row per document and cannot hold pairs; drop them with replace(pairs=None)"
+        )
+    return part
+
+
+def _paths(source: Any) -> list[Path] | None:
+    """The files of a source that is made of files."""
+    if isinstance(source, str | Path):
+        paths = [Path(source)]
+    elif isinstance(source, Sequence) and source and all(isinstance(one, str | Path) for one in source):
+        paths = [Path(one) for one in source]
+    else:
+        return None
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file {path}")
+    return paths
+
+
+def _are_tables(paths: list[Path]) -> bool:
+    told = {path.suffix.lower() in _TABLES for path in paths}
+    if len(told) > 1:
+        raise ValueError("several sources must be all tables (Parquet, CSV, JSONL) or all SVMLight text")
+    return told.pop()
+
+
+def _number(paths: list[Path] | None) -> int:
+    if paths is None:
+        return _USUAL
+    files = [one for path in paths for one in (path.rglob("*") if path.is_dir() else [path])]
+    return max(1, -(-sum(one.stat().st_size for one in files) // _BYTES))
+
+
+def _mapped(paths: list[Path], scratch: Path) -> RankingDataset:
+    """SVMLight text by way of a saved folder, which is mapped: neither is ever whole in memory."""
+    if len(paths) == 1 and form_of(paths[0]) == "folder":
+        return load_dataset(paths[0])
+    convert(paths, scratch / "rows")
+    return load_dataset(scratch / "rows")
+
+
+def _tables(paths: list[Path]) -> Iterator["polars.DataFrame"]:
+    import polars
+
+    for path in paths:
+        scan: Callable[..., Any] = getattr(polars, _TABLES[path.suffix.lower()])
+        yield from scan(path).collect_batches(chunk_size=_ROWS, maintain_order=True)
+
+
+def _frame(given: Any) -> "polars.DataFrame":
+    if isinstance(given, RankingDataset):
+        return to_frame(_without_pairs(given))
+    return _as_polars(given)

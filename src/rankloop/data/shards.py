@@ -1,0 +1,187 @@
+"""Data larger than memory or machine: a folder of shards, each of whole queries."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data._npy_stream import NpyStream, mapped
+from rankloop.data._shard_manifest import Entry, checked_frame, read_manifest
+from rankloop.data._shard_store import Store
+from rankloop.data.concat import concat
+from rankloop.data.dataset import RankingDataset
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Shards", "is_shards", "open_shards"]
+
+_ROLES = ("docid", "item_weight", "position")
+
+
+@dataclass(frozen=True, repr=False)
+class Shards:
+    """What `open_shards` found; a shard is read, and held to the contract, when it is asked for.
+
+    The contract: a query is whole in one shard, the one its hash names; rows are sorted by query; counts,
+    columns and checksums are those of the manifest. A shard that breaks it is refused by name. `kind` is
+    "documents" (shards of a data set), "clicks" (of a log), "scores" or "cells".
+    """
+
+    path: str
+    kind: str
+    query: str
+    schema: dict[str, str]
+    features: tuple[str, ...]
+    named: bool
+    entries: tuple[Entry, ...]
+    of: int  # shards of the whole folder, by which queries are placed
+    labels: dict[str, int]
+    ranges: dict[str, list[float]]
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return f"Shards({self.kind}, {len(self)} shards, {self.n_queries:,} queries, {self.n_rows:,} rows)"
+
+    @property
+    def n_rows(self) -> int:
+        return sum(entry.rows for entry in self.entries)
+
+    @property
+    def n_queries(self) -> int:
+        return sum(entry.queries for entry in self.entries)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[RankingDataset]:
+        """The shards of a data set in turn, one in memory at a time."""
+        return (self.dataset(i) for i in range(len(self)))
+
+    def frame(self, index: int) -> "polars.DataFrame":
+        """The rows of a shard, sorted by query."""
+        entry = self.entries[index]
+        frame: polars.DataFrame = checked_frame(Store(self.path), entry, self.query, self.schema, self.of)
+        return frame
+
+    def dataset(self, index: int) -> RankingDataset:
+        """A shard as a data set; its queries are sorted by id."""
+        if self.kind != "documents":
+            raise ValueError(f"{self.path} holds {self.kind}, and only shards of documents are data sets")
+        return self._dataset(self.frame(index))
+
+    def _dataset(self, frame: "polars.DataFrame") -> RankingDataset:
+        query = frame[self.query].to_numpy()
+        query = query.astype(np.str_) if query.dtype.kind == "O" else query
+        heads = np.flatnonzero(np.append(True, query[1:] != query[:-1])[: len(query)])
+        X = frame.select(self.features).to_numpy(order="c") if self.features else np.empty((len(query), 0))
+        optional = {name: _array(frame[name]) for name in _ROLES if name in self.schema}
+        if "query_weight" in self.schema:
+            optional["query_weight"] = frame["query_weight"].to_numpy()[heads]
+        return RankingDataset._trusted(
+            X=np.ascontiguousarray(X, np.float32),
+            y=frame["label"].to_numpy().astype(np.float32),
+            offsets=np.append(heads, len(query)).astype(np.int64),
+            qid=query[heads],
+            feature_names=self.features if self.named else None,
+            **optional,
+        )
+
+    def select(self, indices: Sequence[int]) -> "Shards":
+        """Some of the shards, in the order given."""
+        return replace(self, entries=tuple(self.entries[i] for i in indices))
+
+    def part(self, rank: int, count: int) -> "Shards":
+        """The shards of one of `count` workers: every `count`-th of those with rows, from `rank` (0 on)."""
+        filled = [i for i, entry in enumerate(self.entries) if entry.rows]
+        return self.select(filled[rank::count])
+
+    def whole(self, folder: str | Path | None = None) -> RankingDataset:
+        """All shards as one data set: in memory, or gathered in a folder and mapped from there.
+
+        In a folder one shard is in memory at a time, and docids are left behind.
+        """
+        if folder is None:
+            return concat([part for part in self if part.n_queries] or [self.dataset(0)])
+        return _gathered(self, Path(folder))
+
+
+def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
+    """Open what `write_shards` or a job wrote, on local disk or at any `fsspec` address.
+
+    The manifest, and that its files are there with the right sizes, are checked at once; the rest when a
+    shard is read, or now with `verify`.
+
+    >>> import tempfile
+    >>> from rankloop.data import synthetic
+    >>> from rankloop.data.shard_writer import write_shards
+    >>> made = write_shards(synthetic(n_queries=20, seed=0), tempfile.mkdtemp() + "/set", shards=4)
+    >>> open_shards(made.path, verify=True)
+    Shards(documents, 4 shards, 20 queries, 345 rows)
+    """
+    manifest = read_manifest(Store(path))
+    entries = tuple(Entry(**entry) for entry in manifest["shards"])
+    found = Shards(
+        path=str(path),
+        kind=str(manifest["kind"]).removeprefix("rankloop.Shards."),
+        query=manifest["query"],
+        schema=manifest["schema"],
+        features=tuple(manifest.get("features", ())),
+        named=bool(manifest.get("named", False)),
+        entries=entries,
+        of=len(entries),
+        labels=manifest["labels"],
+        ranges=manifest["ranges"],
+        fingerprint=manifest["fingerprint"],
+    )
+    if verify:
+        for i in range(len(found)):
+            found.frame(i)
+    return found
+
+
+def is_shards(path: str | Path) -> bool:
+    """Whether a folder looks like shards: a saved data set has a manifest too, but other files."""
+    store = Store(path)
+    return "://" in str(path) or any(name.startswith("shard-") for name in store.sizes())
+
+
+def _array(column: "polars.Series") -> NDArray[Any]:
+    values = column.to_numpy()
+    return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def _gathered(shards: Shards, folder: Path) -> RankingDataset:
+    folder.mkdir(parents=True, exist_ok=True)
+    qid, lengths, columns = [], [], {}
+    weights: dict[str, list[NDArray[Any]]] = {"query_weight": [], "item_weight": [], "position": []}
+    with (
+        NpyStream(folder / "X.npy", np.float32, shards.n_features) as X,
+        NpyStream(folder / "y.npy", np.float32) as y,
+    ):
+        for part in shards:
+            if part.n_queries == 0:
+                continue
+            X.append(part.X)
+            y.append(part.y)
+            qid.append(part.qid)
+            lengths.append(part.lengths)
+            for name, values in weights.items():
+                if getattr(part, name) is not None:
+                    values.append(getattr(part, name))
+    columns = {name: np.concatenate(values) for name, values in weights.items() if values}
+    return RankingDataset._trusted(
+        X=mapped(folder / "X.npy"),
+        y=mapped(folder / "y.npy"),
+        offsets=np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64),
+        qid=np.concatenate(qid),
+        feature_names=shards.features if shards.named else None,
+        **columns,
+    )
