@@ -17,12 +17,20 @@ from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.ndcg_picture import ndcg_picture
 from rankloop.report.over_time import over_time
+from rankloop.report.page import Report
 from rankloop.report.position_curve import position_curve
 from rankloop.report.preference import preference
+from rankloop.report.report_of_comparison import report_of_comparison
+from rankloop.report.report_of_duel import report_of_duel
+from rankloop.report.report_of_learning import report_of_learning
+from rankloop.report.report_of_log import report_of_log
+from rankloop.report.report_of_online import report_of_online
+from rankloop.report.report_of_run import report_of_run
 
 __all__ = [
     "STYLE",
     "Figure",
+    "Report",
     "click_fit",
     "ctr_by_position",
     "force_picture",
@@ -35,4 +43,10 @@ __all__ = [
     "over_time",
     "position_curve",
     "preference",
+    "report_of_comparison",
+    "report_of_duel",
+    "report_of_learning",
+    "report_of_log",
+    "report_of_online",
+    "report_of_run",
 ]

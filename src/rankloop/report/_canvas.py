@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from rankloop.report._text import width_of, wrapped
+from rankloop.report._text import shorten, width_of, wrapped
 
-__all__ = ["Canvas", "clean", "tag"]
+__all__ = ["Canvas", "clean", "dash", "legal", "tag"]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TITLE, NOTE = 15, 12  # sizes of letters
@@ -18,7 +18,12 @@ def clean(text: object) -> str:
     >>> clean("<b>&")
     '&lt;b&gt;&amp;'
     """
-    return escape(_NOT_XML.sub("\ufffd", str(text)), quote=True)
+    return escape(legal(str(text)), quote=True)
+
+
+def legal(text: str) -> str:
+    """The text with a sign in place of each letter that no page and no picture may hold."""
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
@@ -130,8 +135,6 @@ class Canvas:
 
     def legend(self, names: Sequence[str], roles: Sequence[str], *, lines: bool = True) -> None:
         """One key per name, in as many rows as they need."""
-        from rankloop.report._text import shorten
-
         x, size, key = 0.0, 12, 22
         self.y += size
         for number, (name, role) in enumerate(zip(names, roles, strict=True)):

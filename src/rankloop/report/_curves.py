@@ -76,9 +76,10 @@ def curves_figure(
     x_ticks: Callable[[bool], Ticks] | None = None,
     log: bool = False,
     percent: bool = False,
+    above: float = 0,
     more: Callable[[Canvas, Panel], None] | None = None,
 ) -> Figure:
-    """A figure of curves; `more` draws on top of them."""
+    """A figure of curves; `more` draws on top of them, and in the room kept free `above` the panel."""
 
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
@@ -101,6 +102,7 @@ def curves_figure(
             x_ticks=None if x_ticks is None else x_ticks(canvas.narrow),
             log=log,
             percent=percent,
+            above=above,
         )
         for series, curve in enumerate(curves):
             panel.curve(curve, series)

@@ -33,7 +33,10 @@ def role_of(series: int) -> str:
 
 
 class Panel:
-    """An area on a canvas with both axes drawn; `curve` and the scales `x` and `y` place things in it."""
+    """An area on a canvas with its axes; `curve` and the scales `x` and `y` place things in it.
+
+    `above` keeps room over it free; without `floor` there is no line at its bottom.
+    """
 
     def __init__(
         self,
@@ -47,13 +50,16 @@ class Panel:
         x_ticks: Sequence[tuple[float, str]] | None = None,
         log: bool = False,
         percent: bool = False,
+        above: float = 0,
+        floor: bool = True,
     ) -> None:
         self.canvas = canvas
         if y_name:
-            canvas.y += 12
+            canvas.y += 14
             canvas.words(0, canvas.y - 1, shorten(y_name, canvas.width), "soft", tip=y_name)
             canvas.y += 8
-        top, bottom = canvas.y + 4, canvas.y + 4 + height
+        top = canvas.y + 4 + above
+        bottom = top + height
         self.y = Scale(*y, bottom, top, log)
         values = self.y.ticks(5)
         texts = [f"{value:.0%}" for value in values] if percent and y[1] - y[0] > 0.05 else tick_texts(values)
@@ -63,7 +69,8 @@ class Panel:
             at = self.y(value)
             canvas.line(left, at, canvas.width, at)
             canvas.words(left - 6, at + 4, text, "soft", size=_SMALL, anchor="end")
-        canvas.line(left, bottom, canvas.width, bottom, "axis")
+        if floor:
+            canvas.line(left, bottom, canvas.width, bottom, "axis")
         self.top, self.bottom, self.left = top, bottom, left
         canvas.y = bottom
         self._x_axis(x_ticks, x_name)
@@ -80,24 +87,21 @@ class Panel:
             if at_text - half >= free:
                 canvas.words(at_text, self.bottom + 17, text, "soft", size=_SMALL, anchor="middle")
                 free = at_text + half + 5
-        canvas.y = self.bottom + 22
+        canvas.y = self.bottom + (22 if marks else 4)
         if name:
             canvas.y += 14
             middle = (self.left + canvas.width) / 2
             canvas.words(middle, canvas.y - 2, shorten(name, canvas.width), "soft", anchor="middle")
         canvas.y += 4
 
-    def curve(self, curve: Curve, series: int, *, steps: bool = False) -> None:
+    def curve(self, curve: Curve, series: int) -> None:
         """A line that breaks where there is no value, with a band for its interval."""
         role = role_of(series)
         if curve.low is not None and curve.high is not None:
             for a, b in _runs(np.isfinite(curve.low) & np.isfinite(curve.high)):
-                upper = [
-                    (self.x(at), self._held(v)) for at, v in zip(curve.x[a:b], curve.high[a:b], strict=True)
-                ]
-                lower = [
-                    (self.x(at), self._held(v)) for at, v in zip(curve.x[a:b], curve.low[a:b], strict=True)
-                ]
+                kept = np.unique(np.linspace(a, b - 1, min(b - a, int(self.canvas.width))).astype(int))
+                upper = [(self.x(curve.x[i]), self._held(curve.high[i])) for i in kept]
+                lower = [(self.x(curve.x[i]), self._held(curve.low[i])) for i in kept]
                 if b - a == 1:
                     self.whisker(upper[0][0], lower[0][1], upper[0][1], role)
                 else:

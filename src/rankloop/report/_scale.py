@@ -103,7 +103,9 @@ def number_text(value: float) -> str:
         return f"{int(value):,}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.4f}" if 1e-3 <= abs(value) < 10 else f"{value:.3g}"
+    if abs(value) >= 10:
+        return f"{value:.2f}"
+    return f"{value:.4f}" if abs(value) >= 1e-3 else f"{value:.2g}"
 
 
 def _decades(low: float, high: float) -> list[float]:

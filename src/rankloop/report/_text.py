@@ -40,7 +40,7 @@ def wrapped(text: str, room: float, size: float = 12) -> list[str]:
     ['how gain and discount', 'make the number']
     """
     lines: list[str] = []
-    for word in text.split():
+    for word in filter(None, text.replace(" %", "\u00a0%").split(" ")):
         if lines and width_of(f"{lines[-1]} {word}", size) <= room:
             lines[-1] += f" {word}"
         else:

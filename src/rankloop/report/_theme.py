@@ -1,6 +1,6 @@
 """Colours of figures and pages: one table, light and dark."""
 
-__all__ = ["ROLES", "SERIES", "STYLE", "VARIABLES"]
+__all__ = ["ROLES", "STYLE", "variables_of"]
 
 # role: (on light paper, on dark paper); a test holds the contrast of words and of lines.
 ROLES = {
@@ -17,7 +17,6 @@ ROLES = {
     "s5": ("#c2334a", "#ff8593"),
     "s6": ("#7a6500", "#d6bd48"),
 }
-SERIES = 6  # colours that tell curves apart
 
 
 def _variables(which: int) -> str:
@@ -33,7 +32,8 @@ def _rules() -> str:
     return "".join(rules)
 
 
-def _variables_of(selector: str) -> str:
+def variables_of(selector: str) -> str:
+    """The colours as variables of what a selector finds: as the system has it, or as `data-theme` says."""
     return (
         f"{selector}{{{_variables(0)}}}"
         f"@media(prefers-color-scheme:dark){{{selector}{{{_variables(1)}}}}}"
@@ -41,11 +41,11 @@ def _variables_of(selector: str) -> str:
     )
 
 
-VARIABLES = _variables_of
 STYLE = (
-    _variables_of(".rl-svg")
+    variables_of(".rl-svg")
     + ".rl-svg{display:block;width:100%;height:auto}"
     + _rules()
+    + ".rl-svg .halo{stroke:#fff;stroke:var(--rl-paper);stroke-width:4px;paint-order:stroke}"
     + ".rl-figure{container-type:inline-size;margin:0;max-width:760px}.rl-narrow{display:none}"
     + "@container(max-width:540px){.rl-wide{display:none}.rl-narrow{display:block}}"
 )

@@ -76,8 +76,8 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
     left, right = grade + 24, canvas.width - 14
     strongest = float(np.nanmax(np.abs(push), initial=0.0)) or 1.0
     longest = _ROW * max(1.2, min(n - 1, 6))
-    room = longest * 0.5 if n > 3 else longest * 0.8
-    top = canvas.y + min(room, 40)
+    reach = (np.arange(n) + 0.5) * _ROW - longest * np.nan_to_num(push) / strongest  # where arrows end
+    top = canvas.y + max(0.0, 4 - float(reach.min()))
     step = min((right - left) / max(n - 1, 1), 40)
     for number in range(n):
         y = top + _ROW * (number + 0.5)
@@ -89,7 +89,7 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
         x = left + step * number
         canvas.line(grade + 16, y, right, y)
         _arrow(canvas, x, y, push[number], strongest, longest, names[number])
-    canvas.y = top + _ROW * n + min(room, 40)
+    canvas.y = top + max(_ROW * n, float(reach.max()) + 4) + 4
     if labels is not None:
         canvas.note("In the circles: the labels.")
 

@@ -16,6 +16,7 @@ __all__ = ["gains_and_losses"]
 
 _SINGLE = 150  # bars that are drawn one by one, each with its name
 _NAMED = 3
+_FEW = 8  # bars are no wider than if there were so many
 
 
 def gains_and_losses(
@@ -45,7 +46,8 @@ def gains_and_losses(
     order = kept[np.argsort(-values[kept], kind="stable")]
     values, names = values[order], [names[i] for i in order]
     gained, lost = int((values > 1e-12).sum()), int((values < -1e-12).sum())
-    said = f"{gained:,} queries gain, {lost:,} lose, {len(values) - gained - lost:,} stay as they are."
+    same = len(values) - gained - lost
+    said = f"Queries that gain: {gained:,}, that lose: {lost:,}, unchanged: {same:,}."
     head = title or "Gains and losses by query"
 
     def draw(canvas: Canvas) -> None:
@@ -62,12 +64,13 @@ def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], mea
     canvas.legend(["gained", "lost"], ["s1", "s2"], lines=False)
     panel = Panel(
         canvas,
-        (0.0, float(len(values))),
+        (0.0, float(max(len(values), _FEW))),
         span([values], within=(0.0,)),
         x_name="queries, sorted",
         y_name=f"change of {measure}" if measure != "difference" else measure,
         height=200 if canvas.narrow else 240,
         x_ticks=[],
+        floor=False,
     )
     zero = panel.y(0.0)
     if len(values) <= _SINGLE:

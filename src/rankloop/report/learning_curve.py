@@ -20,10 +20,11 @@ def learning_curve(
     x: str = "round",
     y: str = "ndcg@10",
     best: float | None = None,
+    mark: str = "best",
     title: str = "Learning curve",
     note: str = "",
 ) -> Figure:
-    """One curve per name; `best` marks where learning was stopped.
+    """One curve per name; `best` is a place on the way that `mark` names.
 
     A curve is its values (one per round, from 1), a tuple `(x, y)` or `(x, y, low, high)`, or what
     `rankloop.online.learning_curve` found, whose online figures are told below.
@@ -45,7 +46,7 @@ def learning_curve(
             at = panel.x(best)
             canvas.line(at, panel.top, at, panel.bottom, "axis", stroke_dasharray="4 3")
             left = at > (panel.left + canvas.width) / 2
-            text = f"best: {number_text(best)}"
+            text = f"{mark}: {number_text(best)}"
             canvas.words(
                 at - 5 if left else at + 5, panel.bottom - 8, text, "soft", anchor="end" if left else "start"
             )
@@ -53,9 +54,7 @@ def learning_curve(
             canvas.note(line)
 
     across = "pages" if online and x == "round" else x
-    return curves_figure(
-        made, title, " ".join([note, *said]).strip() if not said else note, x_name=across, y_name=y, more=more
-    )
+    return curves_figure(made, title, note, x_name=across, y_name=y, more=more)
 
 
 def _curve(name: str, given: Any) -> Curve:

@@ -61,7 +61,7 @@ def _block(canvas: Canvas, metric: str, rows: Mapping[str, tuple[float, float, f
     scale = Scale(low, high, left + 8, right)
     top = canvas.y
     bottom = top + _ROW * len(rows)
-    ticks = scale.ticks(3 if canvas.narrow else 6)
+    ticks = scale.ticks(4 if canvas.narrow else 6)
     for value, text in zip(ticks, tick_texts(ticks), strict=True):
         canvas.line(scale(value), top, scale(value), bottom)
         canvas.words(scale(value), bottom + 14, text, "soft", size=11, anchor="middle")

@@ -125,7 +125,8 @@ def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
         if width_of(str(index + 1), 11) <= across:
             canvas.words(middle, floor + 13, str(index + 1), "soft", size=11, anchor="middle")
         if across > 60:
-            canvas.words(middle, top + 13, shorten(name, across - 8, 11), "soft", size=11, anchor="middle")
+            role = "paper" if high > _HEIGHT - 18 else "soft"
+            canvas.words(middle, top + 13, shorten(name, across - 8, 11), role, size=11, anchor="middle")
         x += across
     canvas.line(0, floor, canvas.width, floor, "axis")
     canvas.y = floor + 24

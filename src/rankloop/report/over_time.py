@@ -16,6 +16,7 @@ from rankloop.report.figure import Figure
 
 __all__ = ["over_time"]
 
+_EVENTS = 8  # the last ones are named
 _HOUR, _DAY = 3600.0, 86400.0
 _STEPS = (60.0, 300.0, 900.0, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)
 
@@ -37,32 +38,40 @@ def over_time(
     Figure('Over time')
     """
     made = [_curve(name, one) for name, one in named(series).items()]
-    events = {str(name): float(_seconds([at])[0]) for name, at in (marks or {}).items()}
     low, high = span([curve.x for curve in made], room=0.0)
+    asked = ((str(name), float(_seconds([at])[0])) for name, at in (marks or {}).items())
+    events = sorted((one for one in asked if low <= one[1] <= high), key=lambda one: one[1])[-_EVENTS:]
 
     def ticks(narrow: bool) -> Ticks:
         return _clock(low, high, 4 if narrow else 8)
 
     def more(canvas: Canvas, panel: Panel) -> None:
-        for number, (name, at) in enumerate(sorted(events.items(), key=lambda one: one[1])):
-            if not low <= at <= high:
-                continue
-            x = panel.x(at)
-            canvas.line(x, panel.top, x, panel.bottom, "axis", stroke_dasharray="4 3")
+        for number, (name, at) in enumerate(events):
+            x, place = panel.x(at), panel.top - 16 * (len(events) - number) + 8
+            canvas.line(x, place - 8, x, panel.bottom, "axis", stroke_dasharray="4 3")
             left = x > (panel.left + canvas.width) / 2
-            room = (x - panel.left if left else canvas.width - x) - 8
-            place = panel.top + 10 + 14 * (number % 4)
+            room = (x if left else canvas.width - x) - 8
             canvas.words(
                 x - 5 if left else x + 5,
                 place,
                 shorten(name, room, 11),
-                "soft",
+                "soft halo",
                 size=11,
                 anchor="end" if left else "start",
                 tip=f"{name}, {_told(at)}",
             )
 
-    return curves_figure(made, title, note, x_name="UTC", y_name=y, x_ticks=ticks, percent=percent, more=more)
+    return curves_figure(
+        made,
+        title,
+        note,
+        x_name="UTC",
+        y_name=y,
+        x_ticks=ticks,
+        percent=percent,
+        above=16 * len(events),
+        more=more,
+    )
 
 
 def _curve(name: str, given: Any) -> Curve:

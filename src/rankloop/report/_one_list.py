@@ -1,0 +1,62 @@
+"""One list of a ranker, drawn: how its number comes about, and where the loss would move the documents."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop.report.figure import Figure
+from rankloop.report.force_picture import force_picture
+from rankloop.report.ndcg_picture import ndcg_picture
+
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+
+__all__ = ["one_list"]
+
+_K = 10
+
+
+def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[str | Figure, ...]:
+    """A sentence and two pictures of a query's list: the one asked for, or the one with most left to gain."""
+    from rankloop.metrics import ndcg
+
+    scores = np.asarray(ranker.predict(lists), np.float64)
+    values = ndcg(scores, lists.y, lists.offsets, k=_K)
+    if not np.isfinite(values).any():
+        return ("No list has a relevant document, so there is none to draw.",)
+    if query is None:
+        index = int(np.nanargmin(values))
+    else:
+        found = np.flatnonzero(lists.qid.astype(str) == str(query))
+        if not len(found):
+            raise ValueError(f"there is no query {query!r} in the data")
+        index = int(found[0])
+    a, b = lists.offsets[index], lists.offsets[index + 1]
+    given = None if lists.docid is None else [str(one) for one in lists.docid[a:b]]
+    names = [f"document {number}" for number in range(1, b - a + 1)] if given is None else given
+    why = "is the one with the lowest" if query is None else "has an"
+    said = (
+        f"The list of query {lists.qid[index]} {why} NDCG@{_K} ({values[index]:.4f}; the mean of "
+        f"{np.isfinite(values).sum():,} lists is {np.nanmean(values):.4f})."
+    )
+    pushed, loss = _forces(ranker, scores[a:b], lists.y[a:b])
+    return (
+        said,
+        ndcg_picture(scores[a:b], lists.y[a:b], k=_K, documents=names),
+        force_picture(
+            pushed,
+            documents=names,
+            note=f"Documents as ranked; an arrow is the push of the loss {loss} at these scores.",
+        ),
+    )
+
+
+def _forces(ranker: Any, scores: Any, labels: Any) -> tuple[Any, str]:
+    """Under the ranker's own loss, or LambdaRank where that is not a loss of one list."""
+    from rankloop.rankers import forces
+
+    own = getattr(ranker, "loss", "lambdarank")
+    try:
+        return forces(own, scores, labels), str(getattr(own, "name", own))
+    except (ValueError, TypeError):
+        return forces("lambdarank", scores, labels), "lambdarank"

@@ -1,0 +1,120 @@
+"""The page of a click log: what it holds, where people click, what it can teach."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop.report.click_fit import click_fit
+from rankloop.report.ctr_by_position import ctr_by_position
+from rankloop.report.heat_map import heat_map
+from rankloop.report.page import Report
+from rankloop.report.position_curve import position_curve
+
+if TYPE_CHECKING:
+    from rankloop.clicks import ClickLog, LogReport
+    from rankloop.propensity import Propensity
+
+__all__ = ["report_of_log"]
+
+_PAGES = 100_000  # click models are fitted on at most so many
+_ALONE = ("randomized", "swap_intervention", "fair_pairs", "harvest")  # curves that need the log alone
+
+
+def report_of_log(
+    log: "ClickLog",
+    *,
+    models: Sequence[str] = ("rank_ctr", "pbm", "ubm", "dbn"),
+    seed: int = 0,
+    title: str = "Click log",
+) -> Report:
+    """What a log holds: clicks by position, the bias of position, click models, and what it supports."""
+    from rankloop.clicks import check
+
+    checked = check(log)
+    facts = checked.facts
+    report = Report(
+        title, f"{facts.pages:,} pages, {facts.impressions:,} impressions, {facts.clicks:,} clicks."
+    )
+    report.add("Where people click", ctr_by_position(_parts(log)), heat_map(log), _facts(checked))
+    curves, said = _propensities(log, checked, seed)
+    report.add("How likely each rank is to be seen", *said, position_curve(curves) if curves else None)
+    report.add("Click models", *_models(log, models, seed))
+    return report.add("What the log supports", _support(checked))
+
+
+def _parts(log: "ClickLog") -> Any:
+    """The log by what showed its pages, where that is known and not always the same."""
+    for column in (log.page_layout, log.page_ranker):
+        if column is not None:
+            present = np.unique(column.code)
+            if 1 < len(present) <= 6:
+                return {str(column.table[one]): log.select(column.code == one) for one in present}
+    return log
+
+
+def _propensities(
+    log: "ClickLog", checked: "LogReport", seed: int
+) -> tuple[dict[str, "Propensity"], list[str]]:
+    import rankloop.propensity as family
+
+    curves, said = {}, []
+    for name in _ALONE:
+        support = checked[name]
+        if support.support == "no":
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                curves[name.replace("_", " ")] = family.estimate(log, method=name, seed=seed)
+        except ValueError as error:
+            said.append(f"{name}: {error}.")
+            continue
+        if support.support == "weak":
+            said.append(f"{name.replace('_', ' ')} is weak here: {support.why}; {support.fix}.")
+    if not curves:
+        why = checked["swap_intervention"]
+        said.append(f"No curve can be told from this log alone: {why.why}; {why.fix}.")
+    return curves, said
+
+
+def _models(log: "ClickLog", names: Sequence[str], seed: int) -> list[Any]:
+    """Models fitted on half of the pages and judged on the other half."""
+    from rankloop.clicks import model
+
+    if log.n_pages < 2 or not log.click.any():
+        return ["There are too few clicks to fit a model to."]
+    few = min(1.0, 2 * _PAGES / log.n_pages) / 2
+    parts = log.split(few, few, seed=seed) if few < 0.5 else log.split(0.5, seed=seed)
+    fitted = {model(name).__name__: model(name)().fit(parts[0]) for name in names}
+    said = (
+        f"Fitted on {parts[0].n_pages:,} pages, compared with {parts[1].n_pages:,} others. A document not "
+        "seen before is taken for an average one."
+    )
+    return [said, click_fit(parts[1], fitted)]
+
+
+def _facts(checked: "LogReport") -> dict[str, Any]:
+    facts = checked.facts
+    return {
+        "queries": facts.queries,
+        "ranks": facts.ranks,
+        "pages without clicks": facts.pages_without_clicks,
+        "pages with several clicks": facts.pages_with_several_clicks,
+        "documents of a query": facts.pairs,
+        "of these at several ranks": facts.pairs_at_several_ranks,
+        "queries with one ranking": facts.queries_with_one_ranking,
+        "experiments": ", ".join(facts.experiments[:8]) or "none",
+        "columns": ", ".join(facts.columns),
+    }
+
+
+def _support(checked: "LogReport") -> Any:
+    from rankloop.metrics._table import Table
+
+    rows = [
+        (one.family, one.estimator, one.support, f"{one.why}; {one.fix}" if one.fix else one.why)
+        for one in checked.estimators
+    ]
+    return Table(("family", "estimator", "usable", "why not, and what would help"), rows, left=4)

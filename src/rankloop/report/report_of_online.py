@@ -1,0 +1,35 @@
+"""The page of learners that learn while they serve."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankloop.report.learning_curve import learning_curve
+from rankloop.report.page import Report
+
+if TYPE_CHECKING:
+    from rankloop.online import LearningCurve
+
+__all__ = ["report_of_online"]
+
+
+def report_of_online(
+    curves: "Mapping[str, LearningCurve]", *, metric: str = "ndcg@10", title: str = "Learning while serving"
+) -> Report:
+    """Learning curves by learner: quality on a test set, what people saw meanwhile, pages below the floor."""
+    from rankloop.metrics._table import Table
+
+    rows = [
+        (
+            name,
+            f"{one.offline[0]:.4f}",
+            f"{one.offline[-1]:.4f}",
+            f"{one.online:,.1f}",
+            f"{one.below_floor:.1%}",
+        )
+        for name, one in curves.items()
+    ]
+    columns = ("learner", f"{metric} at first", "at last", "seen meanwhile", "pages below the floor")
+    figure: Any = learning_curve(
+        curves, x="pages", y=metric, title=f"{metric} on the test set by pages shown"
+    )
+    return Report(title).add("Learning curves", figure, Table(columns, rows))
