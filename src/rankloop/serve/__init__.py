@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankloop._extras import require
+
 if TYPE_CHECKING:
     from rankloop.serve.app import create_app as create_app
     from rankloop.serve.config import Config as Config
@@ -25,4 +27,6 @@ def __getattr__(name: str) -> Any:
     """Names load when they are first used: the web and the database are an extra."""
     if name not in _HOME:
         raise AttributeError(f"module 'rankloop.serve' has no attribute {name!r}")
+    for module in ("sqlalchemy", "fastapi"):
+        require(module, "serve")
     return getattr(import_module(f"rankloop.serve.{_HOME[name]}"), name)

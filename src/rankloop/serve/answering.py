@@ -82,7 +82,7 @@ def _ends(name: str, value: FilterValue, field: Field) -> tuple[Any, Any]:
             if isinstance(end, bool | list):
                 raise ValueError(end)
             if end is not None:
-                (float if field.kind == "number" else date_seconds)(end)  # type: ignore[operator]
+                (float if field.kind == "number" else date_seconds)(end)
         except (ValueError, OverflowError):
             wanted = "a number" if field.kind == "number" else "a date like 2024-05-31"
             raise ValueError(f"{name!r} is filtered by {wanted} or a range of them, got {end!r}") from None

@@ -45,8 +45,9 @@ class Config:
     """All settings of a service; everything it writes lies in `folder`.
 
     `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` by the
-    toss of a coin: what propensities are estimated from. `learn_every` seconds a new ranker is learned;
-    0 never. `title` and `url` name stored fields. `origins` may call from a browser on another site.
+    toss of a coin: what propensities are estimated from. Every `learn_every` seconds a new ranker is
+    learned; 0 means never. `title` and `url` name stored fields, `site` the page, `examples` are queries
+    to try on it. `origins` may call from a browser on another site, `proxies` are trusted to say for whom.
 
     >>> Config(index="shop.index").database
     'sqlite:///shop.serve/events.db'
@@ -61,6 +62,8 @@ class Config:
     weights: Mapping[str, float] = field(default_factory=dict)
     title: str = ""
     url: str = ""
+    site: str = ""
+    examples: tuple[str, ...] = ()
     swap_rate: float = 0.05
     swap_top: int = 10
     learn_every: float = 0.0
@@ -81,10 +84,11 @@ class Config:
 
     def __post_init__(self) -> None:
         index = Path(self.index)
+        folder = Path(self.folder or index.parent / f"{index.stem}.serve")
         object.__setattr__(self, "index", index)
-        object.__setattr__(self, "folder", Path(self.folder or index.parent / f"{index.stem}.serve"))
+        object.__setattr__(self, "folder", folder)
         if not self.database:
-            object.__setattr__(self, "database", f"sqlite:///{self.folder / 'events.db'}")
+            object.__setattr__(self, "database", f"sqlite:///{folder / 'events.db'}")
         for name, low, high in (
             ("swap_rate", 0, 1),
             ("candidates", 1, 100_000),
@@ -126,7 +130,7 @@ class Config:
                 made[name] = _part(parts[name], name, value)
             elif name in ("index", "folder", "rank_with"):
                 made[name] = beside / _typed(name, value, str)
-            elif name in ("origins", "hosts", "proxies"):
+            elif name in ("origins", "hosts", "proxies", "examples"):
                 made[name] = tuple(_typed(name, value, list))
             elif name == "weights":
                 made[name] = {str(key): float(weight) for key, weight in _typed(name, value, dict).items()}

@@ -138,8 +138,8 @@ class Experiments:
         looked = always_valid(_by_user(credits[:, 0] - credits[:, 1], users))
         bound = {
             "p_value": float(looked.p_value[-1]),
-            "low": float(looked.low[-1]),
-            "high": float(looked.high[-1]),
+            "low": float(looked.low[-1]) - 0.5,  # as a preference: 0 means no difference
+            "high": float(looked.high[-1]) - 0.5,
             "decided": looked.stop is not None,
         }
         return Standing(one, len(pages), said.to_dict(), bound)

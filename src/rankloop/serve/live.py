@@ -48,6 +48,11 @@ class Live:
     models: dict[str, Model]
     troubles: tuple[str, ...] = ()
 
+    @property
+    def production(self) -> Model:
+        """The version that serves everybody else."""
+        return self.models[str(self.roles.production)]
+
 
 class Models:
     """Versions of the registry in memory; those that serve stay, the others come and go."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from rankloop.rankers.base import Ranker
 from rankloop.search import Pipeline, Query
 from rankloop.serve.schema import RankCandidate
 
-__all__ = ["Order", "by_own_features", "by_the_index"]
+__all__ = ["Order", "by_own_features", "by_the_index", "own_ranker"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,3 +50,12 @@ def by_the_index(search: Pipeline, query: Query, candidates: Sequence[RankCandid
     found = search.rescore(query, [one.id for one in candidates])
     ids = tuple(str(id) for id in found.ids.tolist())
     return Order(ids, found.scores, found.columns["features"], search.features.names)
+
+
+def own_ranker(path: str | Path) -> Ranker | None:
+    """The ranker in a file, where one is named."""
+    if not str(path):
+        return None
+    from rankloop.rankers import load
+
+    return load(path)

@@ -11,11 +11,15 @@ __all__ = [
     "EventsRequest",
     "ExperimentOut",
     "ExperimentRequest",
+    "ExperimentsAnswer",
     "Explanation",
     "FeatureShare",
+    "ForgetRequest",
+    "Forgotten",
     "Health",
     "ModelOut",
     "ModelsAnswer",
+    "PromoteRequest",
     "Range",
     "RankCandidate",
     "RankRequest",
@@ -26,6 +30,7 @@ __all__ = [
     "SearchAnswer",
     "SearchRequest",
     "Side",
+    "Suggestions",
     "WordShare",
 ]
 
@@ -80,6 +85,10 @@ class SearchRequest(Asked):
         list[Name] | None, Field(max_length=100, description="Stored fields to send; all without it.")
     ] = None
     layout: Layout = "page"
+    user_agent: Annotated[
+        str | None,
+        Field(max_length=1000, description="The browser of who asks: pages of crawlers do not count."),
+    ] = None
     unfinished: Annotated[bool, Field(description="The last word may still be typed.")] = False
     record: bool = True
 
@@ -242,8 +251,14 @@ class ModelsAnswer(BaseModel):
     versions: list[ModelOut]
 
 
+class PromoteRequest(Asked):
+    """Which version shall serve everybody."""
+
+    version: Annotated[str, Field(min_length=1, max_length=50, examples=["v2"])]
+
+
 class RoleRequest(Asked):
-    """What to do with a version: `shadow` and `canary` without a version end it."""
+    """Which version shall be shadow or canary; none ends it. `share` is of the people, for a canary."""
 
     version: Annotated[str | None, Field(max_length=50)] = None
     share: Annotated[float, Field(gt=0, le=1)] = 0.05
@@ -275,6 +290,24 @@ class ExperimentOut(BaseModel):
     pages: int
     verdict: dict[str, Any] | None = None
     always_valid: dict[str, Any] | None = None
+
+
+class ExperimentsAnswer(BaseModel):
+    experiments: list[ExperimentOut]
+
+
+class ForgetRequest(Asked):
+    """Whose pages and events are to be deleted."""
+
+    user: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Forgotten(BaseModel):
+    pages: int
+
+
+class Suggestions(BaseModel):
+    suggestions: list[str]
 
 
 class Health(BaseModel):

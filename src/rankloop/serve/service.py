@@ -1,11 +1,10 @@
 """The service without the web: search, record, rank, explain, and swap what serves."""
 
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,66 +13,52 @@ from rankloop.search import Candidates, Features, Index, Query
 from rankloop.serve.answering import Seconds, Showing, answered, as_filters, asked
 from rankloop.serve.composing import composed
 from rankloop.serve.config import Config
-from rankloop.serve.experiments import Experiments
 from rankloop.serve.explaining import explained
-from rankloop.serve.live import Live, Model, Models, first_model
+from rankloop.serve.filtering import is_bot
+from rankloop.serve.live import Live, Model
 from rankloop.serve.policy import Arm, arm_of
-from rankloop.serve.ranking import by_own_features, by_the_index
-from rankloop.serve.registry import Registry
+from rankloop.serve.ranking import by_own_features, by_the_index, own_ranker
+from rankloop.serve.recording import Recorder
 from rankloop.serve.schema import (
     Accepted,
     Comparison,
     EventIn,
     Explanation,
     RankRequest,
-    Refused,
+    Readiness,
     Result,
     SearchAnswer,
     SearchRequest,
     Side,
 )
+from rankloop.serve.serving import Serving
 from rankloop.serve.shadowing import Shadowing
-from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.signing import Signer, new_page_id
-from rankloop.serve.spool import Spool, SpoolFull
-from rankloop.serve.store import Store, StoreAway
+from rankloop.serve.shown import ShownPage
+from rankloop.serve.signing import new_page_id
+from rankloop.serve.store import Store
 
 __all__ = ["Service"]
 
-WATCH = 1.0  # seconds between looks at what others promoted or committed
 
-
-class Service:
+class Service(Serving):
     """An index that is searched, logged and learned from; safe to use from many threads.
 
-    `store` holds what was shown and done, `models` the versions, `experiments` the comparisons. Pages and
-    events go to `spool`, a queue on disk, and from there to the store: searching never waits for the
-    database. Every second it looks whether another process promoted a version or committed to the index.
+    `store` holds what was shown and done, `models` the versions, `experiments` the comparisons, `recorder`
+    writes pages and events. Versions are promoted, rolled back and tried out while it serves.
     """
 
     def __init__(self, config: Config, index: Index, store: Store) -> None:
-        self.config, self.index, self.store = config, index, store
-        self.models = Registry(store, config.home / "models")
-        self.experiments = Experiments(store)
-        self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
         self.showing = Showing.of(index, config.title, config.url)
         self.features = Features.standard(index)
-        self.troubles: tuple[str, ...] = ()
-        self._own = _own_ranker(config)
-        self._loaded = Models(self.models, index)
-        if not self.models.versions():
-            version = self.models.register(first_model(index, config), lineage={"made": "built in"})
-            self.models.promote(version)
-        self._live = self._loaded.live(self.models.roles(), self.experiments.running())
-        self._swapping, self._closed = threading.Lock(), threading.Event()
-        self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
-        self.spool.drain_into(store)
+        self._own = own_ranker(config.rank_with)
+        super().__init__(config, index, store)
+        self.recorder = Recorder(config, store)
+        self.signer, self.spool = self.recorder.signer, self.recorder.spool
         self.shadowing = Shadowing()
-        self._watcher = threading.Thread(target=self._watch, name="rankloop-watch", daemon=True)
         self._watcher.start()
 
     @classmethod
-    def open(cls, config: Config | str | Path) -> "Service":
+    def open(cls, config: Config | str | Path) -> Self:
         """The service of a config, a config file, or an index; the first model is BM25."""
         told = config if isinstance(config, Config) else Config.read(config)
         index = Index.open(told.index)
@@ -87,22 +72,16 @@ class Service:
 
     def close(self) -> None:
         """Stop, and bring what waits on disk to the store if it answers."""
-        self._closed.set()
-        self._watcher.join(timeout=10)
+        super().close()
         self.shadowing.close()
-        self.spool.close()
+        self.recorder.close()
         self.store.close()
 
-    def __enter__(self) -> "Service":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    @property
-    def live(self) -> Live:
-        """What serves at this moment."""
-        return self._live
 
     def search(
         self, request: SearchRequest, *, record: bool = True, version: str | None = None, bot: bool = False
@@ -112,7 +91,7 @@ class Service:
         self._check(request.query, request.k)
         record = record and request.record and version is None
         page_id, live = new_page_id(), self._live
-        user = self.signer.user_key(request.user) if request.user else None
+        user = self.recorder.user(request.user)
         arm = self._arm(live, user or page_id) if version is None else Arm((version,))
         query = asked(request.query, self.index, request.user_features, unfinished=request.unfinished)
         filters = as_filters(request.filters, self.index.fields)
@@ -150,9 +129,9 @@ class Service:
                 experiment=arm.experiment.id if arm.experiment else None,
                 randomness=page.randomness,
                 found=answers[0].found.matches,
-                bot=bot,
+                bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
             )
-            impression = self._recorded(shown)
+            impression = self.recorder.page(shown)
             self._shadow(live, query, filters, shown)
             seconds["record"] = time.perf_counter() - clock
         seconds["total"] = time.perf_counter() - start
@@ -171,17 +150,7 @@ class Service:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
         if len(events) > self.config.limits.events:
             raise ValueError(f"at most {self.config.limits.events} events at once, got {len(events)}")
-        now = time.time()
-        kept, refused = [], []
-        for one in events:
-            try:
-                page_id = self.signer.open(one.impression)
-                kept.append(Event(one.id, page_id, one.kind, one.document, one.position, one.value, now))
-            except ValueError as error:
-                refused.append(Refused(id=one.id, reason=str(error)))
-        if kept:
-            self.spool.put(kept)
-        return Accepted(accepted=len(kept), refused=refused)
+        return self.recorder.events(events)
 
     def rank(self, request: RankRequest) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
@@ -191,7 +160,7 @@ class Service:
         if len(set(ids)) != len(ids):
             raise ValueError("a candidate was given twice; drop the repetition")
         query = asked(request.query, self.index, {})
-        model = self._live.models[self._live.roles.production]
+        model = self._live.production
         if all(one.features is None for one in request.candidates):
             order = by_the_index(model.pipeline, query, request.candidates)
         else:
@@ -207,10 +176,10 @@ class Service:
                 features=order.features[:k],
                 feature_names=order.names,
                 layout=request.layout,
-                user=self.signer.user_key(request.user) if request.user else None,
+                user=self.recorder.user(request.user),
                 found=len(order.ids),
             )
-            impression = self._recorded(shown)
+            impression = self.recorder.page(shown)
         results = [
             Result(position=at + 1, id=order.ids[at], score=float(order.scores[at]), title=order.ids[at])
             for at in range(k)
@@ -230,7 +199,7 @@ class Service:
     ) -> Explanation:
         """Why a document is where it is, and why it is above or below another."""
         self._check(query, 1)
-        model = self.model(version or self._live.roles.production)
+        model = self._live.production if version is None else self.model(version)
         return explained(model.pipeline, model.version, asked(query, self.index, {}), document, against)
 
     def compare(self, query: str, versions: Sequence[str], k: int = 10) -> Comparison:
@@ -249,31 +218,23 @@ class Service:
         found = self.search(request, record=False).results
         return list(dict.fromkeys(result.title for result in found))[:n]
 
-    def model(self, version: str) -> Model:
-        """A version in memory, loaded if it is not there yet; `LookupError` if there is none."""
-        return self._live.models.get(version) or self._loaded.get(version)
+    def forget(self, user: str) -> int:
+        """Delete everything recorded of a person; gives how many pages that were."""
+        return self.store.forget(str(self.recorder.user(user)))
 
-    def reload(self) -> bool:
-        """Serve what the registry and the index say now; requests under way end with what they began with.
-
-        A version that cannot be loaded is refused, and the one that served goes on.
-        """
-        with self._swapping:
-            newer = self.index.refresh()
-            roles, running = self.models.roles(), tuple(self.experiments.running())
-            live = self._loaded.live(roles, running, before=self._live)
-            self.troubles = live.troubles
-            changed = (live.roles, live.experiments) != (self._live.roles, self._live.experiments)
-            if changed:
-                self._live = live
-            return changed or newer
-
-    def _watch(self) -> None:
-        while not self._closed.wait(WATCH):
-            try:
-                self.reload()
-            except (StoreAway, OSError, ValueError) as error:
-                self.troubles = (str(error),)
+    def readiness(self) -> Readiness:
+        """Whether pages are served and recorded, and what is wrong."""
+        spool = self.spool
+        said = (*self.troubles, spool.away, self.recorder.trouble)
+        return Readiness(
+            ready=not spool.full,
+            ranker=self._live.production.version,
+            documents=len(self.index),
+            generation=self.index.generation,
+            database="away" if spool.away else "ok",
+            waiting=spool.waiting,
+            troubles=list(dict.fromkeys(one for one in said if one)),
+        )
 
     def _check(self, query: str, k: int) -> None:
         limits = self.config.limits
@@ -286,7 +247,7 @@ class Service:
         roles = live.roles
         return arm_of(
             unit,
-            str(roles.production),
+            live.production.version,
             experiments=live.experiments,
             canary=roles.canary,
             share=roles.share,
@@ -298,7 +259,7 @@ class Service:
         return ShownPage(
             page_id=page_id,
             time=float(query.at or 0.0),
-            query=query.text,
+            query=" ".join(query.text.split()),
             documents=(),
             scores=np.empty(0),
             features=np.empty((0, 0), np.float32),
@@ -316,15 +277,6 @@ class Service:
             return np.asarray(shown.columns["features"], np.float32)
         return self.features.matrix(shown)
 
-    def _recorded(self, page: ShownPage) -> str | None:
-        """The signed id of a page that is on disk; None, and results all the same, if the disk is full."""
-        try:
-            self.spool.put([page])
-        except (SpoolFull, OSError) as error:
-            self.troubles = (str(error),)
-            return None
-        return self.signer.sign(page.page_id)
-
     def _shadow(self, live: Live, query: Query, filters: Mapping[str, Any], page: ShownPage) -> None:
         version = live.roles.shadow
         if version is None or page.policy not in ("plain", "swap"):
@@ -336,11 +288,3 @@ class Service:
             return [str(id) for id in found.take(range(min(k, len(found)))).ids.tolist()]
 
         self.shadowing.offer(version, page.documents, rank)
-
-
-def _own_ranker(config: Config) -> Any:
-    if not str(config.rank_with):
-        return None
-    from rankloop.rankers import load
-
-    return load(config.rank_with)

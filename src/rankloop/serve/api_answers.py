@@ -1,0 +1,80 @@
+"""What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
+
+import hmac
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import HTTPException, Request, Response
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from rankloop.serve.metrics import Metrics
+    from rankloop.serve.service import Service
+
+__all__ = ["ADMIN", "PROBLEMS", "Problem", "in_thread", "metrics_of", "only_admin", "said", "service_of"]
+
+
+class Problem(BaseModel):
+    """What went wrong, in one sentence."""
+
+    detail: str
+
+
+def said(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documentation of error answers."""
+    return {status: {"model": Problem, "description": _MEANING[status]} for status in statuses}
+
+
+_MEANING = {
+    400: "The request cannot be answered as it is.",
+    401: "The token of administration is missing or wrong.",
+    403: "Administration is off: the service was started without a token.",
+    404: "There is no such thing.",
+    413: "The request is too large.",
+    429: "Too many requests: come back after Retry-After seconds.",
+    503: "Not now: come back after Retry-After seconds.",
+}
+PROBLEMS = said(400, 413, 429, 503)
+ADMIN = said(400, 401, 403, 404, 413, 429, 503)
+
+
+def service_of(request: Request) -> "Service":
+    """The service behind a request."""
+    service: Service = request.app.state.service
+    return service
+
+
+def metrics_of(request: Request) -> "Metrics":
+    metrics: Metrics = request.app.state.metrics
+    return metrics
+
+
+async def in_thread(request: Request, work: Callable[..., BaseModel], *given: Any, **named: Any) -> Response:
+    """Run work beside the event loop, at most as many at once as there are threads for it.
+
+    More threads than cores only make each search slower; who waits here waits in turn.
+    """
+    limiter: CapacityLimiter = request.app.state.threads
+    return await to_thread.run_sync(partial(_answer, work, given, named), limiter=limiter)
+
+
+def _answer(work: Callable[..., BaseModel], given: tuple[Any, ...], named: Mapping[str, Any]) -> Response:
+    return Response(work(*given, **named).model_dump_json(), media_type="application/json")
+
+
+def only_admin(request: Request) -> None:
+    """Let those through who have the token of administration."""
+    wanted = service_of(request).config.admin_token
+    if not wanted:
+        raise HTTPException(
+            403, "administration is off; start the service with RANKLOOP_ADMIN_TOKEN or admin_token set"
+        )
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), wanted.encode()):
+        raise HTTPException(
+            401,
+            "this needs the token of administration: Authorization: Bearer ...",
+            {"WWW-Authenticate": "Bearer"},
+        )

@@ -1,0 +1,132 @@
+"""The service on the web: routes, limits, headers, errors in one sentence."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from rankloop import __version__
+from rankloop.serve import api_experiments, api_health, api_models, api_search
+from rankloop.serve.config import Config
+from rankloop.serve.headers import Headers
+from rankloop.serve.limits import Bodies, Rates, TokenBuckets
+from rankloop.serve.metrics import Metrics
+from rankloop.serve.pages.routes import router as pages
+from rankloop.serve.service import Service
+from rankloop.serve.spool import SpoolFull
+from rankloop.serve.store import StoreAway
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["create_app"]
+
+RETRY = "5"  # seconds
+DESCRIPTION = "Search that logs what estimators need, learns from clicks, and proves that it got better."
+
+
+def create_app(config: Config | Service | str | Path) -> FastAPI:
+    """The app of a service, a config, a config file or an index; it closes what it opened."""
+    service = config if isinstance(config, Service) else Service.open(config)
+    own = service is not config
+    settings = service.config
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        if own:
+            service.close()
+
+    app = FastAPI(
+        title="rankloop",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # their scripts come from elsewhere
+        redoc_url=None,
+    )
+    app.state.service = service
+    app.state.metrics = Metrics(service)
+    app.state.threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
+    for part in (api_search, api_models, api_experiments, api_health):
+        app.include_router(part.router)
+    app.include_router(pages)
+    _say_errors(app)
+    limits = settings.limits
+    app.add_middleware(Bodies, limit=limits.body)
+    app.add_middleware(
+        Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients), proxies=settings.proxies
+    )
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["content-type"],
+        )
+    if settings.hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
+    app.add_middleware(Headers)
+    app.add_middleware(_Counted, metrics=app.state.metrics)
+    return app
+
+
+def _say_errors(app: FastAPI) -> None:
+    """A mistake of the caller is told in one sentence; what it sent is not repeated."""
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        told = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
+        return JSONResponse({"detail": told}, 422)
+
+    @app.exception_handler(ValueError)
+    async def wrong(request: Request, error: ValueError) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 400)
+
+    @app.exception_handler(LookupError)
+    async def absent(request: Request, error: LookupError) -> Response:
+        if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
+            raise error
+        return JSONResponse({"detail": _sentence(error)}, 404)
+
+    @app.exception_handler(SpoolFull)
+    @app.exception_handler(StoreAway)
+    async def later(request: Request, error: Exception) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+
+    @app.exception_handler(OSError)
+    async def broken(request: Request, error: OSError) -> Response:
+        said = f"the service cannot write: {error.strerror or 'the disk failed'}"
+        return JSONResponse({"detail": said}, 503, {"Retry-After": RETRY})
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).encode("utf-8", "replace").decode()[:1000]
+
+
+class _Counted:
+    """Middleware: counts answers by route and status."""
+
+    def __init__(self, app: "ASGIApp", metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def counting(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                route: Any = scope.get("route")
+                self.metrics.request(getattr(route, "path", "other"), message["status"])
+            await send(message)
+
+        await self.app(scope, receive, counting)

@@ -1,0 +1,140 @@
+"""What one client may do to the service: how much it sends, how often it asks."""
+
+import asyncio
+import json
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["Bodies", "Rates", "TokenBuckets", "client_of"]
+
+SLOWEST_BODY = 20.0  # seconds
+UNLIMITED = ("/health", "/ready")
+
+
+class TokenBuckets:
+    """How often each client may ask: `burst` at once, `rate` a second in the long run.
+
+    The least recent of more than `most` clients is forgotten, which gives it a full bucket: memory stays
+    bounded whoever asks.
+
+    >>> buckets = TokenBuckets(rate=1.0, burst=2, most=100)
+    >>> [buckets.wait("a", now) for now in (0.0, 0.0, 0.0, 1.0)]
+    [0.0, 0.0, 1.0, 0.0]
+    """
+
+    def __init__(self, rate: float, burst: int, most: int) -> None:
+        self.rate, self.burst, self.most = rate, burst, most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def wait(self, client: str, now: float) -> float:
+        """Take a token: 0, or how many seconds until there is one."""
+        left, before = self._left.pop(client, (float(self.burst), now))
+        left = min(self.burst, left + (now - before) * self.rate)
+        allowed = left >= 1.0
+        self._left[client] = (left - 1.0 if allowed else left, now)
+        if len(self._left) > self.most:
+            self._left.popitem(last=False)
+        return 0.0 if allowed else (1.0 - left) / self.rate
+
+
+class Rates:
+    """Middleware: a client that asks too often is told when to come back (429)."""
+
+    def __init__(self, app: "ASGIApp", buckets: TokenBuckets, proxies: Collection[str] = ()) -> None:
+        self.app, self.buckets, self.proxies = app, buckets, frozenset(proxies)
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] == "http" and self.buckets.rate > 0 and scope["path"] not in UNLIMITED:
+            wait = self.buckets.wait(client_of(scope, self.proxies), time.monotonic())
+            if wait > 0:
+                retry = str(math.ceil(wait))
+                await refuse(send, 429, "too many requests; slow down", {"retry-after": retry})
+                return
+        await self.app(scope, receive, send)
+
+
+class Bodies:
+    """Middleware: no more than `limit` bytes of a request are ever held, also when it comes in chunks."""
+
+    def __init__(self, app: "ASGIApp", limit: int, seconds: float = SLOWEST_BODY) -> None:
+        self.app, self.limit, self.seconds = app, limit, seconds
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        sent = dict(scope["headers"])
+        told = sent.get(b"content-length", b"0")
+        if told == b"0" and b"transfer-encoding" not in sent:
+            await self.app(scope, receive, send)
+            return
+        if not told.isdigit() or int(told) > self.limit:
+            await self._too_large(send)
+            return
+        try:
+            async with asyncio.timeout(self.seconds):
+                messages = await self._whole(receive)
+        except TimeoutError:
+            await refuse(send, 408, "the request came too slowly", {"connection": "close"})
+            return
+        if messages is None:
+            await self._too_large(send)
+            return
+        await self.app(scope, _replay(messages, receive), send)
+
+    async def _whole(self, receive: "Receive") -> "list[Message] | None":
+        messages, size = [], 0
+        while True:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            if size > self.limit:
+                return None
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                return messages
+
+    async def _too_large(self, send: "Send") -> None:
+        said = f"a request has at most {self.limit} bytes; send less at a time"
+        await refuse(send, 413, said, {"connection": "close"})
+
+
+def client_of(scope: "Scope", proxies: Collection[str] = ()) -> str:
+    """The address of a client; what trusted proxies say of it, read from the end, comes first.
+
+    >>> headers = [(b"x-forwarded-for", b"6.6.6.6, 9.9.9.9, 10.0.0.2")]
+    >>> client_of({"client": ("10.0.0.1", 80), "headers": headers}, {"10.0.0.1", "10.0.0.2"})
+    '9.9.9.9'
+    """
+    peer = str((scope.get("client") or ("unknown",))[0])
+    if peer not in proxies:
+        return peer
+    said = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for")
+    hops = [hop.strip() for hop in said.decode("latin-1").split(",") if hop.strip()]
+    return next((hop[:100] for hop in reversed(hops) if hop not in proxies), peer)
+
+
+async def refuse(send: "Send", status: int, said: str, headers: dict[str, str]) -> None:
+    """A short answer in place of the app's."""
+    body = json.dumps({"detail": said}).encode()
+    told = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+    named = [(name.encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": named})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _replay(messages: "list[Message]", receive: "Receive") -> "Callable[[], object]":
+    left = iter(messages)
+
+    async def again() -> "Message":
+        return next(left, None) or await receive()
+
+    return again
