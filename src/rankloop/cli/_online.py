@@ -1,5 +1,6 @@
 """Learning curves for `rankloop simulate --online`."""
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -18,6 +19,7 @@ def tell_curve(
     floor: float,
     seed: int,
     as_json: bool,
+    plot: Path | None = None,
 ) -> None:
     """Let simulated people use a learner and print how good it became and what they saw meanwhile."""
     import json
@@ -26,6 +28,8 @@ def tell_curve(
     from rankloop._names import unknown
     from rankloop.rankers import LinearRanker
 
+    if plot is not None and plot.suffix.lower() not in (".svg", ".html"):
+        raise ValueError(f"--plot writes an .svg or .html file, got {plot}")
     kinds = {kind.name: kind for kind in (family.PDGD, family.DBGD, family.MGD, family.NSGD, family.COLTR)}
     if learner not in kinds:
         raise unknown("online learner", learner, kinds)
@@ -42,6 +46,11 @@ def tell_curve(
         floor=floor,
         seed=seed,
     )
+    if plot is not None:
+        from rankloop.report import report_of_online
+
+        drawn = report_of_online({learner: curve}, metric=f"ndcg@{k}")
+        (drawn.figures[0] if plot.suffix.lower() == ".svg" else drawn).save(plot)
     if as_json:
         typer.echo(json.dumps({"learner": learner, "k": k, **curve.to_dict()}))
         return

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli._reports import ReportFile, check_report
 from rankloop.cli.evaluate import Conventions, Empty, Metrics, Ties
 
-__all__ = ["compare"]
+__all__ = ["compare", "distinct_names"]
 
 
 def compare(
@@ -34,6 +35,7 @@ def compare(
         typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
     ] = None,
     format: Annotated[str, typer.Option("--format", help="table, markdown or latex.")] = "table",
+    report: ReportFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Is this ranking better than that one? Differences with intervals and p-values.
@@ -47,7 +49,8 @@ def compare(
     from rankloop.metrics.compare import compare as comparison_of
 
     one_of("format", format, ("table", "markdown", "latex"))
-    names = _names(rankings)
+    check_report(report)
+    names = distinct_names(rankings)
     with compiling_beside():
         labels = read_judgments(judgments)
         systems = {name: read_ranking(path) for name, path in zip(names, rankings, strict=True)}
@@ -56,13 +59,17 @@ def compare(
     )
     if per_query is not None:
         write_frame(found.per_query, per_query)
+    if report is not None:
+        from rankloop.report import report_of_comparison
+
+        report_of_comparison(found).save(report)
     if format == "table" or json:
         show(found, as_json=json, rankings=[str(path) for path in rankings], judgments=str(judgments))
     else:
         typer.echo(found.to_markdown() if format == "markdown" else found.to_latex())
 
 
-def _names(paths: list[Path]) -> list[str]:
+def distinct_names(paths: list[Path]) -> list[str]:
     """The shortest names that tell the files apart: stems, or names, or whole paths."""
     for names in (
         [path.stem for path in paths],

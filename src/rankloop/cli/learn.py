@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli._reports import ReportFile, check_report
+
 if TYPE_CHECKING:
     from rankloop.propensity import Propensity
 
@@ -27,6 +29,7 @@ def learn(
         str | None, typer.Option("--format", help="Of the log: parquet, csv, jsonl, yandex, trec or graphcm.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed")] = 0,
+    report: ReportFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn from clicks without their bias, and say how the new ranker would have done.
@@ -43,8 +46,10 @@ def learn(
     from rankloop.unbiased import learn as learned_from
 
     one_of("source", source, ("clicks",))
+    check_report(report)
+    clicks = read_clicks(log, format=format)
     found = learned_from(
-        read_clicks(log, format=format),
+        clicks,
         open_dataset(data),
         propensity=None if propensity is None else _curve(propensity),
         rankers=candidates(trees=trees),
@@ -52,6 +57,10 @@ def learn(
     )
     if out is not None:
         found.ranker.save(out)
+    if report is not None:
+        from rankloop.report import report_of_learning
+
+        report_of_learning(found, clicks).save(report)
     files: dict[str, Any] = {"data": str(data), "log": str(log), "out": None if out is None else str(out)}
     show(found, as_json=json, **files)
     if out is not None and not json:

@@ -50,6 +50,10 @@ def simulate(
         float,
         typer.Option("--floor", help="With --online: pages below this share of the shown ranking count."),
     ] = 0.9,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="With --online: draw the curve to this file (.svg or .html)."),
+    ] = None,
     ranker: Annotated[str | None, typer.Option("--ranker", help="The name to log for the ranker.")] = None,
     layout: Annotated[str | None, typer.Option("--layout", help="The name to log for the layout.")] = None,
     seed: Annotated[int, typer.Option("--seed")] = 0,
@@ -86,7 +90,7 @@ def simulate(
     if online is not None:
         if test is None:
             raise ValueError("a learning curve needs queries to measure it: give --test FILE")
-        tell_curve(online, documents, open_dataset(test), person, shown, sessions, k, floor, seed, json)
+        tell_curve(online, documents, open_dataset(test), person, shown, sessions, k, floor, seed, json, plot)
         return
     assert out is not None
     log = family.simulate(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli._reports import ReportFile, check_report
+
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
@@ -42,6 +44,7 @@ def train(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
+    report: ReportFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a ranker. The run folder holds the model, figures, parameters, data and environment.
@@ -58,6 +61,7 @@ def train(
     from rankloop.cli._runs import chosen_ranker, read_config, read_data
     from rankloop.metrics import evaluate
 
+    check_report(report)
     given = read_config(config)
     flags = {"data": data, "valid": valid, "test": test, "out": out}
     paths = {part: flag or (Path(given[part]) if part in given else None) for part, flag in flags.items()}
@@ -76,6 +80,8 @@ def train(
         from rankloop.cli._train_search import train_search
 
         train_search(index, judgments, queries, model, target, metrics, json)
+        if report is not None:
+            _write_report(target, report)
         return
 
     sets = {"data": read_data(source)}
@@ -92,6 +98,8 @@ def train(
     figures = {part: found.to_dict() for part, found in judged.items()}
     run = {**{part: str(path) for part, path in paths.items() if path is not None}, "metrics": metrics}
     _write(target, model, {**run, "ranker": settings}, figures, sets, seconds)
+    if report is not None:
+        _write_report(target, report, sets.get("test") or sets.get("valid") or sets["data"])
     if json:
         typer.echo(writer.dumps({"run": str(target), "seconds": seconds, "metrics": figures}, indent=2))
         return
@@ -126,6 +134,12 @@ def _write(
         for name, content in contents.items():
             text = json.dumps(content, indent=2, allow_nan=False)
             (folder / name).write_text(text + "\n", encoding="utf-8")
+
+
+def _write_report(target: Path, path: Path, lists: "RankingDataset | None" = None) -> None:
+    from rankloop.report import report_of_run
+
+    report_of_run(target, lists).save(path)
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,8 @@ footer { color: var(--rl-soft); margin-top: 56px; font-size: .85rem }
 table { border-collapse: collapse; font-size: .9rem; overflow-wrap: normal;
   font-variant-numeric: tabular-nums }
 th, td { padding: 5px 14px 5px 0; border-bottom: 1px solid var(--rl-rule); vertical-align: top }
+td:not(:last-child) { white-space: nowrap }
+.table div div { font-size: .85rem }
 th { color: var(--rl-soft); font-weight: 600 }
 caption { padding: 4px 0; font-weight: 600 }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: 4px 18px;

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Scale", "number_text", "span", "tick_texts", "ticks"]
+__all__ = ["Scale", "number_text", "p_text", "span", "tick_texts", "ticks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,15 @@ def number_text(value: float) -> str:
     if abs(value) >= 10:
         return f"{value:.2f}"
     return f"{value:.4f}" if abs(value) >= 1e-3 else f"{value:.2g}"
+
+
+def p_text(value: float) -> str:
+    """A p-value in a sentence.
+
+    >>> p_text(0.0354), p_text(3.8e-25)
+    ('p = 0.035', 'p < 0.001')
+    """
+    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
 
 
 def _decades(low: float, high: float) -> list[float]:

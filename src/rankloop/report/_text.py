@@ -23,7 +23,7 @@ def shorten(text: str, room: float, size: float = 12) -> str:
     >>> shorten("a very long name of a feature", 100)
     'a very …feature'
     """
-    if width_of(text, size) <= room:
+    if width_of(text, size) <= room + 0.01:
         return text
     for kept in range(min(len(text) - 1, 200), 1, -1):
         tail = kept // 2

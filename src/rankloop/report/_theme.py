@@ -43,7 +43,7 @@ def variables_of(selector: str) -> str:
 
 STYLE = (
     variables_of(".rl-svg")
-    + ".rl-svg{display:block;width:100%;height:auto}"
+    + ".rl-svg{display:block;max-width:100%;height:auto;overflow:visible}"
     + _rules()
     + ".rl-svg .halo{stroke:#fff;stroke:var(--rl-paper);stroke-width:4px;paint-order:stroke}"
     + ".rl-figure{container-type:inline-size;margin:0;max-width:760px}.rl-narrow{display:none}"

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import curves_figure, floats, ranks_axis
-from rankloop.report._panel import Curve, Panel, role_of
-from rankloop.report._scale import Scale, number_text
-from rankloop.report._text import shorten, width_of
+from rankloop.report._dots import dots
+from rankloop.report._panel import Curve, Panel
+from rankloop.report._scale import number_text
 from rankloop.report.figure import Figure
 
 __all__ = ["click_fit"]
@@ -45,7 +45,9 @@ def click_fit(
 
     def more(canvas: Canvas, panel: Panel) -> None:
         if surprise:
-            _surprise(canvas, surprise, [curve.name for curve in curves])
+            canvas.y += 14
+            rows = {name: (value, np.nan, np.nan) for name, value in surprise.items()}
+            dots(canvas, "Perplexity (less is better; 1 is certainty, 2 a coin)", rows, first=1)
 
     depth = max(len(curve.y) for curve in curves)
     said = "".join(f" Perplexity of {name}: {number_text(value)}." for name, value in surprise.items())
@@ -61,23 +63,6 @@ def click_fit(
         more=more,
     )
     return Figure(figure.title, figure.description + said, figure.draw)
-
-
-def _surprise(canvas: Canvas, surprise: Mapping[str, float], order: list[str]) -> None:
-    canvas.y += 26
-    canvas.words(0, canvas.y - 4, "Perplexity (1 is certainty, 2 a coin; less is better)", "soft")
-    left = min(max(map(width_of, surprise)), canvas.width * 0.34) + 8
-    right = canvas.width - width_of("0.0000") - 8
-    finite = [value for value in surprise.values() if np.isfinite(value)]
-    scale = Scale(1.0, max([*finite, 1.01]), left, right)
-    for name, value in surprise.items():
-        canvas.y += 20
-        canvas.words(left - 6, canvas.y - 5, shorten(name, left - 8), anchor="end", tip=name)
-        canvas.words(canvas.width, canvas.y - 5, number_text(value), "soft", anchor="end")
-        if np.isfinite(value):
-            role = role_of(order.index(name)) if name in order else "s1"
-            canvas.rect(left, canvas.y - 15, scale(value) - left, 12, role, f"{name}: {value:.4f}", rx=1.5)
-    canvas.y += 6
 
 
 def _by_rank(log: Any, values: ArrayLike) -> Any:

@@ -10,7 +10,7 @@ from rankloop.report._theme import STYLE
 
 __all__ = ["Figure"]
 
-WIDE, NARROW, EDGE = 720, 360, 12
+WIDE, NARROW, EDGE = 720, 350, 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,16 +57,17 @@ class Figure:
             beside.write_text(self.svg, encoding="utf-8")
 
     def _drawn(self, width: float, *, alone: bool) -> str:
-        canvas = Canvas(width - 2 * EDGE)
+        edge = EDGE if alone else 0
+        canvas = Canvas(width - 2 * edge)
         self.draw(canvas)
-        height = canvas.y + 2 * EDGE
+        height = canvas.y + 2 * edge
         about = tag("title", clean(self.title)) + tag("desc", clean(self.description))
         style = tag("style", STYLE) + tag("rect", width=width, height=height, class_="paper") if alone else ""
         return tag(
             "svg",
             about,
             style,
-            tag("g", *canvas.parts, transform=f"translate({EDGE} {EDGE})"),
+            tag("g", *canvas.parts, transform=f"translate({edge} {edge})"),
             xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {width:g} {height:.0f}",
             width=f"{width:g}" if alone else None,

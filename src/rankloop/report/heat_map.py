@@ -27,7 +27,7 @@ def heat_map(
     most: int = 25,
     percent: bool = True,
     row_name: str | None = None,
-    title: str = "Click rate by position",
+    title: str | None = None,
     note: str = "The stronger the colour, the more was clicked; blank where nothing was shown.",
 ) -> Figure:
     """Cells coloured by value, nan left blank.
@@ -36,7 +36,7 @@ def heat_map(
     (`by="query"`) or documents (`by="document"`) become rows and positions become columns.
 
     >>> heat_map([[0.3, 0.1], [0.2, float("nan")]], rows=["shoes", "coats"], columns=[1, 2])
-    Figure('Click rate by position')
+    Figure('Click rate by query and position')
     """
     if hasattr(values, "position") and hasattr(values, "click"):
         table, rows = _rates(values, one_of("by", by, ("document", "query")), most)
@@ -51,6 +51,7 @@ def heat_map(
         raise ValueError(
             f"the table is {table.shape}, but {len(down)} rows and {len(across)} columns are named"
         )
+    head = title or f"Click rate by {row_name or by} and position"
     known = table[np.isfinite(table)]
     highest = float(known.max()) if len(known) and known.max() > 0 else 1.0
 
@@ -58,7 +59,7 @@ def heat_map(
         return f"{value:.1%}" if percent else number_text(value)
 
     def draw(canvas: Canvas) -> None:
-        canvas.heading(title, note)
+        canvas.heading(head, note)
         if not len(known):
             nothing(canvas, "Nothing was shown yet.")
             return
@@ -73,7 +74,7 @@ def heat_map(
         if len(known)
         else "Empty."
     )
-    return Figure(title, f"{note} {said}", draw)
+    return Figure(head, f"{note} {said}", draw)
 
 
 def _cells(canvas: Canvas, shade: Floats, rows: Sequence[str], columns: Sequence[str], tip: Any) -> None:

@@ -7,25 +7,24 @@ import numpy as np
 
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import nothing
-from rankloop.report._panel import role_of
-from rankloop.report._scale import Scale, number_text, span, tick_texts
-from rankloop.report._text import shorten, width_of
+from rankloop.report._dots import Interval, dots
+from rankloop.report._scale import number_text
 from rankloop.report.figure import Figure
 
 __all__ = ["metric_intervals"]
-
-_ROW = 24
 
 
 def metric_intervals(
     models: Mapping[str, Any] | Any,
     *,
+    signed: bool = False,
     title: str = "Metrics with intervals",
     note: str = "Means over queries with their 95 % intervals; further right is better.",
 ) -> Figure:
     """A dot with whiskers for each model, one block per metric.
 
     A model is an `Evaluation`, or a mapping from a metric's name to its mean, or to (mean, low, high).
+    `signed` figures are differences: 0 is part of the picture.
 
     >>> metric_intervals({"bm25": {"ndcg@10": (0.41, 0.38, 0.44)}, "trees": {"ndcg@10": (0.47, 0.44, 0.50)}})
     Figure('Metrics with intervals')
@@ -39,7 +38,8 @@ def metric_intervals(
         if not metrics:
             nothing(canvas)
         for metric in metrics:
-            _block(canvas, metric, {name: found[metric] for name, found in rows.items() if metric in found})
+            found = {name: one[metric] for name, one in rows.items() if metric in one}
+            dots(canvas, metric, found, signed=signed)
 
     said = [
         f"{metric}{f' of {name}' if name else ''}: {number_text(found[metric][0])}"
@@ -50,43 +50,13 @@ def metric_intervals(
     return Figure(title, f"{note} {'; '.join(said)}.", draw)
 
 
-def _block(canvas: Canvas, metric: str, rows: Mapping[str, tuple[float, float, float]]) -> None:
-    canvas.y += 16
-    canvas.words(0, canvas.y - 2, shorten(metric, canvas.width, 13), size=13, font_weight=600)
-    canvas.y += 4
-    most = canvas.width * (0.36 if canvas.narrow else 0.3)
-    left = min(max((width_of(name) for name in rows), default=0), most) + 10
-    right = canvas.width - width_of("0.0000") - 10
-    low, high = span([[value for value in found if np.isfinite(value)] for found in rows.values()], room=0.08)
-    scale = Scale(low, high, left + 8, right)
-    top = canvas.y
-    bottom = top + _ROW * len(rows)
-    ticks = scale.ticks(4 if canvas.narrow else 6)
-    for value, text in zip(ticks, tick_texts(ticks), strict=True):
-        canvas.line(scale(value), top, scale(value), bottom)
-        canvas.words(scale(value), bottom + 14, text, "soft", size=11, anchor="middle")
-    for number, (name, (mean, lowest, highest)) in enumerate(rows.items()):
-        y, role = top + _ROW * (number + 0.5), role_of(number)
-        canvas.words(0, y + 4, shorten(name, left - 8), tip=name)
-        canvas.words(canvas.width, y + 4, number_text(mean), "soft", anchor="end")
-        if np.isfinite(lowest) and np.isfinite(highest):
-            a, b = scale(lowest), scale(highest)
-            canvas.line(a, y, b, y, role, stroke_width=2)
-            for x in (a, b):
-                canvas.line(x, y - 4, x, y + 4, role, stroke_width=2)
-        if np.isfinite(mean):
-            tip = f"{name}: {number_text(mean)}, between {number_text(lowest)} and {number_text(highest)}"
-            canvas.marker(scale(mean), y, number, role, size=4.5, tip=tip)
-    canvas.y = bottom + 26
-
-
-def _figures(given: Any) -> dict[str, tuple[float, float, float]]:
+def _figures(given: Any) -> dict[str, Interval]:
     if hasattr(given, "mean") and hasattr(given, "interval"):
         return {name: (value, *given.interval[name]) for name, value in given.mean.items()}
     return {str(name): _three(value) for name, value in given.items()}
 
 
-def _three(value: Any) -> tuple[float, float, float]:
+def _three(value: Any) -> Interval:
     parts = [float("nan") if one is None else float(one) for one in np.ravel(np.asarray(value, object))]
     if len(parts) == 1:
         return parts[0], float("nan"), float("nan")

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._names import one_of
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import floats, nothing
-from rankloop.report._scale import number_text
 from rankloop.report._text import shorten, width_of
 from rankloop.report.figure import Figure
 
@@ -81,7 +80,7 @@ def ndcg_picture(
         for order in (actual, ideal):
             _row(canvas, order, tallest)
         if np.isfinite(value):
-            canvas.note(f"{number_text(actual.dcg)} / {number_text(ideal.dcg)} = {value:.4f}")
+            canvas.note(f"{actual.dcg:.3f} / {ideal.dcg:.3f} = {value:.4f}")
         if below > 0:
             canvas.note(
                 f"{below} relevant {'document stands' if below == 1 else 'documents stand'} below rank {k}."
@@ -90,7 +89,7 @@ def ndcg_picture(
             canvas.note("Documents with equal scores share their gains.")
 
     said = (
-        f"DCG as ranked {number_text(actual.dcg)}, of the best order {number_text(ideal.dcg)}. "
+        f"DCG as ranked {actual.dcg:.3f}, of the best order {ideal.dcg:.3f}. "
         f"Labels as ranked: {', '.join(f'{label:g}' for label in actual.labels)}."
     )
     return Figure(head, said, draw)
@@ -99,7 +98,7 @@ def ndcg_picture(
 def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
     canvas.y += 16
     canvas.words(0, canvas.y - 3, order.name, size=13, font_weight=600)
-    canvas.words(canvas.width, canvas.y - 3, f"DCG {number_text(order.dcg)}", "soft", anchor="end")
+    canvas.words(canvas.width, canvas.y - 3, f"DCG {order.dcg:.3f}", "soft", anchor="end")
     discount = _discount(len(order.gain))
     wide, top = canvas.width / discount.sum(), canvas.y + 4
     floor, x = top + _HEIGHT, 0.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import nothing
-from rankloop.report._scale import number_text
+from rankloop.report._scale import p_text
 from rankloop.report._text import shorten, width_of
 from rankloop.report.figure import Figure
 
@@ -93,7 +93,7 @@ def _said(one: Mapping[str, Any]) -> str:
     if one.get("low") is not None and one.get("high") is not None:
         sure += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
     if one.get("p_value") is not None:
-        sure += f", p = {number_text(float(one['p_value']))}"
+        sure += f", {p_text(float(one['p_value']))}"
     winner = one.get("winner")
     return f"{counts}; {sure}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
 

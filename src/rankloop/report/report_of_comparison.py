@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rankloop.report._scale import p_text
 from rankloop.report.gains_and_losses import gains_and_losses
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.page import Report
@@ -39,6 +40,7 @@ def report_of_comparison(found: "Comparison", *, title: str | None = None) -> Re
         metric_intervals(found.systems, note=_which_way(found)),
         metric_intervals(
             differences,
+            signed=True,
             title=f"Differences to {found.baseline}",
             note="On the same queries, with 95 % intervals: one that leaves out 0 shows a difference.",
         ),
@@ -62,7 +64,7 @@ def _verdicts(found: "Comparison") -> list[str]:
         how = f"is {better} than" if sure else "is not shown to differ from"
         said.append(
             f"By {metric}, {system} {how} {found.baseline}: {verdict.difference:+.4f} "
-            f"(between {verdict.low:+.4f} and {verdict.high:+.4f}, p = {verdict.p_holm:.3g}; "
+            f"(between {verdict.low:+.4f} and {verdict.high:+.4f}, {p_text(verdict.p_holm)}; "
             f"{verdict.wins:,} queries gain, {verdict.losses:,} lose, {verdict.ties:,} stay)."
         )
     return said

@@ -25,7 +25,7 @@ def report_of_learning(
         {learned.curve_by: learned.curve},
         note="Relative to the first rank; what the clicks were corrected by.",
     )
-    report.add("How likely each rank is to be seen", curve, *(() if log is None else (ctr_by_position(log),)))
+    report.add("The bias of position", curve, *(() if log is None else (ctr_by_position(log),)))
     if learned.held_out:
         report.add(
             "What it was chosen from",

@@ -39,9 +39,9 @@ def report_of_log(
     )
     report.add("Where people click", ctr_by_position(_parts(log)), heat_map(log), _facts(checked))
     curves, said = _propensities(log, checked, seed)
-    report.add("How likely each rank is to be seen", *said, position_curve(curves) if curves else None)
+    report.add("The bias of position", *said, position_curve(curves) if curves else None)
     report.add("Click models", *_models(log, models, seed))
-    return report.add("What the log supports", _support(checked))
+    return report.add("What the log supports", *_support(checked))
 
 
 def _parts(log: "ClickLog") -> Any:
@@ -68,8 +68,7 @@ def _propensities(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 curves[name.replace("_", " ")] = family.estimate(log, method=name, seed=seed)
-        except ValueError as error:
-            said.append(f"{name}: {error}.")
+        except ValueError:  # what the log holds of the experiment is too little
             continue
         if support.support == "weak":
             said.append(f"{name.replace('_', ' ')} is weak here: {support.why}; {support.fix}.")
@@ -110,11 +109,17 @@ def _facts(checked: "LogReport") -> dict[str, Any]:
     }
 
 
-def _support(checked: "LogReport") -> Any:
+def _support(checked: "LogReport") -> list[Any]:
     from rankloop.metrics._table import Table
 
+    usable = [one.estimator for one in checked.estimators if one.support == "yes"]
     rows = [
-        (one.family, one.estimator, one.support, f"{one.why}; {one.fix}" if one.fix else one.why)
+        (one.estimator, one.support, f"{one.why}; {one.fix}" if one.fix else one.why)
         for one in checked.estimators
+        if one.support != "yes"
     ]
-    return Table(("family", "estimator", "usable", "why not, and what would help"), rows, left=4)
+    said = f"Usable as it is: {', '.join(usable)}." if usable else "No estimator can use this log as it is."
+    return [
+        said,
+        Table(("estimator", "usable", "why not, and what would help"), rows, left=3) if rows else None,
+    ]

@@ -22,12 +22,16 @@ _LISTS = 200  # queries that features are shuffled on, where there are no splits
 
 
 def report_of_run(
-    folder: str | Path, data: "RankingDataset | None" = None, *, title: str | None = None
+    folder: str | Path,
+    data: "RankingDataset | None" = None,
+    *,
+    query: Any = None,
+    title: str | None = None,
 ) -> Report:
     """What `rankloop train` left in a folder, on one page.
 
     `data` holds judged lists to look at; without it, those that the run was measured on are read again if
-    they are still there and unchanged.
+    they are still there and unchanged. `query` is the one whose list is drawn.
     """
     run = Path(folder)
     if not (run / "metrics.json").is_file():
@@ -36,7 +40,7 @@ def report_of_run(
     report = Report(title or f"Run {run.resolve().name}", "A ranker, how it was trained and how good it is.")
     report.add("Figures", metric_intervals(_intervals(figures)), _table(figures))
     if (run / "model.rank").is_file():
-        _model(report, run, data)
+        _model(report, run, data, query)
     for name in ("parameters", "data", "environment"):
         path = run / f"{name}.json"
         if path.is_file():
@@ -44,7 +48,7 @@ def report_of_run(
     return report
 
 
-def _model(report: Report, run: Path, data: "RankingDataset | None") -> None:
+def _model(report: Report, run: Path, data: "RankingDataset | None", query: Any) -> None:
     from rankloop.rankers import load
 
     ranker = load(run / "model.rank")
@@ -54,7 +58,7 @@ def _model(report: Report, run: Path, data: "RankingDataset | None") -> None:
     lists = _lists(run, ranker.n_features_in_) if data is None else data
     report.add("What it looks at", *_features(ranker, lists))
     if lists is not None:
-        report.add("One list", *one_list(ranker, lists))
+        report.add("One list", *one_list(ranker, lists, query))
 
 
 def _curves(ranker: Any) -> Iterator[Figure]:

@@ -1,0 +1,137 @@
+"""`rankloop report`: a page to look at."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.report import Report
+
+__all__ = ["report"]
+
+
+def report(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A run folder, a click log, a log of interleaved pages (.jsonl), or rankings to compare."
+        ),
+    ],
+    judgments: Annotated[
+        Path | None,
+        typer.Option(
+            "--qrels", "--data", "-j", help="To compare: TREC qrels or a data set. For a run: lists to draw."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="To compare by; repeat it.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", "-q", help="For a run: draw the list of this query.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="Of a click log: parquet, csv, jsonl, yandex, trec, graphcm."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
+    ] = None,
+    plots: Annotated[
+        Path | None, typer.Option("--plots", help="Write each figure to this folder as .svg instead.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For what is drawn at random.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """One page with figures, which needs nothing from outside; or, with --plots, the figures alone.
+
+    rankloop report runs/trees
+
+    rankloop report log.parquet --out log.html
+
+    rankloop report base.run new.run --qrels qrels.txt --plots figures
+    """
+    import json as writer
+
+    from rankloop.cli._reports import check_report
+
+    check_report(out)
+    made = _made(sources, judgments, metric, query, format, seed)
+    drawn = [] if plots is None else made.save_plots(plots)
+    page = out if out is not None or plots is not None else Path("report.html")
+    if page is not None:
+        made.save(page)
+    if json:
+        told = {"title": made.title, "page": None if page is None else str(page), "plots": [*map(str, drawn)]}
+        typer.echo(writer.dumps(told, indent=2))
+        return
+    if page is not None:
+        typer.echo(f"{made.title}: {len(made.figures)} figures on one page, {page}")
+    if plots is not None:
+        typer.echo(f"{len(drawn)} figures written to {plots}")
+
+
+def _made(
+    sources: list[Path],
+    judgments: Path | None,
+    metric: list[str] | None,
+    query: str | None,
+    format: str | None,
+    seed: int,
+) -> "Report":
+    """The report that the files ask for."""
+    from rankloop import report as family
+
+    for source in sources:
+        if not source.exists():
+            raise FileNotFoundError(f"there is no file or folder {source}")
+    if len(sources) > 1:
+        return family.report_of_comparison(_compared(sources, judgments, metric, seed))
+    source = sources[0]
+    if source.is_dir():
+        return family.report_of_run(source, None if judgments is None else _lists(judgments), query=query)
+    if _interleaved(source):
+        from rankloop.interleaving import read_duel
+
+        return family.report_of_duel(read_duel(source), seed=seed, title=f"Interleaving, {source.name}")
+    from rankloop.clicks import read_clicks
+
+    return family.report_of_log(
+        read_clicks(source, format=format), seed=seed, title=f"Click log, {source.name}"
+    )
+
+
+def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | None, seed: int) -> Any:
+    from rankloop.cli._inputs import read_judgments, read_ranking
+    from rankloop.cli._runs import MODEL
+    from rankloop.cli.compare import distinct_names
+    from rankloop.metrics.compare import compare
+
+    if judgments is None:
+        raise ValueError(
+            "several files are rankings to compare: give the judgments, --qrels FILE or --data FILE"
+        )
+    files = [source / MODEL if (source / MODEL).is_file() else source for source in sources]
+    systems = dict(zip(distinct_names(sources), map(read_ranking, files), strict=True))
+    return compare(systems, read_judgments(judgments), metric or None, seed=seed)
+
+
+def _lists(path: Path) -> Any:
+    from rankloop.data import open_dataset
+
+    return open_dataset(path)
+
+
+def _interleaved(path: Path) -> bool:
+    """Whether a log is one of interleaved pages: its first line says."""
+    import json
+
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        return False
+    with path.open(encoding="utf-8") as lines:
+        first = lines.readline()
+    try:
+        told = json.loads(first)
+    except json.JSONDecodeError:
+        return False
+    return isinstance(told, dict) and {"page", "clicks", "names"} <= set(told)
