@@ -32,7 +32,7 @@ class Postgres:
     def start(self) -> None:
         told = (
             f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories='' "
-            "-c shared_buffers=32MB -c max_connections=40"
+            "-c shared_buffers=32MB -c max_connections=40 -c fsync=off"
         )
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", told, "-l", self._log, "start")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,12 @@ __all__ = ["ClickLog"]
 PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
 ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position")
 REQUIRED = ("session", "query", "document", "position", "click")
+
+
+class Store(Protocol):
+    """What keeps pages and clicks, and gives them as a frame of text ids and numbers."""
+
+    def click_frame(self, **window: Any) -> "polars.DataFrame": ...
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -285,3 +291,13 @@ class ClickLog:
         from rankloop.clicks._frames import log_columns
 
         return cls(**log_columns(frame))
+
+    @classmethod
+    def from_store(cls, store: "Store", **window: Any) -> "ClickLog":
+        """The pages of an event store (`rankloop.serve.Store`) with what was clicked on them.
+
+        `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `include_bots`.
+        """
+        from rankloop.clicks._coded_frame import log_of_texts
+
+        return log_of_texts(store.click_frame(**window))

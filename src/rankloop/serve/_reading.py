@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, select, true
+from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 
 from rankloop.data import RankingDataset
 from rankloop.serve import filtering
+from rankloop.serve._frames import frame
 from rankloop.serve._writing import parts
 from rankloop.serve.tables import events, feature_sets, page_features, pages
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["click_frame", "dataset", "read_kept", "within"]
 
 _PAGE = ("page_id", "time", "query", "user", "ranker", "layout", "policy", "randomness", "documents")
-_AT_ONCE = 20_000  # rows fetched at a time
 
 
 def within(
@@ -40,19 +40,16 @@ def read_kept(
     connection: Connection, since: float | None, until: float | None, layout: str | None, bots: bool
 ) -> filtering.Kept:
     """The pages of a window and their events; with `bots`, everything that was recorded."""
-    import polars as pl
 
     named = [pages.c[name] for name in (*_PAGE, "scores", "shown", "bot")]
     asked = select(*named).where(within(pages, since, until, layout)).order_by(pages.c.time, pages.c.page_id)
-    shown = _frame(
-        connection, asked, {"time": pl.Float64, "scores": pl.Binary, "shown": pl.Int64, "bot": pl.Boolean}
-    )
+    shown = frame(connection, asked)
     happened = select(events.c.page_id, events.c.kind, events.c.document, events.c.value, events.c.time)
     if since is not None:
         happened = happened.where(events.c.time >= since - filtering.EARLY)
     if until is not None:
         happened = happened.where(events.c.time <= until + filtering.LATE)
-    seen = _frame(connection, happened, {"value": pl.Float64, "time": pl.Float64})
+    seen = frame(connection, happened)
     if bots:
         return filtering.Kept(shown, seen, {})
     return filtering.kept(shown, seen)
@@ -103,7 +100,7 @@ def dataset(
 
     named = [pages.c[name] for name in ("page_id", "query", "features", "documents", "shown")]
     asked = select(*named).where(within(pages, since, until, layout), pages.c.shown > 0)
-    shown = _frame(connection, asked.order_by(pages.c.time, pages.c.page_id), {"shown": pl.Int64})
+    shown = frame(connection, asked.order_by(pages.c.time, pages.c.page_id))
     if not shown.height:
         raise ValueError("no page was shown in this window; widen it, or wait for people to search")
     last = (
@@ -125,20 +122,6 @@ def dataset(
         docid=np.array(last["document"].to_list(), np.str_),
         feature_names=names,
     )
-
-
-def _frame(connection: Connection, asked: Select[Any], types: dict[str, Any]) -> "polars.DataFrame":
-    """The rows of a query; columns are text unless `types` says otherwise."""
-    import polars as pl
-
-    names = [column.name for column in asked.selected_columns]
-    schema = {name: types.get(name, pl.String) for name in names}
-    found = connection.execution_options(stream_results=True).execute(asked)
-    chunks = [pl.DataFrame(schema=schema)]
-    for some in found.partitions(_AT_ONCE):
-        columns = zip(names, zip(*some, strict=True), strict=True)
-        chunks.append(pl.DataFrame({name: pl.Series(values, dtype=schema[name]) for name, values in columns}))
-    return pl.concat(chunks)
 
 
 def _told(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:

@@ -10,8 +10,9 @@ from sqlalchemy import RowMapping
 
 from rankloop.serve.shown import Event, ShownPage
 
-__all__ = ["decode", "encode", "event_row", "feature_key", "page_of", "page_row"]
+__all__ = ["DAY", "decode", "encode", "event_row", "feature_key", "page_of", "page_row"]
 
+DAY = 86_400
 _EVENT_FIELDS = ("event_id", "page_id", "kind", "document", "position", "value", "time")
 _PAGE_FIELDS = (
     "page_id",
@@ -77,6 +78,7 @@ def page_row(page: ShownPage, features: str) -> dict[str, Any]:
     return {
         **{name: getattr(page, name) for name in _PAGE_FIELDS},
         "randomness": json.dumps(dict(page.randomness)) if page.randomness else None,
+        "day": int(page.time // DAY),
         "features": features,
         "documents": json.dumps(page.documents, ensure_ascii=False),
         "scores": page.scores.astype("<f8").tobytes(),

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, select
+from sqlalchemy import Connection, Engine, Table, bindparam, cast, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve._engine import connected
@@ -50,8 +51,21 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
     """Insert the rows whose key is new; gives how many were."""
     if not rows:
         return 0
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows).rowcount
+    counting = {"preserve_rowcount": True}
+    if connection.dialect.name == "sqlite":
+        into = sqlite.insert(table).on_conflict_do_nothing()
+        return connection.execute(into, rows, execution_options=counting).rowcount
+    names = tuple(rows[0])
+    arrays = {name: [row[name] for row in rows] for name in names}
+    return connection.execute(_insert_arrays(table, names), arrays, execution_options=counting).rowcount
+
+
+@cache
+def _insert_arrays(table: Table, names: tuple[str, ...]) -> postgresql.Insert:
+    """One statement for any number of rows: a column each, as PostgreSQL's arrays."""
+    columns = [cast(bindparam(name), postgresql.ARRAY(table.c[name].type)) for name in names]
+    rows = select(func.unnest(*columns).table_valued(*names).render_derived())
+    return postgresql.insert(table).from_select(list(names), rows).on_conflict_do_nothing()
 
 
 def parts(ids: Iterable[str]) -> Iterator[list[str]]:
@@ -82,7 +96,7 @@ def _placed(connection: Connection, page_ids: list[str]) -> Iterator[dict[str, A
         clicked.setdefault(page_id, []).append((document, time))
     if not clicked:
         return
-    told = ("page_id", "time", "query", "ranker", "layout", "experiment", "bot")
+    told = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
     shown = select(pages.c.documents, *(pages.c[name] for name in told)).where(pages.c.page_id.in_(clicked))
     for page in connection.execute(shown).mappings():
         place = {document: rank for rank, document in enumerate(json.loads(page["documents"]), 1)}

@@ -1,20 +1,25 @@
 """The event store: what was shown, what people did, and what estimators read from it."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.data import Qrels, RankingDataset
-from rankloop.serve import _reading, _writing
+from rankloop.serve import _reading, _writing, keeping, sums
 from rankloop.serve._engine import StoreAway, connected, name_of, open_engine
 from rankloop.serve._records import page_of
+from rankloop.serve.export import export
 from rankloop.serve.shown import Event, ShownPage, swap
+from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 from rankloop.serve.tables import clicks, feature_sets, judgments, page_features, pages
 
 if TYPE_CHECKING:
@@ -174,6 +179,8 @@ class Store:
         """What a person thinks of a document for a query; a later opinion replaces their earlier one."""
         if not 0 <= grade < float("inf"):
             raise ValueError(f"a grade is a number from 0, got {grade}")
+        if not query.strip() or not document.strip():
+            raise ValueError("a judgment names a query and a document; one of them is empty")
         row = {"query": query, "document": document, "user": user, "grade": grade}
         with self.writing() as connection:
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
@@ -198,3 +205,60 @@ class Store:
                 for query, by_document in grades.items()
             }
         )
+
+    def judgments_text(self) -> str:
+        """The same as a qrels file; blanks in queries are written as %20, and percent signs as %25."""
+        return "".join(
+            f"{_one_word(query)} 0 {_one_word(document)} {grade:g}\n"
+            for query, grades in self.judgments().to_dict().items()
+            for document, grade in grades.items()
+        )
+
+    def by_position(
+        self, *, since: float | None = None, until: float | None = None, layout: str | None = None
+    ) -> list[PositionSum]:
+        """How often each position was shown and clicked; crawlers are left out here and below."""
+        with self.reading() as connection:
+            return sums.by_position(connection, since, until, layout)
+
+    def daily(self, *, since: float | None = None, until: float | None = None) -> list[DaySum]:
+        """What happened on each UTC day to the pages of each ranker."""
+        with self.reading() as connection:
+            return sums.daily(connection, since, until)
+
+    def worst_queries(
+        self, n: int = 20, *, since: float | None = None, until: float | None = None, seconds: float = 60.0
+    ) -> list[WorstQuery]:
+        """The queries with most pages on which nothing was clicked.
+
+        `reformulated` counts pages after which the same user asked something else within `seconds`.
+        """
+        with self.reading() as connection:
+            return sums.worst_queries(connection, n, since, until, seconds)
+
+    def slowest_queries(
+        self, n: int = 20, *, since: float | None = None, until: float | None = None
+    ) -> list[SlowQuery]:
+        """The queries that took longest on average."""
+        with self.reading() as connection:
+            return sums.slowest_queries(connection, n, since, until)
+
+    def retain(self, days: float, *, now: float | None = None) -> int:
+        """Delete what was shown more than `days` ago, with its events; gives how many pages went."""
+        return keeping.retain(self, days, time.time() if now is None else now)
+
+    def forget(self, user: str) -> int:
+        """Delete everything of a user (by key: see `Signer.user_key`); gives how many pages went.
+
+        What still waits in a spool comes later: drain it first.
+        """
+        return keeping.forget(self, user)
+
+    def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
+        """Write a folder of Parquet files: see `rankloop.serve.export`."""
+        export(self, folder, since=since, until=until)
+
+
+def _one_word(name: str) -> str:
+    """An id without blanks, from which the id can be had back."""
+    return re.sub(r"[%\s]", lambda found: quote(found[0]), name)

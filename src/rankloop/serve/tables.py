@@ -38,6 +38,7 @@ pages = Table(
     metadata,
     Column("page_id", Text, primary_key=True),
     Column("time", Double, nullable=False),
+    Column("day", Integer, nullable=False),  # whole UTC days since 1970
     Column("query", Text, nullable=False),
     Column("user", Text),
     Column("ranker", Text, nullable=False),
@@ -55,9 +56,9 @@ pages = Table(
     Column("stages", Text, nullable=False),  # JSON: seconds by stage
     Column("seconds", Double, nullable=False),
     Column("bot", Boolean, nullable=False),
-    Index("pages_by_time", "time", "bot", "layout", "ranker", "shown"),
-    Index("pages_by_query", "query", "time", "bot", "seconds", "shown"),
-    Index("pages_by_user", "user", "time", "query", "bot"),
+    Index("pages_by_time", "time", "bot", "layout", "ranker", "shown", "day", "seconds"),
+    Index("pages_by_query", "query", "time", "bot", "seconds"),
+    Index("pages_by_user", "user", "time", "query"),
     Index("pages_by_experiment", "experiment", "time"),
 )
 
@@ -98,13 +99,14 @@ clicks = Table(
     Column("document", Text, nullable=False),
     Column("clicked", Double, nullable=False),
     Column("time", Double, nullable=False),  # of the page
+    Column("day", Integer, nullable=False),
     Column("query", Text, nullable=False),
     Column("ranker", Text, nullable=False),
     Column("layout", Text, nullable=False),
     Column("experiment", Text),
     Column("bot", Boolean, nullable=False),
     Index("clicks_by_time", "time", "bot", "layout", "ranker", "position"),
-    Index("clicks_by_query", "query", "time", "bot"),
+    Index("clicks_by_query", "query", "page_id", "time", "bot"),
     sqlite_with_rowid=False,
 )
 

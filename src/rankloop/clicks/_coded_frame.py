@@ -1,0 +1,42 @@
+"""A log from a frame whose ids are text: each distinct text is held once, however many impressions it has."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks._columns import Coded
+from rankloop.clicks.log import PAGE_COLUMNS, ClickLog
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["log_of_texts"]
+
+
+def log_of_texts(frame: "polars.DataFrame") -> ClickLog:
+    """What `ClickLog.from_frame` gives; a long query costs its length once, not once an impression."""
+    tables: dict[str, NDArray[Any]] = {}
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        if name in ("session", "query", "document", *PAGE_COLUMNS):
+            tables[name], columns[name] = _coded(frame[name])
+        else:
+            columns[name] = frame[name].to_numpy()
+    log = ClickLog(**columns)
+    texts: dict[str, Any] = {"sessions": tables.pop("session")[log.sessions]}
+    for name, table in tables.items():
+        field = "row_document" if name == "document" else f"page_{name}"
+        numbers: Coded = getattr(log, field)
+        texts[field] = Coded(table[numbers.table], numbers.code)
+    log._fill(texts)
+    return log
+
+
+def _coded(texts: "polars.Series") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct texts, sorted, and for each entry its place among them."""
+    import polars as pl
+
+    table = texts.unique().sort()
+    code = texts.cast(pl.Enum(table)).to_physical().to_numpy().astype(np.int64)
+    return np.array(table.to_list(), np.str_), code

@@ -1,0 +1,164 @@
+"""The sums of the dashboard, each one pass over an index of the store."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, case, exists, func, select
+
+from rankloop.serve._reading import within
+from rankloop.serve._records import DAY
+from rankloop.serve.tables import clicks, pages
+
+__all__ = [
+    "DaySum",
+    "PositionSum",
+    "SlowQuery",
+    "WorstQuery",
+    "by_position",
+    "daily",
+    "slowest_queries",
+    "worst_queries",
+]
+
+
+class PositionSum(NamedTuple):
+    position: int
+    shown: int
+    clicks: int
+
+
+class DaySum(NamedTuple):
+    """`day` is its first second; `clicked_first` counts pages whose first result was clicked."""
+
+    day: float
+    ranker: str
+    pages: int
+    clicks: int
+    clicked_pages: int
+    clicked_first: int
+    reciprocal_rank: float  # of the highest click, 0 without one, on average
+    seconds: float  # on average
+
+
+class WorstQuery(NamedTuple):
+    query: str
+    pages: int
+    clicked_pages: int
+    reformulated: int
+
+
+class SlowQuery(NamedTuple):
+    query: str
+    pages: int
+    seconds: float  # on average
+    slowest: float
+
+
+def by_position(
+    connection: Connection, since: float | None, until: float | None, layout: str | None
+) -> list[PositionSum]:
+    shown = _grouped(pages, (pages.c.shown,), since, until, layout)
+    clicked = _grouped(clicks, (clicks.c.position,), since, until, layout)
+    lengths = _by_key(connection, shown)
+    hits = _by_key(connection, clicked)
+    return [
+        PositionSum(rank, sum(n for length, n in lengths.items() if length >= rank), hits.get(rank, 0))
+        for rank in range(1, max(lengths, default=0) + 1)
+    ]
+
+
+def daily(connection: Connection, since: float | None, until: float | None) -> list[DaySum]:
+    shown = _grouped(pages, (pages.c.day, pages.c.ranker), since, until, None, func.avg(pages.c.seconds))
+    highest = func.min(clicks.c.position).label("highest")
+    per_page = (
+        select(clicks.c.day, clicks.c.ranker, func.count().label("clicks"), highest)
+        .where(within(clicks, since, until), clicks.c.bot.is_(False))
+        .group_by(clicks.c.page_id, clicks.c.day, clicks.c.ranker)
+        .subquery()
+    )
+    clicked = select(
+        per_page.c.day,
+        per_page.c.ranker,
+        func.sum(per_page.c.clicks),
+        func.count(),
+        func.sum(case((per_page.c.highest == 1, 1), else_=0)),
+        func.sum(1.0 / per_page.c.highest),
+    ).group_by(per_page.c.day, per_page.c.ranker)
+    hits = {(day, ranker): found for day, ranker, *found in connection.execute(clicked)}
+    days = []
+    for day, ranker, number, seconds in connection.execute(shown.order_by(pages.c.day, pages.c.ranker)):
+        all_clicks, clicked_pages, first, reciprocal = hits.get((day, ranker), (0, 0, 0, 0.0))
+        told = (int(all_clicks), clicked_pages, int(first), float(reciprocal) / number, float(seconds))
+        days.append(DaySum(float(day * DAY), ranker, number, *told))
+    return days
+
+
+def worst_queries(
+    connection: Connection, n: int, since: float | None, until: float | None, seconds: float
+) -> list[WorstQuery]:
+    shown = _grouped(pages, (pages.c.query,), since, until, None).subquery()
+    clicked = (
+        select(clicks.c.query, func.count(clicks.c.page_id.distinct()).label("pages"))
+        .where(within(clicks, since, until), clicks.c.bot.is_(False))
+        .group_by(clicks.c.query)
+        .subquery()
+    )
+    hits = func.coalesce(clicked.c.pages, 0)
+    asked = (
+        select(shown.c.query, shown.c.number, hits)
+        .join(clicked, clicked.c.query == shown.c.query, isouter=True)
+        .where(shown.c.number > hits)
+        .order_by((shown.c.number - hits).desc(), shown.c.query)
+        .limit(n)
+    )
+    worst = connection.execute(asked).all()
+    again = _reformulated(connection, [row[0] for row in worst], since, until, seconds)
+    return [WorstQuery(query, number, hit, again.get(query, 0)) for query, number, hit in worst]
+
+
+def slowest_queries(
+    connection: Connection, n: int, since: float | None, until: float | None
+) -> list[SlowQuery]:
+    mean = func.avg(pages.c.seconds).label("mean")
+    asked = _grouped(pages, (pages.c.query,), since, until, None, mean, func.max(pages.c.seconds))
+    rows = connection.execute(asked.order_by(mean.desc(), pages.c.query).limit(n))
+    return [SlowQuery(query, number, float(average), float(most)) for query, number, average, most in rows]
+
+
+def _grouped(
+    table: Any,
+    keys: tuple[Any, ...],
+    since: float | None,
+    until: float | None,
+    layout: str | None,
+    *more: Any,
+) -> Select[Any]:
+    """Keys, the number of rows, and more aggregates, of what people saw in a window."""
+    return (
+        select(*keys, func.count().label("number"), *more)
+        .where(within(table, since, until, layout), table.c.bot.is_(False))
+        .group_by(*keys)
+    )
+
+
+def _reformulated(
+    connection: Connection, queries: Sequence[str], since: float | None, until: float | None, seconds: float
+) -> dict[str, int]:
+    """Pages after which the same user asked something else within so many seconds."""
+    later = pages.alias("later")
+    soon = exists().where(
+        and_(
+            later.c.user == pages.c.user,
+            later.c.time > pages.c.time,
+            later.c.time <= pages.c.time + seconds,
+            later.c.query != pages.c.query,
+        )
+    )
+    asked = _grouped(pages, (pages.c.query,), since, until, None).where(
+        pages.c.query.in_(queries), pages.c.user.is_not(None), soon
+    )
+    return _by_key(connection, asked)
+
+
+def _by_key(connection: Connection, asked: Select[Any]) -> dict[Any, int]:
+    return {row[0]: row[1] for row in connection.execute(asked)}

@@ -1,0 +1,250 @@
+"""What is recorded comes back as it was, once, and as the estimators read it."""
+
+import threading
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from rankloop.clicks import ClickLog
+from rankloop.propensity import swap_intervention
+from rankloop.serve.shown import Event, ShownPage, swap
+from rankloop.serve.store import Store
+
+
+def test_a_page_comes_back_as_it_was_shown(store, page):
+    shown = page(
+        "rote Schuhe äöü 'x\"; DROP TABLE pages; --",
+        ("dé", "a b", "<script>"),
+        user="u1",
+        policy="swap",
+        experiment="e1",
+        randomness=swap(1, 2, swapped=True),
+        generation=3,
+        fingerprint="f",
+        bot=True,
+        layout="phone",
+        features=np.array([[1.5, np.nan], [0.1, 2.0], [0, -1]]),
+    )
+    assert store.put_pages([shown, shown]) == 1
+    assert store.put_pages([shown]) == 0
+    back = store.page(shown.page_id)
+    for name in ShownPage.__dataclass_fields__:
+        expected, got = getattr(shown, name), getattr(back, name)
+        if isinstance(expected, np.ndarray):
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)
+        else:
+            assert got == expected, name
+    assert store.page("f" * 32) is None
+
+
+def test_an_event_counts_once_and_may_come_before_its_page(store, page, click):
+    shown = page()
+    clicked = click(shown, "b")
+    assert store.put_events([clicked, clicked]) == 1
+    assert store.put_events([clicked]) == 0
+    assert store.click_frame().height == 0
+    store.put_pages([shown])
+    store.put_events([click(shown, "b"), click(shown, "nowhere")])
+    assert store.click_frame()["click"].to_list() == [0, 1, 0]
+    assert [one.clicks for one in store.by_position()] == [0, 1, 0]
+
+
+def test_an_event_id_is_the_page_s_own(store, page, click):
+    """Nobody can stop another page's events by sending their ids first."""
+    one, other = page(), page()
+    store.put_pages([one, other])
+    assert store.put_events([click(one, "a", event_id="same-id"), click(other, "b", event_id="same-id")]) == 2
+
+
+def test_the_frame_is_a_click_log(store, page, click):
+    first = page("shoes", "abc", user="u1", randomness=swap(1, 2, swapped=True), policy="swap")
+    second = page("hats", "de", shown=2000.0, ranker="v2")
+    store.put_pages([second, first])
+    store.put_events(
+        [
+            click(first, "b"),
+            click(first, "b", kind="dwell", value=20.0),
+            click(first, "b", kind="dwell", value=30.0),
+            click(second, "e", kind="conversion"),
+            click(second, "e", kind="conversion", value=2.5),
+        ]
+    )
+    log = ClickLog.from_store(store)
+    assert log.sessions.tolist() == [first.page_id, second.page_id]
+    assert log.query.tolist() == ["shoes"] * 3 + ["hats"] * 2
+    assert log.document.tolist() == ["a", "b", "c", "d", "e"]
+    assert log.position.tolist() == [1, 2, 3, 1, 2]
+    assert log.original_position.tolist() == [2, 1, 3, 1, 2]
+    assert log.intervention.tolist() == ["swap 1-2"] * 3 + ["none"] * 2
+    assert log.click.tolist() == [0, 1, 0, 0, 0]
+    assert log.conversion.tolist() == [0, 0, 0, 0, 3.5]
+    assert log.score.tolist() == [0, -1, -2, 0, -1]
+    assert log.ranker.tolist() == ["v1"] * 3 + ["v2"] * 2
+    assert log.user.tolist() == ["u1"] * 3 + [second.page_id] * 2
+    assert log.timestamp.tolist() == [1000.0] * 3 + [2000.0] * 2
+    np.testing.assert_array_equal(log.dwell, [np.nan, 30, np.nan, np.nan, np.nan])
+    assert log.propensity is None
+    frame = store.click_frame()
+    slow = ClickLog.from_frame(frame)
+    for (name, values), (same, others) in zip(log.columns(), slow.columns(), strict=True):
+        assert name == same
+        np.testing.assert_array_equal(values, others)
+
+
+def test_logged_chances_are_the_propensity(store, page):
+    store.put_pages([page(randomness={"propensity": [0.5, 0.25, 1.0]}), page(shown=2000.0, documents="xy")])
+    assert ClickLog.from_store(store).propensity.tolist() == [0.5, 0.25, 1, 1, 1]
+
+
+def test_windows_and_layouts(store, page):
+    store.put_pages([page(shown=float(t), layout="phone" if t % 2 else "desk") for t in range(10)])
+    assert store.click_frame(since=2, until=6)["timestamp"].unique().sort().to_list() == [2, 3, 4, 5]
+    assert store.click_frame(layout="phone")["timestamp"].unique().sort().to_list() == [1, 3, 5, 7, 9]
+    assert store.dataset(since=9).n_documents == 3
+    with pytest.raises(ValueError, match="no page was shown in this window"):
+        store.dataset(since=10)
+
+
+def test_an_empty_store_has_an_empty_frame(store):
+    frame = store.click_frame()
+    assert frame.height == 0
+    assert {"session", "query", "document", "position", "click", "intervention"} <= set(frame.columns)
+
+
+def test_the_data_set_has_the_last_features(store, page):
+    old = page("q", "ab", features=[[1, 2], [3, 4]], feature_names=("bm25", "age"))
+    new = page("q", "bc", shown=2000.0, features=[[5, 6], [7, 8]], feature_names=("age", "clicks"))
+    store.put_pages([new, old, page("p", "a", shown=1500.0, features=[[9, 10]])])
+    data = store.dataset()
+    assert data.feature_names == ("age", "clicks")
+    assert data.row_qid.tolist() == ["p", "q", "q", "q"]
+    assert data.docid.tolist() == ["a", "a", "b", "c"]
+    np.testing.assert_array_equal(data.X, [[10, np.nan], [2, np.nan], [5, 6], [7, 8]])
+    assert (ClickLog.from_store(store).rows(data) >= 0).all()
+
+
+def test_a_served_log_gives_the_propensity_curve(store):
+    """Pages as the service writes them, swapped by a coin: the known curve comes out."""
+    random = np.random.default_rng(0)
+    seen, attraction = np.array([1.0, 0.6, 0.3]), {"a": 0.8, "b": 0.6, "c": 0.5}
+    pages, events = [], []
+    for number in range(9000):
+        low = int(random.integers(1, 3))
+        swapped = bool(random.random() < 0.5)
+        order = list("abc")
+        if swapped:
+            order[low - 1], order[low] = order[low], order[low - 1]
+        page_id = f"{number:032x}"
+        randomness = swap(low, low + 1, swapped=swapped)
+        pages.append(
+            ShownPage(
+                page_id,
+                float(number),
+                f"q{number % 50}",
+                tuple(order),
+                np.zeros(3),
+                np.zeros((3, 1)),
+                ("f",),
+                "v1",
+                policy="swap",
+                randomness=randomness,
+            )
+        )
+        for rank, document in enumerate(order):
+            if random.random() < seen[rank] * attraction[document]:
+                events.append(Event(f"e{rank}", page_id, "click", document, time=number + 1.0 + rank))
+    store.put_events(events)
+    store.put_pages(pages)
+    curve = swap_intervention(ClickLog.from_store(store))
+    assert np.all(np.abs(curve.values - seen) < 0.06)
+
+
+def test_experiments_have_their_pages_with_clicks(store, page, click):
+    told = {"method": "team_draft", "notes": {"a": 1}}
+    one = page(experiment="e1", policy="interleave", randomness=told, user="u")
+    store.put_pages([one, page(experiment="e2"), page(), page(experiment="e1", bot=True)])
+    store.put_events([click(one, "c"), click(one, "a"), click(one, "c")])
+    (got,) = store.credits("e1")
+    assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), told, "u")
+
+
+def test_judgments_average_and_replace(store):
+    store.put_judgment("red shoes", "a", 3, "ada")
+    store.put_judgment("red shoes", "a", 1, "ada")
+    store.put_judgment("red shoes", "a", 2, "bob")
+    store.put_judgment("hat", "b", 0, "bob")
+    assert store.judgments().to_dict() == {"hat": {"b": 0.0}, "red shoes": {"a": 1.5}}
+    assert store.judgments_text() == "hat 0 b 0\nred%20shoes 0 a 1.5\n"
+    with pytest.raises(ValueError, match="a grade is a number from 0, got -1"):
+        store.put_judgment("q", "a", -1)
+
+
+def test_many_writers_lose_nothing(store, page, click):
+    """Pages and events of the same pages from several threads, in any order."""
+    pages = [page(documents="ab", shown=1000.0 + i) for i in range(200)]
+    events = [click(one, "b") for one in pages]
+    work = [lambda some=some: store.put_pages(some) for some in (pages[:100], pages[100:])]
+    work += [lambda some=some: store.put_events(some) for some in (events[:120], events[120:])]
+    threads = [threading.Thread(target=one) for one in work * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.click_frame()["click"].sum() == 200
+    assert [one.clicks for one in store.by_position()] == [0, 200]
+
+
+def test_a_newer_schema_is_refused(database):
+    with Store.open(database) as store, store.writing() as connection:
+        connection.execute(text("UPDATE schema_version SET version = 99"))
+    with pytest.raises(ValueError, match=r"schema 99, written by a newer rankloop.* upgrade rankloop"):
+        Store.open(database)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [("nonsense", "no such URL"), ("mysql://host/db", "got 'mysql'"), ("sqlite://", "kept in a file")],
+)
+def test_wrong_urls_are_told(url, told):
+    with pytest.raises(ValueError, match=told):
+        Store.open(url)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"query": "a\0b"}, "query holds a zero character"),
+        ({"query": "\ud800"}, "query holds a zero character or half"),
+        ({"query": "x" * 5000}, "query has at most 4096"),
+        ({"documents": "aa"}, "shown once"),
+        ({"policy": "random"}, "unknown policy"),
+        ({"features": np.zeros((2, 2))}, "a row per document"),
+        ({"page_id": "../../etc"}, "32 hexadecimal digits"),
+    ],
+)
+def test_wrong_pages_are_told(page, change, told):
+    with pytest.raises(ValueError, match=told):
+        page(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"kind": "hover"}, "unknown kind of event"),
+        ({"value": float("nan")}, "finite and at least 0"),
+        ({"position": 0}, "whole number from 1"),
+        ({"event_id": ""}, "event_id is empty"),
+        ({"event_id": "x" * 200}, "event_id has at most 128"),
+        ({"document": "\0"}, "document holds a zero"),
+    ],
+)
+def test_wrong_events_are_told(change, told):
+    with pytest.raises(ValueError, match=told):
+        Event(**{"event_id": "e", "page_id": "0" * 32, "kind": "click", "document": "a", **change})
+
+
+def test_a_swap_has_two_ranks():
+    with pytest.raises(ValueError, match="1 <= low < high, got 2 and 2"):
+        swap(2, 2, swapped=True)
