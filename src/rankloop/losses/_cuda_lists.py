@@ -10,6 +10,7 @@ from rankloop.losses._cuda_jit import jit, tl
 __all__ = [
     "BLOCK",
     "WARPS",
+    "WIDTH",
     "DeviceLists",
     "list_max",
     "list_sums",
@@ -19,8 +20,8 @@ __all__ = [
     "tiled",
 ]
 
-BLOCK, WARPS = 16, 1  # rows of a tile, and the warps that work on it
-_WIDTH = 32  # documents that a tile meets at a time
+# Rows of a tile, which lie along the lanes of its warps, and the documents that they meet at a time.
+BLOCK, WARPS, WIDTH = 64, 1, 32
 
 Tensor = Any
 
@@ -84,30 +85,39 @@ def order_of(lists: DeviceLists, values: Tensor) -> Tensor:
 
 def sort_of(lists: DeviceLists, values: Tensor, along: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """That order, and by rank the values and what goes along with them."""
-    return _sorted(lists, values, along, None, 0)[:3]
+    return _sorted(lists, values, along)
 
 
-def sort_and_best(
-    lists: DeviceLists, values: Tensor, gain: Tensor, cut: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`sort_of` with gains along, and the DCG of the best order of each list down to rank `cut`."""
+class BestSort(NamedTuple):
+    """Lists by falling score: rows, scores, gains and discounts by rank, and the DCG of the best order."""
+
+    order: Tensor
+    ranked: Tensor
+    gain: Tensor
+    discount: Tensor
+    best: Tensor
+
+
+def sort_and_best(lists: DeviceLists, values: Tensor, gain: Tensor, cut: int) -> BestSort:
+    """`sort_of` with gains along, discounts, and the DCG of the best order of each list to rank `cut`."""
     torch = require("torch", "neural")
-    order, ranked, moved, earned = _sorted(lists, values, gain, torch.empty_like(gain), cut)
-    return order, ranked, moved, list_sums(earned, lists.offsets)
+    earned, discount = torch.empty_like(gain), torch.empty_like(gain)
+    sort = _sorted(lists, values, gain, earned, discount, cut)
+    return BestSort(*sort, discount, list_sums(earned, lists.offsets))
 
 
 def _sorted(
-    lists: DeviceLists, values: Tensor, along: Tensor, earned: Tensor | None, cut: int
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    lists: DeviceLists, values: Tensor, along: Tensor, earned: Any = None, discount: Any = None, cut: int = 0
+) -> tuple[Tensor, Tensor, Tensor]:
     torch = require("torch", "neural")
     order = torch.arange(lists.n_documents, device=values.device)
     ranked, moved = torch.empty_like(values), torch.empty_like(along)
     _order_kernel[lists.grid](
         values, along, lists.offsets, lists.tile_list, lists.tile_ends, order, ranked, moved,
-        moved if earned is None else earned, lists.n_lists, cut,
-        BEST=earned is not None, BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
+        moved if earned is None else earned, moved if discount is None else discount, lists.n_lists, cut,
+        BEST=earned is not None, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
-    return order, ranked, moved, earned
+    return order, ranked, moved
 
 
 def list_sums(values: Tensor, offsets: Tensor) -> Tensor:
@@ -135,16 +145,14 @@ def tile_of(offsets, tile_ends, q, BLOCK: tl.constexpr):  # type: ignore[no-unty
 
 
 @jit
-def _stands(other, own, j, i, LOOK: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Whether documents j stand above rows i; equal ones do where they come earlier."""
+def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """How many of the others stand above each row; equal ones do where they come earlier."""
     if LOOK == 0:  # all come earlier
-        above = other[None, :] >= own[:, None]
-    elif LOOK == 1:
-        earlier = (other[None, :] == own[:, None]) & (j[None, :] < i[:, None])
-        above = (other[None, :] > own[:, None]) | earlier
-    else:  # all come later
-        above = other[None, :] > own[:, None]
-    return above.to(tl.int32)
+        return WIDTH - tl.sum(tl.where(own[None, :] > other[:, None], 1.0, 0.0), 0)
+    above = tl.where(other[:, None] > own[None, :], 1.0, 0.0)
+    if LOOK == 1:
+        above = tl.where(earlier, tl.where(other[:, None] >= own[None, :], 1.0, 0.0), above)
+    return tl.sum(above, 0)
 
 
 @jit
@@ -152,20 +160,25 @@ def _count(  # type: ignore[no-untyped-def]
     values, along, start, n, low, high, own, worth, i, above, better,
     LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
-    """Count the documents `low` to `high` that stand above each row, by value and by what goes along."""
+    """Count the documents `low` to `high` that stand above each row, by value and by what goes along.
+
+    Counts are kept as floats: comparing then adding is one instruction each.
+    """
     for at in range(low, high, WIDTH):
         j = at + tl.arange(0, WIDTH)
+        earlier = j.to(tl.float32)[:, None] < i.to(tl.float32)[None, :]
         other = tl.load(values + start + j, mask=j < n, other=float("-inf"))
         other = tl.where(other == other, other, float("-inf"))
-        above += _stands(other, own, j, i, LOOK)
+        above += _stands(other, own, earlier, LOOK, WIDTH)
         if BEST:
-            better += _stands(tl.load(along + start + j, mask=j < n, other=-1.0), worth, j, i, LOOK)
+            other = tl.load(along + start + j, mask=j < n, other=-1.0)
+            better += _stands(other, worth, earlier, LOOK, WIDTH)
     return above, better
 
 
 @jit
 def _order_kernel(  # type: ignore[no-untyped-def]
-    values, along, offsets, tile_list, tile_ends, order, ranked, moved, earned, n_lists, cut,
+    values, along, offsets, tile_list, tile_ends, order, ranked, moved, earned, discount, n_lists, cut,
     BEST: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
@@ -176,23 +189,22 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     given = tl.load(values + start + i, mask=i < n, other=0.0)
     worth = tl.load(along + start + i, mask=i < n, other=0.0)
     own = tl.where(given == given, given, float("-inf"))
-    before = first // WIDTH * WIDTH
-    after = tl.minimum((first + BLOCK + WIDTH - 1) // WIDTH * WIDTH, n)
-    above = tl.zeros([BLOCK, WIDTH], tl.int32)
-    better = tl.zeros([BLOCK, WIDTH], tl.int32)
-    above, better = _count(values, along, start, n, 0, before, own, worth, i, above, better, 0, BEST, WIDTH)
+    after = tl.minimum(first + BLOCK, n)
+    above = tl.zeros([BLOCK], tl.float32)
+    better = tl.zeros([BLOCK], tl.float32)
+    above, better = _count(values, along, start, n, 0, first, own, worth, i, above, better, 0, BEST, WIDTH)
     above, better = _count(
-        values, along, start, n, before, after, own, worth, i, above, better, 1, BEST, WIDTH
+        values, along, start, n, first, after, own, worth, i, above, better, 1, BEST, WIDTH
     )
     above, better = _count(values, along, start, n, after, n, own, worth, i, above, better, 2, BEST, WIDTH)
-    place = start + tl.sum(above, 1)
+    place = start + above.to(tl.int32)
     tl.store(order + place, start + i, mask=i < n)
     tl.store(ranked + place, given, mask=i < n)
     tl.store(moved + place, worth, mask=i < n)
     if BEST:
-        best = tl.sum(better, 1)
-        discounted = tl.where(best < cut, worth / tl.log2(best.to(tl.float32) + 2.0), 0.0)
+        discounted = tl.where(better < cut, worth / tl.log2(better + 2.0), 0.0)
         tl.store(earned + start + i, discounted, mask=i < n)
+        tl.store(discount + start + i, 1.0 / tl.log2(i.to(tl.float32) + 2.0), mask=i < n)
 
 
 @jit

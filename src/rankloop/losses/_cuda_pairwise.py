@@ -8,7 +8,7 @@ from typing import Any
 from rankloop._extras import require
 from rankloop.losses._cuda_lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
 from rankloop.losses._cuda_pairs import HINGE, SQUARED_HINGE, PairForm, pair_forces
-from rankloop.losses._cuda_terms import discounts, gains_of, inverse, ranks
+from rankloop.losses._cuda_terms import discounts, gains_of, inverse
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
@@ -37,8 +37,11 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
         gain = gains_of(lists.labels, chosen.gain)
-        order, ranked, gain, best = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
-        form = PairForm(gain, inverse(best) if chosen.metric == "ndcg" else _ones(lists), **shrinks)
+        order, ranked, gain, discount, best = sort_and_best(
+            lists, lists.scores, gain, chosen.truncation or _EVERY
+        )
+        factor = inverse(best) if chosen.metric == "ndcg" else _ones(lists)
+        form = PairForm(gain, factor, discount, **shrinks)
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
@@ -51,19 +54,21 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
     if chosen.form.startswith("arp"):
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         own, one = chosen.form == "arp1", torch.ones_like(lists.labels)
-        form = PairForm(labels, factor, one, torch.zeros_like(one), one, own=own)
+        form = PairForm(labels, factor, None, one, torch.zeros_like(one), one, own=own)
     else:
         gain = gains_of(lists.labels, chosen.gain)
-        order, ranked, gain, best = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
+        order, ranked, gain, discount, best = sort_and_best(
+            lists, lists.scores, gain, chosen.truncation or _EVERY
+        )
         factor = factor * inverse(best)
         distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
         drop = -discounts(distance).diff().float()
         if chosen.form == "ndcg1":
-            form = PairForm(gain * discounts(ranks(lists)).float(), factor, own=True)
+            form = PairForm(gain * discount, factor, own=True)
         elif chosen.form == "ndcg2":
             form = PairForm(gain, factor, drop=drop, by_distance=True)
         else:
-            form = PairForm(gain, factor, drop=chosen.mu * drop)
+            form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
     return pair_forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
 
 
@@ -84,7 +89,7 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
     plain = hit.float()
     if chosen.metric == "arp":
         factor = inverse(list_sums(labels, lists.offsets))
-        return PairForm(labels, factor, -rank, one, -rank)
+        return PairForm(labels, factor, None, -rank, one, -rank)
     if chosen.metric == "err":
         highest = lists.labels.max() if chosen.max_label is None else chosen.max_label
         stop = (torch.exp2(labels.double()) - 1.0) * 2.0 ** (-highest)
@@ -92,15 +97,15 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
         stopped = before(stop * here)
         beta = 1.0 / (1.0 - stop)
         alpha = here + beta * (stopped + stop * here)
-        return PairForm(stop.float(), _ones(lists), alpha, beta, stopped + here)
+        return PairForm(stop.float(), _ones(lists), None, alpha, beta, stopped + here)
     if chosen.metric == "precision":
         within = (rank <= chosen.truncation).double() / chosen.truncation
-        return PairForm(plain, _ones(lists), within, one, within)
+        return PairForm(plain, _ones(lists), None, within, one, within)
     if chosen.metric == "map":
         seen, inverse_ranks = before(hit), before(hit / rank)
         alpha = (seen + 1.0) / rank - inverse_ranks - hit / rank
         factor = inverse(list_sums(plain, lists.offsets))
-        return PairForm(plain, factor, alpha, one, (seen + hit) / rank - inverse_ranks)
+        return PairForm(plain, factor, None, alpha, one, (seen + hit) / rank - inverse_ranks)
     seen = before(hit)
     # A hit that rises to a rank above the first brings 1 / rank; the first gives way to the second.
     far = torch.full_like(rank, 1e30)
@@ -110,7 +115,7 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
     )
     reached = ((rank <= first) & (first < 1e29)).double()
     gamma = torch.where(hit > 0, 1.0 / first, 1.0 / torch.minimum(rank, second))
-    return PairForm(plain, _ones(lists), reached / rank, reached, gamma)
+    return PairForm(plain, _ones(lists), None, reached / rank, reached, gamma)
 
 
 def _ones(lists: DeviceLists) -> Tensor:

@@ -127,4 +127,4 @@ def _force_kernel(  # type: ignore[no-untyped-def]
         force += tl.sum(steep * (theirs - ours), 0)
         bend += tl.sum(steep * (tl.abs(theirs) + tl.abs(ours)), 0)
     tl.store(gradient + start + i, slope * force, mask=i < n)
-    tl.store(curvature + start + i, slope * slope * bend, mask=i < n)
+    tl.store(curvature + start + i, slope * bend, mask=i < n)
