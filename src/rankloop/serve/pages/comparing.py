@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from rankloop.search import Index
+from rankloop.serve.pages.evidence import name_of
 from rankloop.serve.pages.rendering import PageRoute, page, service_of
 from rankloop.serve.pages.views import hits
 from rankloop.serve.schema import Comparison
@@ -21,10 +22,10 @@ def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response
     """What each of two versions shows for a query, and how far documents move between them."""
     service = service_of(request)
     query = " ".join(q.split())
-    versions = [one.version for one in service.models.versions()]
-    production = service.live.roles.production
-    left = a or (versions[0] if versions[0] != production else versions[-1])
-    right = b or production
+    versions = {one.version: name_of(one) for one in service.models.versions()}
+    production = str(service.live.roles.production)
+    others = [one for one in versions if one != production]
+    left, right = a or (others[0] if others else production), b or production
     sides, found = [], 0
     if query:
         compared = service.compare(query, [left, right], k=service.config.k)

@@ -2,23 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
+from sqlalchemy import select
 
 from rankloop.rankers import contributions
 from rankloop.report import importance, metric_intervals, position_curve, preference
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, percent, signed
+from rankloop.serve.tables import pages as pages_table
 
 if TYPE_CHECKING:
     from rankloop.serve.experiments import Experiment, Standing
     from rankloop.serve.registry import Version
     from rankloop.serve.service import Service
-    from rankloop.serve.sums import ByDay
+    from rankloop.serve.store import ShownPage, Store
+    from rankloop.serve.sums import DaySum
 
 __all__ = ["experiments", "looked_at", "metrics", "name_of", "propensity", "versions"]
 
-LATELY = 200  # pages whose features are looked at
+LATELY = 100  # pages whose features are looked at
 FINISHED = 5  # experiments that ended and are still shown
 
 
@@ -28,7 +32,7 @@ def name_of(version: "Version") -> str:
     return str(told)[:60]
 
 
-def versions(known: "Sequence[Version]", rows: "Sequence[ByDay]") -> Panel:
+def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
     """All versions, with how their pages did."""
     pages: dict[str, tuple[int, int]] = {}
     for one in rows:
@@ -44,6 +48,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[ByDay]") -> Panel:
             Head("Made"),
             Head("Pages", True),
             Head("With a click", True),
+            Head("Report" if any(_report(one).href for one in known) else ""),
         ),
         rows=table(
             (
@@ -53,6 +58,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[ByDay]") -> Panel:
                 moment(one.time),
                 count(pages.get(one.version, (0, 0))[0]),
                 percent(_rate(pages.get(one.version, (0, 0)))),
+                _report(one),
             )
             for one in reversed(known)
         ),
@@ -99,7 +105,7 @@ def experiments(service: "Service") -> Panel:
     running = [one for one in every if one.ended is None]
     ended = [one for one in every if one.ended is not None][:FINISHED]
     told = [service.experiments.standing(one) for one in (*running, *ended)]
-    duels = [one.verdict for one in told if one.verdict and one.experiment.kind == "interleave"]
+    duels = [_counts(one.verdict) for one in told if one.verdict and one.experiment.kind == "interleave"]
     return Panel(
         "experiments",
         "Experiments",
@@ -132,7 +138,7 @@ def looked_at(service: "Service") -> Panel:
     """How far each feature moves the scores of pages shown lately: the mean size of its share."""
     title = "What the ranker looks at"
     production = str(service.live.roles.production)
-    pages = service.store.latest(LATELY)
+    pages = _lately(service.store)
     model = service.model(production)
     names = model.pipeline.features.names
     rows = [page.features for page in pages if page.feature_names == names and len(page.documents)]
@@ -148,9 +154,22 @@ def looked_at(service: "Service") -> Panel:
     return Panel("features", title, said, drawn(drawing, title))
 
 
+def _lately(store: "Store") -> "list[ShownPage]":
+    """The last pages."""
+    asked = select(pages_table.c.page_id).order_by(pages_table.c.time.desc()).limit(LATELY)
+    with store.reading() as connection:
+        ids = connection.execute(asked).scalars().all()
+    return [page for id in ids if (page := store.page(id)) is not None]
+
+
 def _kind(one: "Experiment") -> str:
     share = f", {100 * one.share:.0f} % of people" if one.share < 1 else ""
     return ("interleaved" if one.kind == "interleave" else "A/B") + share
+
+
+def _counts(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Wins, losses and ties: what they prove is in the table, which may be looked at every day."""
+    return {name: verdict[name] for name in ("first", "second", "wins", "losses", "ties")}
 
 
 def _difference(one: "Standing") -> str:
@@ -173,6 +192,11 @@ def _verdict(one: "Standing") -> str:
     if winner:
         return f"{winner} is ahead" + (", not yet certain" if not ended else ", not certain")
     return "no difference was shown" if ended else "no difference so far"
+
+
+def _report(version: "Version") -> Cell:
+    name = version.lineage.get("report")
+    return Cell("report", href=f"/reports/{quote(name, safe='')}") if isinstance(name, str) else Cell("")
 
 
 def _rate(told: tuple[int, int]) -> float | None:

@@ -11,7 +11,7 @@ from rankloop.serve.pages.rendering import count, duration, percent
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
-    from rankloop.serve.sums import ByDay
+    from rankloop.serve.sums import DaySum
 
 __all__ = ["Overview", "overview"]
 
@@ -51,7 +51,7 @@ def overview(service: "Service", days: int, now: float | None = None) -> Overvie
     )
 
 
-def _figures(service: "Service", daily: "Sequence[ByDay]") -> list[Number]:
+def _figures(service: "Service", daily: "Sequence[DaySum]") -> list[Number]:
     pages = sum(one.pages for one in daily)
     clicks = sum(one.clicks for one in daily)
     clicked = sum(one.clicked_pages for one in daily)

@@ -10,6 +10,8 @@ from rankloop.report import Figure
 
 __all__ = ["Cell", "Head", "Number", "Panel", "drawn", "table"]
 
+WIDTHS = (340, 500, 760, 1040)
+
 
 class Head(NamedTuple):
     """The head of a column; numbers stand to the right."""
@@ -49,11 +51,13 @@ class Panel:
 
 
 def drawn(figure: Figure, title: str) -> Markup:
-    """A figure under the heading of its panel, which a screen reader hears as its name.
+    """A figure under the heading of its panel, drawn for several widths: the room there is decides.
 
-    Every label in it is escaped by the layer that draws.
+    A screen reader hears the title. Every label in it is escaped by the layer that draws.
     """
-    return Markup(replace(figure, title=title).html)
+    named = replace(figure, title=title)
+    parts = (f'<div class="at-{width}">{named.inline(width)}</div>' for width in WIDTHS)
+    return Markup(f'<div class="figure">{"".join(parts)}</div>')
 
 
 def table(rows: Iterable[Sequence[str | Cell]]) -> tuple[tuple[Cell, ...], ...]:

@@ -86,6 +86,8 @@ class PageRoute(APIRoute):
             except StoreAway as error:
                 return problem(request, 503, "Not available just now", _sentence(error))
             except LookupError as error:
+                if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
+                    raise
                 return problem(request, 404, "Not found", _sentence(error))
             except ValueError as error:
                 return problem(request, 400, "This could not be understood", _sentence(error))

@@ -12,14 +12,15 @@ from rankloop.serve.pages.rendering import count, duration, percent
 
 if TYPE_CHECKING:
     from rankloop.serve.registry import Version
-    from rankloop.serve.sums import ByDay, ByPosition, SlowQuery, WorstQuery
+    from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 
 __all__ = ["by_day", "by_position", "drift", "slowest", "worst"]
 
+ENOUGH = 10  # pages of a version on a day
 DIFFERS = 0.001  # the chance of a false alarm, each time the page is looked at
 
 
-def by_position(rows: "Sequence[ByPosition]") -> Panel:
+def by_position(rows: "Sequence[PositionSum]") -> Panel:
     """How often each position is clicked."""
     title = "Clicks by position"
     last = max((one.position for one in rows if one.shown), default=0)
@@ -35,25 +36,26 @@ def by_position(rows: "Sequence[ByPosition]") -> Panel:
     )
 
 
-def by_day(rows: "Sequence[ByDay]", versions: "Sequence[Version]") -> Panel:
-    """The share of pages with a click of each version, day by day."""
+def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
+    """How high the clicks of each version stand, day by day."""
     title = "Versions over time"
-    if not rows:
-        return Panel("days", title, "No page was shown yet.", broad=True)
+    enough = sorted((one for one in rows if one.pages >= ENOUGH), key=lambda row: row.day)
+    if len({one.day for one in enough}) < 2:
+        return Panel("days", title, f"Two days with {ENOUGH} pages are needed to draw this.", broad=True)
     series: dict[str, tuple[list[float], list[float]]] = {}
-    for one in sorted(rows, key=lambda row: row.day):
+    for one in enough:
         times, values = series.setdefault(one.ranker, ([], []))
         times.append(one.day)
-        values.append(one.clicked_pages / one.pages)
-    marks = {f"{one.version} made": one.time for one in versions[1:]}
-    figure = over_time(series, y="pages with a click", marks=marks, percent=True, title="")
-    return Panel(
-        "days",
-        title,
-        "The share of pages with a click, by day and version.",
-        drawn(figure, title),
-        broad=True,
+        values.append(one.reciprocal_rank)
+    marks = {
+        f"{one.version} made": one.time for one in versions[1:] if enough[0].day <= one.time <= enough[-1].day
+    }
+    figure = over_time(series, y="mean reciprocal rank", marks=marks, title="")
+    said = (
+        "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages by day, "
+        f"on days with at least {ENOUGH}."
     )
+    return Panel("days", title, said, drawn(figure, title), broad=True)
 
 
 def worst(rows: "Sequence[WorstQuery]") -> Panel:
@@ -80,7 +82,7 @@ def slowest(rows: "Sequence[SlowQuery]") -> Panel:
     return Panel(
         "slowest",
         "Queries that take long",
-        "" if rows else "None so far.",
+        "Time to answer, the longest on average first." if rows else "None so far.",
         heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
         rows=table(
             (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
@@ -99,7 +101,7 @@ class Change:
     p_value: float
 
 
-def drift(rows: "Sequence[ByDay]") -> Panel:
+def drift(rows: "Sequence[DaySum]") -> Panel:
     """Whether the last day differs from the days before it."""
     title = "Drift"
     days = sorted({one.day for one in rows})
@@ -130,7 +132,7 @@ def drift(rows: "Sequence[ByDay]") -> Panel:
     )
 
 
-def _share(rows: "Sequence[ByDay]", what: str) -> tuple[int, int]:
+def _share(rows: "Sequence[DaySum]", what: str) -> tuple[int, int]:
     return sum(getattr(one, what) for one in rows), sum(one.pages for one in rows)
 
 

@@ -95,13 +95,19 @@ def hits(results: Sequence[Result], query: str, index: Index) -> list[Hit]:
             position=one.position,
             title=Markup(snippet(one.title, terms, analyser, words=300)) or Markup.escape(one.id),
             plain=one.title,
-            snippet=Markup(one.snippet),
+            snippet=_passage(one),
             href=one.url or document_path(one.id),
             why="/why?" + urlencode({"q": query, "document": one.id}),
             facts=tuple(_facts(one.document, index.fields, one.title)),
         )
         for one in results
     ]
+
+
+def _passage(one: Result) -> Markup:
+    """The snippet, unless it says the title again."""
+    passage = Markup(one.snippet)
+    return Markup() if passage.striptags() == " ".join(one.title.split()) else passage
 
 
 def document_path(id: str) -> str:
