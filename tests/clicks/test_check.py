@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import rankloop.clicks as clicks
-from rankloop.clicks import ClickLog, check, simulate
+import rankloop.propensity as propensity
+import rankloop.unbiased as unbiased
+from rankloop.clicks import ClickLog, check, labels, simulate
 from rankloop.data import RankingDataset
 
 RNG = np.random.default_rng(0)
@@ -28,7 +30,7 @@ def test_one_ranking_per_query():
         assert "swap" in report[name].fix
     assert report["regression_em"].support == "weak"
     assert report["policy_aware"].support == "no"
-    assert report["swap_intervention"].support == report["randomized_top_n"].support == "no"
+    assert report["swap_intervention"].support == report["randomized"].support == "no"
     assert report["ips"].support == "yes"
     assert report["dbn"].support == "weak" or report["dbn"].support == "yes"
 
@@ -38,8 +40,8 @@ def test_experiments_open_doors():
     assert swapped["swap_intervention"].support == "yes"
     assert swapped["harvest"].support == swapped["pbm"].support == "yes"
     assert swapped.facts.groups_of_ranks == 1
-    assert swapped["randomized_top_n"].support == "no"
-    assert check(log_of(randomize="shuffle"))["randomized_top_n"].support == "yes"
+    assert swapped["randomized"].support == "no"
+    assert check(log_of(randomize="shuffle"))["randomized"].support == "yes"
     assert check(log_of(randomize="fairpairs"))["fair_pairs"].support == "yes"
 
 
@@ -68,7 +70,7 @@ def test_few_clicks_and_missing_columns():
     assert report["swap_intervention"].support == "weak"
     assert "fewer than 100 clicks at rank" in report["swap_intervention"].why
     assert report["dwell_satisfied"].why == "there is no column dwell"
-    assert report["slate_ips"].support == report["intervention_aware"].support == "no"
+    assert report["slate"].support == report["intervention_aware"].support == "no"
     assert "layout" in report["contextual"].fix
 
 
@@ -130,3 +132,15 @@ def test_labels_need_their_columns():
         clicks.labels.conversion_rate(log)
     with pytest.raises(ValueError, match="strength"):
         clicks.labels.smoothed_ctr(log, strength=-1)
+
+
+def test_every_estimator_is_named_as_it_is_called():
+    names = {
+        "labels": set(labels.__all__),
+        "click model": set(clicks.models()),
+        "propensity": set(propensity.__all__),
+        "learning": set(unbiased.__all__),
+        "evaluation": set(unbiased.__all__),
+    }
+    for one in check(log_of()).estimators:
+        assert one.estimator in names[one.family], one.estimator

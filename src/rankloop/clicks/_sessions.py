@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._jit import kernel
+from rankloop.clicks._plackett_luce import draw_page
 from rankloop.clicks._random import stream, uniform, whole_number
 
 __all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions"]
@@ -72,8 +73,7 @@ def run_sessions(
     offsets: Any,
     lists: Any,
     order: Any,
-    scores: Any,
-    logger: int,
+    urn: Any,
     design: int,
     rate: float,
     top: int,
@@ -91,32 +91,16 @@ def run_sessions(
 ) -> None:
     history = sight.shape[1] > 1
     stops = min(after_click.min(), after_skip.min(), keep.min()) < 1.0
-    best = np.empty(sight.shape[0])
+    drawn = len(urn[0]) > 0
+    longest = np.diff(lists).max() if drawn else 0
+    last, left, mass = np.full(longest, -1), np.empty(longest, np.int64), np.empty(longest)
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, n = offsets[page], offsets[page + 1] - offsets[page]
         start, stop = lists[query[page]], lists[query[page] + 1]
-        if logger > 0:  # the n largest of scores with noise are a Plackett-Luce draw
-            have = 0
-            for at_order in range(start, stop):  # best first: the later, the sooner it is out
-                d = order[at_order]
-                state, u = uniform(state)
-                if logger == 1:  # an exponential race: one logarithm, none if log(u) <= u - 1 says enough
-                    if have == n and (u - 1.0) * scores[d] <= best[n - 1]:
-                        continue
-                    noisy = np.log(u + 1e-300) * scores[d]
-                else:  # Gumbel noise: for scores whose exponential would overflow
-                    noisy = scores[d] - np.log(-np.log(u + 1e-300))
-                if have == n and noisy <= best[n - 1]:
-                    continue
-                at = have if have < n else n - 1
-                while at > 0 and best[at - 1] < noisy:
-                    best[at] = best[at - 1]
-                    row[begin + at] = row[begin + at - 1]
-                    at -= 1
-                best[at] = noisy
-                row[begin + at] = d
-                have = min(have + 1, n)
+        if drawn:
+            rows = row[begin : begin + n]
+            state = draw_page(state, page, start, stop, order, urn, last, left, mass, rows)
         else:
             for j in range(n):
                 row[begin + j] = order[start + j]

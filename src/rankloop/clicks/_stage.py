@@ -13,6 +13,7 @@ from rankloop.clicks import _columns
 from rankloop.clicks._behaviour import Behaviour
 from rankloop.clicks._columns import Coded
 from rankloop.clicks._pages import pages_of, ranks
+from rankloop.clicks._plackett_luce import NO_URN, Urn, urn_of
 from rankloop.clicks._random import key_of, thresholds
 from rankloop.clicks._rows import dataset_documents
 from rankloop.clicks._sessions import DESIGNS, choose_queries, run_fixed, run_sessions
@@ -31,8 +32,7 @@ class Stage:
     data: RankingDataset
     behaviour: Behaviour
     depth: int
-    logger: int  # 0 a fixed order, 1 an exponential race, 2 Gumbel noise
-    scores: NDArray[np.float64]  # by the temperature; for the race exp(-score)
+    urn: Urn | None  # to draw pages from; None where the order is fixed
     order: NDArray[np.int32]  # rows of each query, best first
     design: int
     rate: float
@@ -44,7 +44,7 @@ class Stage:
     def threshold(self) -> NDArray[np.uint64] | None:
         """Chances of clicks in the order shown, where nothing else matters; None where something does."""
         reader = self.behaviour
-        if self.logger or self.design or reader.dependent:
+        if self.urn is not None or self.design or reader.dependent:
             return None
         rank = np.minimum(ranks(self.data.offsets), self.depth) - 1
         return thresholds(reader.examination[rank, 0] * reader.attraction[self.order] + reader.floor[rank])
@@ -65,14 +65,15 @@ class Stage:
         numbers = self.behaviour._numbers()
         key = np.uint64(self.key)
         below = self.threshold
+        urn = NO_URN if self.urn is None else self.urn
 
         def work(a: int, b: int) -> None:
             if below is not None:
                 run_fixed(a, b, key, first, query, offsets, data.offsets, self.order, below, row, rank, click)
                 return
             run_sessions(
-                a, b, key, first, query, offsets, data.offsets, self.order, self.scores,
-                self.logger, self.design, self.rate, self.top,
+                a, b, key, first, query, offsets, data.offsets, self.order, urn,
+                self.design, self.rate, self.top,
                 row, rank, click, experiment, original, *numbers,
             )  # fmt: skip
 
@@ -124,7 +125,7 @@ def stage_of(
         data,
         _reader(user, data, depth, layout),
         depth,
-        *_noisy(scores, temperature, data),
+        None if temperature is None else urn_of(scores / temperature, data.offsets),
         order,
         design,
         rate,
@@ -155,14 +156,3 @@ def _scores(shown_by: Any, data: RankingDataset) -> NDArray[np.float64]:
     if not np.all(np.isfinite(scores)):
         raise ValueError(f"shown_by must be finite, got {scores[~np.isfinite(scores)][0]}")
     return scores
-
-
-def _noisy(
-    scores: NDArray[np.float64], temperature: float | None, data: RankingDataset
-) -> tuple[int, NDArray[np.float64]]:
-    """How rankings are drawn, and the numbers for it."""
-    if temperature is None:
-        return 0, scores
-    scaled = scores / temperature
-    below = np.repeat(np.maximum.reduceat(scaled, data.offsets[:-1]), data.lengths) - scaled
-    return (1, np.exp(below)) if below.max() < 600 else (2, scaled)

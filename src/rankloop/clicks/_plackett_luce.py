@@ -1,0 +1,140 @@
+"""Pages drawn from a Plackett-Luce distribution, in time that grows with the page and not with the list."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+from rankloop.clicks._random import uniform
+
+__all__ = ["NO_URN", "Urn", "draw_page", "urn_of"]
+
+_MOST = 0.75  # of the mass: once so much is shown, drawing again until something new comes takes too long
+_FINE = 1e-6  # of a sum: a difference that small has lost too many digits
+_LEAST = 1e-290  # below this a sum of shares has lost its digits
+
+
+class Urn(NamedTuple):
+    """What a page is drawn from: alias tables (Walker, 1977; Vose, 1991), one per list."""
+
+    logits: NDArray[np.float64]
+    share: NDArray[np.float64]  # the chance of each row to stand first
+    cut: NDArray[np.float64]  # of the column that is drawn, the part that is its own row
+    alias: NDArray[np.int64]  # the row that has the other part
+
+
+NO_URN = Urn(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64))
+
+
+def urn_of(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> Urn:
+    """The tables for one logit per row."""
+    lengths = np.diff(offsets)
+    full = np.flatnonzero(lengths)
+    top = np.repeat(np.maximum.reduceat(logits, offsets[full]), lengths[full])
+    odds = np.exp(logits - top)
+    share = odds / np.repeat(np.add.reduceat(odds, offsets[full]), lengths[full])
+    cut, alias = np.empty(len(logits)), np.empty(len(logits), np.int64)
+    _fill(offsets, share, cut, alias, np.empty(int(lengths.max()), np.int64))
+    return Urn(logits, share, cut, alias)
+
+
+@kernel
+def _fill(offsets: Any, share: Any, cut: Any, alias: Any, waiting: Any) -> None:
+    """Rows with less than their column are topped up by rows with more."""
+    for q in range(len(offsets) - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        poor, rich = 0, stop - start  # two stacks that grow towards each other
+        for d in range(start, stop):
+            cut[d], alias[d] = share[d] * (stop - start), d
+            if cut[d] < 1.0:
+                waiting[poor] = d
+                poor += 1
+            else:
+                rich -= 1
+                waiting[rich] = d
+        while poor > 0 and rich < stop - start:
+            small, large = waiting[poor - 1], waiting[rich]
+            poor -= 1
+            alias[small] = large
+            cut[large] -= 1.0 - cut[small]
+            if cut[large] < 1.0:
+                rich += 1
+                waiting[poor] = large
+                poor += 1
+        for i in range(poor):  # what rounding left over is full
+            cut[waiting[i]] = 1.0
+        for i in range(rich, stop - start):
+            cut[waiting[i]] = 1.0
+
+
+@kernel
+def draw_page(
+    state: Any,
+    mark: int,
+    start: int,
+    stop: int,
+    order: Any,
+    urn: Any,
+    shown: Any,
+    left: Any,
+    mass: Any,
+    rows: Any,
+) -> Any:
+    """Fill `rows` without replacement; `shown` holds the last page that each row of the list was put on.
+
+    A row that is drawn twice is drawn again: given what is shown, the next of a Plackett-Luce draw is any
+    other row in proportion to its share. When most is shown, those left are looked through one by one.
+    """
+    logits, share, cut, alias = urn
+    n, have, seen = len(rows), 0, 0.0
+    while have < n and seen < _MOST:
+        state, u = uniform(state)
+        column = u * (stop - start)
+        d = start + int(column)
+        if column - int(column) >= cut[d]:
+            d = alias[d]
+        if shown[d - start] != mark:
+            shown[d - start] = mark
+            rows[have] = d
+            seen += share[d]
+            have += 1
+    if have == n:
+        return state
+    m = 0
+    for at in range(start, stop):  # best first: the search for the next is short
+        d = order[at]
+        left[m], mass[m] = d, share[d]
+        m += shown[d - start] != mark
+    total, sure = 0.0, 0.0
+    while have < n:
+        if total <= sure:  # what is left of a difference has few digits left: add up anew
+            total = mass[:m].sum()
+            sure = total * _FINE
+            if total < _LEAST:
+                return _by_noise(state, logits, left[:m], mass[:m], rows[have:])
+        state, u = uniform(state)
+        u *= total
+        i = 0
+        while i < m - 1 and u >= mass[i]:
+            u -= mass[i]
+            i += 1
+        while mass[i] == 0.0:  # rounding went past the last one
+            i -= 1
+        rows[have] = left[i]
+        have += 1
+        total -= mass[i]
+        left[i], mass[i] = -1, 0.0
+    return state
+
+
+@kernel
+def _by_noise(state: Any, logits: Any, left: Any, noisy: Any, rows: Any) -> Any:
+    """The largest logits with Gumbel noise, for shares that are too small for numbers."""
+    for i in range(len(left)):
+        state, u = uniform(state)
+        noisy[i] = np.inf if left[i] < 0 else np.log(-np.log(u + 1e-300)) - logits[left[i]]
+    best = np.argsort(noisy)
+    for j in range(len(rows)):
+        rows[j] = left[best[j]]
+    return state
