@@ -1,6 +1,6 @@
 """Learning from clicks under loggers of different strength, beside LightGBM, XGBoost and the truth.
 
-python benchmarks/unbiased.py loggers [--seeds 5] [--utility mixed]   the logger benchmark
+python benchmarks/unbiased.py loggers [--seeds 5] [--first 0] [--utility mixed]   the logger benchmark
 python benchmarks/unbiased.py skyline                             up to 1,000,000 sessions, against labels
 python benchmarks/unbiased.py grid                                    users x loggers x sessions x methods
 """
@@ -131,10 +131,10 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     }
 
 
-def loggers(seeds: int, kind: str, only: list[str]) -> None:
+def loggers(seeds: range, kind: str, only: list[str]) -> None:
     known = {name: one for name, one in contenders(peers=True).items() if name in only or not only}
     values: dict[tuple[str, str], list[float]] = {}
-    for seed in range(seeds):
+    for seed in seeds:
         train, worth, rng = world(seed, kind, QUERIES)
         test, _, _ = world(seed, kind, TEST_QUERIES)
         full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
@@ -149,7 +149,7 @@ def loggers(seeds: int, kind: str, only: list[str]) -> None:
                 values.setdefault((contender, name), []).append(reached)
                 took = time.perf_counter() - started
                 print(f"# seed {seed} {name} {contender}: {reached:.4f} in {took:.0f} s", flush=True)
-    print(f"\nNDCG@10 on true labels, utility {kind}, mean of {seeds} seeds (standard error)\n")
+    print(f"\nNDCG@10 on true labels, utility {kind}, mean of {len(seeds)} seeds (standard error)\n")
     print(f"{'':<20}" + "".join(f"{name:>18}" for name in LOGGERS))
     for contender in ("full information", *known):
         cells = []
@@ -213,12 +213,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("table", choices=("grid", "loggers", "skyline"))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed; 0 to 4 were developed on")
     parser.add_argument("--utility", choices=("linear", "mixed", "products"), default="mixed")
     parser.add_argument("--only", action="append", default=[], help="a row of the table; repeat it")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", IdentifiabilityWarning)
     if asked.table == "loggers":
-        loggers(asked.seeds, asked.utility, asked.only)
+        loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only)
     elif asked.table == "skyline":
         skyline()
     else:
