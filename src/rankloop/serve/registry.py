@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,12 +179,14 @@ class Registry:
 
 
 def _check_file(path: Path, told: Any) -> None:
-    """A pipeline file is a zip whose members are whole and that has a manifest."""
+    """A pipeline file is a zip whose members are whole, and whose manifest tells stages.
+
+    Cut short, it can pass for the file of the ranker inside it: also a zip with a manifest, of no stages.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-            whole = damaged is None and "manifest.json" in archive.namelist()
-    except (zipfile.BadZipFile, EOFError):
+            whole = archive.testzip() is None and "stages" in json.loads(archive.read("manifest.json"))
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError):
         whole = False
     if not whole:
         raise ValueError(f"{told} is damaged or not a saved pipeline; save it again")

@@ -1,0 +1,110 @@
+"""Files that records are appended to: each with its checksum, so that a torn tail is known for what it is."""
+
+import fcntl
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["SUFFIX", "Segment", "claimed", "framed", "records"]
+
+SUFFIX = ".spool"
+_MARK = b"RLS1"
+_HEAD = struct.Struct("<4sII")  # mark, length, CRC-32 of what follows
+
+
+def framed(payload: bytes) -> bytes:
+    """A record as it lies in the file.
+
+    >>> records(framed(b"one") + framed(b"two")[:-1])
+    [b'one']
+    """
+    return _HEAD.pack(_MARK, len(payload), zlib.crc32(payload)) + payload
+
+
+def records(whole: bytes) -> list[bytes]:
+    """The whole records of a file; a damaged or unfinished one is left out, and reading goes on behind it."""
+    found, at = [], 0
+    while at + _HEAD.size <= len(whole):
+        mark, length, checksum = _HEAD.unpack_from(whole, at)
+        payload = whole[at + _HEAD.size : at + _HEAD.size + length]
+        if mark == _MARK and len(payload) == length and zlib.crc32(payload) == checksum:
+            found.append(payload)
+            at += _HEAD.size + length
+            continue
+        at = whole.find(_MARK, at + 1)
+        if at < 0:
+            break
+    return found
+
+
+class Segment:
+    """A file that this process appends to; its lock goes when the process does, and others may read it."""
+
+    def __init__(self, folder: Path) -> None:
+        while True:
+            self.path = folder / f"{time.time_ns():020d}-{os.getpid()}{SUFFIX}"
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            if os.fstat(self._file).st_nlink:  # else it was taken for a dead process's between the two calls
+                break
+            os.close(self._file)
+        self.size = 0
+        try:
+            _sync_folder(folder)
+        except OSError:
+            self.close()
+            raise
+
+    def append(self, data: bytes, *, durable: bool) -> None:
+        """Write everything, and with `durable` wait until it is on the disk; or leave the file as it was."""
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(self._file, left) :]
+            if durable:
+                os.fsync(self._file)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file, self.size)
+            raise
+        self.size += len(data)
+
+    def close(self) -> None:
+        """End it: from now on it can be claimed. An empty one goes."""
+        if self.size == 0:
+            self.path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[bytes | None]:
+    """What a segment holds, while nobody else reads or writes it; None where somebody does, or it is gone."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        yield None
+        return
+    try:
+        with open(file, "rb", closefd=False) as whole:
+            yield whole.read() if os.fstat(file).st_nlink else None
+    finally:
+        os.close(file)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is on the disk when its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
