@@ -2,6 +2,7 @@
 
 RANKLOOP_DATA=... python benchmarks/search_quality.py [--part valid | test] [--queries n] [--peers]
 
+Dense similarity is by the static embedding of the package wordllama (extra `encoders`): it saw no judgment.
 Choices are made on the train and valid parts; the test part is scored once per method. Movies were judged
 among what a BM25 much like ours listed first (92 % of the judged documents are in its first 24, no relevant
 one is below rank 36): its recall says how the pool was made, not that nothing else is relevant, and full
@@ -15,12 +16,14 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rankloop.metrics import compare, evaluate
-from rankloop.rankers import LambdaMART, LinearRanker
+from rankloop.rankers import Ensemble, LambdaMART, LinearRanker, NeuralRanker, Ranker
 from rankloop.search import BM25F, Analyser, Candidates, Features, Field, Index, Query
+from rankloop.search.encoders import wordllama
 from rankloop.search.generic_words import generic_words
 from rankloop.search.learning import judged_lists
 from search import cranfield as read_cranfield
@@ -33,10 +36,13 @@ TEXTS = ("title", "overview", "tags", "genres", "director", "actors", "character
 FAMILIES = {
     "covered", "covered_ratio", "covered_idf", "length", "cosine", "bm25", "lm_dirichlet", "tf_sum",
     "tfidf_sum", "tfidf_max", "tf_length_sum", "ordered", "phrase", "first", "value", "year_named",
-    "query_length", "boolean",
+    "query_length", "boolean", "similarity",
 }  # fmt: skip
 FEW = ("bm25", "lm_dirichlet", "cosine", "covered_idf", "ordered", "unordered")  # for 180 queries
+TOLD = ("title", "overview", "tags", "genres")  # what the vector of a film is made of
 TREES = {"trees": 100, "leaves": 31, "learning_rate": 0.1, "feature_fraction": 0.4, "max_bins": 127}
+NETWORK = {"scorer": "mlp", "loss": "softmax", "metric": NDCG, "epochs": 30, "patience": 5, "seed": SEED}
+TUNED = 500  # training queries are enough for two weights
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -50,7 +56,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", choices=("valid", "test"), default="valid")
     parser.add_argument("--queries", type=int, default=10**9, help="at most so many per part")
-    parser.add_argument("--peers", action="store_true", help="linear and LightGBM's own objective too")
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="every kind of ranker, the engines' own objectives, hybrid retrieval",
+    )
     options = parser.parse_args()
     data = Path(os.environ["RANKLOOP_DATA"])
     with tempfile.TemporaryDirectory() as folder:
@@ -67,8 +77,12 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
     documents = [{k: v for k, v in d.items() if v is not None and k != "url"} for d in read]
     train = {qid: queries[qid] for qid in parts["train"]}
     generic = generic_words(train, qrels, {d["id"]: d["title"] for d in documents})
+    encoder = wordllama()
+    told = [" ".join(str(d.get(field, "")) for field in TOLD) for d in documents]
+    for document, vector in zip(documents, encoder.encode(told), strict=True):
+        document["meaning"] = vector
     index = movie_index(folder / "movies", documents, generic)
-    every = Features.standard(index, more=[year_named])
+    every = Features.standard(index, encoders={"meaning": encoder}, more=[year_named])
     features = every.without(*(name for name in every.names if name.split("(")[0] not in FAMILIES))
     words = Features([f"bm25({field})" for field in TEXTS])
     retrieve = index.retriever(k=POOL)
@@ -84,14 +98,26 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
     few = [lists(name, words, "judged") for name in ("train", "valid")]
     with_pool = [lists("train", features, "retrieved", 2500), lists("valid", features, "retrieved", 500)]
     rankers = {"BM25 per field, weights learned": (words, LinearRanker(loss="ranknet").fit(*few))}
+    forest = trees("lambdarank").fit(*judged_only)
     if peers:
-        rankers["linear, all features"] = (features, LinearRanker(loss="ranknet").fit(*judged_only))
-        rankers["trees, LightGBM's lambdarank"] = (features, trees("engine:lambdarank").fit(*judged_only))
+        lexical = features.without("similarity(meaning)")
+        plain = [lists(name, lexical, "judged") for name in ("train", "valid")]
+        network = NeuralRanker(**NETWORK).fit(*judged_only)
+        rankers |= {
+            "linear, all features": (features, LinearRanker(loss="ranknet").fit(*judged_only)),
+            "network, listwise softmax": (features, network),
+            "trees, LightGBM's lambdarank": (features, trees("engine:lambdarank").fit(*judged_only)),
+            "trees, XGBoost's rank:ndcg": (features, trees("engine:rank:ndcg", "xgboost").fit(*judged_only)),
+            "trees without dense similarity": (lexical, trees("lambdarank").fit(*plain)),
+            "trees and network": (features, Ensemble([forest, network], prefit=True)),
+        }
     rankers["trees, learned on retrieved lists"] = (features, trees("lambdarank").fit(*with_pool))
-    rankers["trees, learned on judged lists"] = (features, trees("lambdarank").fit(*judged_only))
+    rankers["trees, learned on judged lists"] = (features, forest)
     whole = index.retriever(k=POOL, model=BM25F(length="whole", fields=dict.fromkeys(TEXTS, 1.0)))
     judged = {qid: qrels[qid] for qid in asked}
     again, full, recall = {"BM25, one merged field": {}}, {"BM25, one merged field": {}}, []
+    described_by = dict.fromkeys(described for described, _ in rankers.values())
+    hybrids = hybrid(index, encoder, train, qrels) if peers else {}
     for qid, query in asked.items():
         known = [id for id in judged[qid] if id in index]
         scores = whole.score(query, known)
@@ -100,22 +126,35 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
         listed, found = Candidates.of(query, index.snapshot, known), retrieve(query)
         relevant = {id for id, grade in judged[qid].items() if grade > 0}
         recall.append(len(relevant & set(found.ids.tolist())) / len(relevant))
-        rows = {
-            described: (described.matrix(listed), described.matrix(found)) for described in (words, features)
-        }
+        for name, both in hybrids.items():
+            full.setdefault(name, {})[qid] = as_run(both(query))
+        rows = {each: (each.matrix(listed), each.matrix(found)) for each in described_by}
         for name, (described, ranker) in rankers.items():
             inside, outside = rows[described]
-            again.setdefault(name, {})[qid] = as_run(listed.scored(ranker.predict(inside)))
+            again.setdefault(name, {})[qid] = as_run(listed.scored(one_list(ranker, inside)))
             full.setdefault(name, {})[qid] = as_run(
-                found.scored(ranker.predict(outside)) if len(found) else found
+                found.scored(one_list(ranker, outside)) if len(found) else found
             )
     print(f"recall@{POOL} of the candidates (equal weights): {np.mean(recall):.4f}")
     table("re-ranking the judged lists", again, judged)
     table(f"full retrieval, {POOL} candidates, unjudged = 0", full, judged)
 
 
-def trees(loss: str) -> LambdaMART:
-    return LambdaMART(loss=loss, metric=NDCG, patience=30, min_sum_hessian=1.0, seed=SEED, **TREES)
+def trees(loss: str, engine: str = "lightgbm") -> LambdaMART:
+    settings = {"metric": NDCG, "patience": 30, "min_sum_hessian": 1.0, "seed": SEED, **TREES}
+    return LambdaMART(loss=loss, engine=engine, **settings)
+
+
+def hybrid(index: Index, encoder: Any, queries: dict[str, Query], qrels: dict) -> dict[str, Any]:
+    """Words and meaning fused over the whole pool: weights tuned on training queries, and by rank alone."""
+    some = dict(list(queries.items())[:TUNED])
+    both = index.retriever(k=POOL, vectors={"meaning": encoder})
+    ranks = index.retriever(k=POOL, vectors={"meaning": encoder}, fusion="rrf")
+    return {"words and meaning, weights tuned": both.tune(some, qrels), "words and meaning, RRF": ranks}
+
+
+def one_list(ranker: Ranker, X: np.ndarray) -> np.ndarray:
+    return ranker.predict(X, qid=np.zeros(len(X), np.int64))
 
 
 def as_run(found: Candidates) -> dict:
@@ -152,6 +191,7 @@ def movie_index(folder: Path, documents: list[dict], generic: tuple[str, ...]) -
             "named": Field("text", source="title", analyser=Analyser(None, stop_words=generic)),
             "letters": Field("text", source="title", analyser=Analyser(grams=(3, 3), stop_words=generic)),
             **dict.fromkeys(NUMBERS, "number"),
+            "meaning": "vector:256",
         },
     )
     index.add(documents)
