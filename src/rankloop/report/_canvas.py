@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from rankloop.report._text import shorten, width_of, wrapped
+from rankloop.report._text import BOLD, shorten, width_of, wrapped
 
 __all__ = ["Canvas", "clean", "dash", "legal", "tag"]
 
@@ -122,7 +122,7 @@ class Canvas:
     def heading(self, title: str, note: str = "") -> None:
         """The title and a sentence below it."""
         for text, size, role, gap in ((title, TITLE, "ink", 6), (note, NOTE, "soft", 5)):
-            for line in wrapped(text, self.width, size):
+            for line in wrapped(text, self.width, size * BOLD if size == TITLE else size):
                 self.y += size + gap
                 self.words(0, self.y - 2, line, role, size=size, font_weight=600 if size == TITLE else None)
         self.y += 10

@@ -7,7 +7,7 @@ import numpy as np
 from rankloop.report._canvas import Canvas
 from rankloop.report._panel import role_of
 from rankloop.report._scale import Scale, number_text, span, tick_texts
-from rankloop.report._text import shorten, width_of
+from rankloop.report._text import BOLD, shorten, width_of
 
 __all__ = ["Interval", "dots"]
 
@@ -20,7 +20,9 @@ def dots(
 ) -> None:
     """One row per name: (value, low, high). `first` is the colour of the first; differences are `signed`."""
     canvas.y += 16
-    canvas.words(0, canvas.y - 2, shorten(heading, canvas.width, 13), size=13, tip=heading, font_weight=600)
+    canvas.words(
+        0, canvas.y - 2, shorten(heading, canvas.width, 13 * BOLD), size=13, tip=heading, font_weight=600
+    )
     canvas.y += 4
     texts = {
         name: ("+" if signed and found[0] > 0 else "") + number_text(found[0]) for name, found in rows.items()

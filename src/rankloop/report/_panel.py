@@ -98,7 +98,7 @@ class Panel:
         """A line that breaks where there is no value, with a band for its interval."""
         role = role_of(series)
         if curve.low is not None and curve.high is not None:
-            for a, b in _runs(np.isfinite(curve.low) & np.isfinite(curve.high)):
+            for a, b in _runs(np.isfinite(curve.x) & np.isfinite(curve.low) & np.isfinite(curve.high)):
                 kept = np.unique(np.linspace(a, b - 1, min(b - a, int(self.canvas.width))).astype(int))
                 upper = [(self.x(curve.x[i]), self._held(curve.high[i])) for i in kept]
                 lower = [(self.x(curve.x[i]), self._held(curve.low[i])) for i in kept]
@@ -107,7 +107,7 @@ class Panel:
                 else:
                     self.canvas.path(upper + lower[::-1], role, closed=True, fill_opacity=0.16)
         x, y = _thinned(curve.x, curve.y, int(self.canvas.width))
-        for a, b in _runs(np.isfinite(y)):
+        for a, b in _runs(np.isfinite(x) & np.isfinite(y)):
             points = [(self.x(at), self.y(v)) for at, v in zip(x[a:b], y[a:b], strict=True)]
             if b - a > 1:
                 self.canvas.path(

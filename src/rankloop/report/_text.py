@@ -2,8 +2,9 @@
 
 import unicodedata
 
-__all__ = ["shorten", "width_of", "wrapped"]
+__all__ = ["BOLD", "shorten", "width_of", "wrapped"]
 
+BOLD = 1.12  # as wide are bold letters
 _NARROW = frozenset(" .,:;'|!ijlItfr()[]{}-/\\`\"")
 _WIDE = frozenset("mwMW@%—…→")
 
@@ -25,7 +26,8 @@ def shorten(text: str, room: float, size: float = 12) -> str:
     """
     if width_of(text, size) <= room + 0.01:
         return text
-    for kept in range(min(len(text) - 1, 200), 1, -1):
+    most = int(room / (size * 0.38))  # letters that could fit if all were narrow
+    for kept in range(min(len(text) - 1, most), 1, -1):
         tail = kept // 2
         cut = f"{text[: kept - tail]}…{text[len(text) - tail :]}"
         if width_of(cut, size) <= room:

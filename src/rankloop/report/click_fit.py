@@ -47,7 +47,7 @@ def click_fit(
         if surprise:
             canvas.y += 14
             rows = {name: (value, np.nan, np.nan) for name, value in surprise.items()}
-            dots(canvas, "Perplexity (less is better; 1 is certainty, 2 a coin)", rows, first=1)
+            dots(canvas, "Perplexity (1 is certainty; less is better)", rows, first=1)
 
     depth = max(len(curve.y) for curve in curves)
     said = "".join(f" Perplexity of {name}: {number_text(value)}." for name, value in surprise.items())

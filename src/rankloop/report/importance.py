@@ -10,7 +10,7 @@ from rankloop.report._canvas import Canvas
 from rankloop.report._curves import floats, nothing
 from rankloop.report._panel import role_of
 from rankloop.report._scale import Scale, number_text, span
-from rankloop.report._text import shorten, width_of
+from rankloop.report._text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["importance"]
@@ -62,7 +62,7 @@ def _bars(canvas: Canvas, by: str, found: Found, role: str, x: float, wide: floa
     names, values, low, high = found
     if by:
         canvas.y += 16
-        canvas.words(x, canvas.y - 3, shorten(f"by {by}", wide, 13), size=13, font_weight=600)
+        canvas.words(x, canvas.y - 3, shorten(f"by {by}", wide, 13 * BOLD), size=13, font_weight=600)
         canvas.y += 4
     texts = [number_text(value) for value in values]
     left = x + min(max(map(width_of, names), default=0), wide * 0.42) + 8

@@ -1,7 +1,7 @@
 """A figure of the service by the clock: one curve per model version."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from rankloop.report.figure import Figure
 
 __all__ = ["over_time"]
 
+_LAST = 2.5e11  # seconds since 1970: no calendar goes beyond the year 9999
 _EVENTS = 8  # the last ones are named
 _HOUR, _DAY = 3600.0, 86400.0
 _STEPS = (60.0, 300.0, 900.0, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
 
 
 def over_time(
@@ -90,7 +92,7 @@ def _seconds(times: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _second(time: Any) -> float:
-    if isinstance(time, int | float):
+    if isinstance(time, int | float) and abs(time) < _LAST:
         return float(time)
     if isinstance(time, np.datetime64):
         return float(time.astype("datetime64[us]").astype(np.int64)) / 1e6
@@ -113,12 +115,13 @@ def _clock(low: float, high: float, most: int) -> Ticks:
             places = [number * step for number in range(first, int(high // step) + 1)]
             form = "%d %b" if step >= _DAY else ("%H:%M" if wide <= _DAY else "%d %b %H:%M")
             return [(at, _moment(at).strftime(form)) for at in places]
-    months = [_moment(low).replace(day=1, hour=0, minute=0, second=0, microsecond=0)]
-    while months[-1].timestamp() < high:
-        months.append((months[-1] + timedelta(days=32)).replace(day=1))
-    every = -(-len(months) // most)
-    kept = [month for month in months[::every] if low <= month.timestamp() <= high]
-    return [(month.timestamp(), month.strftime("%b %Y")) for month in kept]
+    first, last = (12 * one.year + one.month - 1 for one in (_moment(low), _moment(high)))
+    every = next((step for step in _MONTHS if (last - first) / step <= most), last - first)
+    places = (
+        (month, datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)) for month in range(first, last + 1)
+    )
+    kept = [at for month, at in places if month % every == 0 and low <= at.timestamp() <= high]
+    return [(at.timestamp(), at.strftime("%b %Y")) for at in kept]
 
 
 def _moment(at: float) -> datetime:

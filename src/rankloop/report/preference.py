@@ -6,7 +6,7 @@ from typing import Any
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import nothing
 from rankloop.report._scale import p_text
-from rankloop.report._text import shorten, width_of
+from rankloop.report._text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["preference"]
@@ -45,11 +45,11 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     half = canvas.width / 2 - 8
     canvas.y += 18
     first, second = str(one["first"]), str(one["second"])
-    canvas.words(0, canvas.y - 5, shorten(first, half, 13), size=13, tip=first, font_weight=600)
+    canvas.words(0, canvas.y - 5, shorten(first, half, 13 * BOLD), size=13, tip=first, font_weight=600)
     canvas.words(
         canvas.width,
         canvas.y - 5,
-        shorten(second, half, 13),
+        shorten(second, half, 13 * BOLD),
         size=13,
         tip=second,
         anchor="end",

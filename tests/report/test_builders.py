@@ -1,0 +1,198 @@
+"""Reports of what other families made, and the command that writes them."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import rankloop.report as family
+from rankloop.cli.compare import compare
+from rankloop.cli.learn import learn
+from rankloop.cli.report import report
+from rankloop.cli.simulate import simulate as simulate_command
+from rankloop.cli.train import train
+from rankloop.clicks import ClickLog, simulate, write_clicks
+from rankloop.data import synthetic
+from rankloop.interleaving import simulate_duel
+from rankloop.online.curve import LearningCurve
+from rankloop.unbiased import candidates
+from rankloop.unbiased import learn as learn_from
+
+app = typer.Typer()
+for command in (report, train, compare, learn):
+    app.command()(command)
+app.command(name="simulate")(simulate_command)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    data = synthetic(n_queries=60, docs_per_query=8, n_features=4, seed=0)
+    for name, part in zip(("train", "test"), data.split(0.7, seed=0), strict=True):
+        part.save(folder / name)
+        np.savetxt(folder / f"{name}.first", part.X[:, 0])
+        np.savetxt(folder / f"{name}.second", part.X[:, 1])
+    shown = {"shown_by": part.X[:, 0], "user": "pbm", "k": 5, "randomize": "swap"}
+    write_clicks(simulate(part, sessions=3000, seed=0, **shown), folder / "log.parquet")
+    simulate_duel(part, {"labels": part.y, "<b>": -part.y}, pages=200).save(folder / "pages.jsonl")
+    run("train", folder / "train", "--valid", folder / "test", "--set", "trees=8", "--set", "leaves=4",
+        "--set", "threads=1", "-m", "ndcg@5", "-m", "map", "--out", folder / "run",
+        "--report", folder / "trained.html")  # fmt: skip
+    return folder
+
+
+def test_training_ends_in_a_page(files):
+    page = (files / "trained.html").read_text(encoding="utf-8")
+    for heading in ("Figures", "How it learned", "What it looks at", "One list", "Parameters", "Environment"):
+        assert f"{heading}</" in page
+    again = run("report", files / "run", "--out", files / "run.html")
+    assert "5 figures on one page" in again
+    assert len(page) < 1_000_000
+
+
+def test_a_run_whose_data_is_gone_or_changed_has_no_lists(files, tmp_path):
+    moved = shutil.copytree(files / "run", tmp_path / "moved")
+    facts = json.loads((moved / "data.json").read_text())
+    for part in facts.values():
+        part["fingerprint"] = "another"
+    (moved / "data.json").write_text(json.dumps(facts))
+    assert len(family.report_of_run(moved).figures) == 3
+    lists = synthetic(n_queries=5, docs_per_query=8, n_features=4, seed=1)
+    drawn = family.report_of_run(moved, lists, query=lists.qid[2])
+    assert len(drawn.figures) == 5
+    assert f"The list of query {lists.qid[2]} has an NDCG@10" in drawn.html
+    with pytest.raises(ValueError, match="there is no query 'none'"):
+        family.report_of_run(moved, lists, query="none")
+    irrelevant = lists.replace(y=np.zeros(lists.n_documents))
+    assert "No list has a relevant document" in family.report_of_run(moved, irrelevant).html
+    (moved / "model.rank").unlink()
+    assert len(family.report_of_run(moved).figures) == 1
+
+
+def test_a_ranker_without_trees_is_looked_at_by_shuffling(files):
+    out = files / "linear"
+    run("train", files / "train", "--ranker", "linear", "--out", out)
+    page = family.report_of_run(out).html
+    assert "loses when a feature is shuffled within each query" in page
+    (out / "run.toml").unlink()
+    assert "Without judged lists nothing can be said" in family.report_of_run(out).html
+
+
+def test_a_comparison(files):
+    rankings = (files / "test.first", files / "test.second", files / "run")
+    page = files / "compared.html"
+    told = json.loads(run("report", *rankings, "--data", files / "test", "-m", "ndcg@5", "-m", "arp",
+                          "--out", page, "--json"))  # fmt: skip
+    assert told == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
+    text = page.read_text(encoding="utf-8")
+    assert "of arp less is better" in text
+    assert text.count("by query:") >= 4
+    run("compare", *rankings[:2], "--data", files / "test", "--report", files / "again.html")
+    assert "Query by query" in (files / "again.html").read_text(encoding="utf-8")
+
+
+def test_a_verdict_is_said_the_right_way_round():
+    from rankloop.metrics import compare as compared
+
+    data = synthetic(n_queries=80, docs_per_query=10, n_features=3, seed=0)
+    rng = np.random.default_rng(0)
+    rankings = {
+        "noise": rng.normal(size=data.n_documents),
+        "labels": data.y,
+        "more noise": rng.normal(size=data.n_documents),
+    }
+    for metric in ("ndcg@10", "arp"):
+        page = family.report_of_comparison(compared(rankings, data, metric)).html
+        assert f"By {metric}, labels is better than noise" in page
+        assert f"By {metric}, more noise is not shown to differ from noise" in page
+    worse = {"labels": data.y, "noise": rankings["noise"]}
+    assert "noise is worse than labels" in family.report_of_comparison(compared(worse, data, "arp")).html
+
+
+def test_a_log(files, tmp_path):
+    shown = run("report", files / "log.parquet", "--plots", tmp_path / "figures")
+    assert "4 figures written to" in shown
+    assert not (tmp_path / "report.html").exists()
+    names = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert names == [
+        "01-clicks-by-position.svg",
+        "02-click-rate-by-query-and-position.svg",
+        "03-how-likely-each-rank-is-to-be-seen.svg",
+        "04-click-models-against-the-log.svg",
+    ]
+
+
+def test_a_poor_log_says_what_it_lacks():
+    rows = {
+        "session": [1, 1, 2, 2],
+        "query": ["q"] * 4,
+        "document": ["a", "b", "a", "b"],
+        "position": [1, 2, 1, 2],
+    }
+    page = family.report_of_log(ClickLog(click=[0, 0, 0, 0], **rows)).html
+    assert "There are too few clicks to fit a model to." in page
+    assert "No curve can be told from this log alone" in page
+    assert "nothing was clicked" in page
+    both = ClickLog(click=[1, 0, 0, 1], layout=["phone", "phone", "desk", "desk"], **rows)
+    assert "phone" in family.report_of_log(both, models=["rank_ctr"]).html
+
+
+def test_what_was_learned(files):
+    run("learn", files / "test", files / "log.parquet", "--trees", 10, "--report", files / "learned.html")
+    page = (files / "learned.html").read_text(encoding="utf-8")
+    assert "Nothing was held out" in page
+    assert "Beware: fewer than 30 queries were asked" in page
+    data = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
+    log = simulate(data, shown_by=-data.y, sessions=20_000, k=4, randomize="swap", seed=0)
+    found = learn_from(log, data, rankers=candidates(trees=10, threads=1))
+    page = family.report_of_learning(found).html
+    assert "the new order is better than the one shown" in page
+    assert "What it was chosen from" in page
+
+
+def test_interleaved_pages(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("report", files / "pages.jsonl")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "labels is preferred" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_online_learning_is_drawn(files, tmp_path):
+    command = ["simulate", files / "train", "--test", files / "test", "--online", "pdgd", "-n", 40, "--plot"]
+    run(*command, tmp_path / "curve.svg")
+    assert "ndcg@10 on the test set" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    run(*command, tmp_path / "curve.html")
+    assert "pages below the floor" in (tmp_path / "curve.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"--plot writes an \.svg or \.html file, got .*png"):
+        run(*command, tmp_path / "curve.png")
+    curves = {name: LearningCurve(np.array([0, 9]), np.array([0.1, 0.2]), 1.0, 0.0) for name in ("a", "b")}
+    assert family.report_of_online(curves, metric="ndcg@5").figures[0].title.startswith("ndcg@5")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "there is no file or folder nowhere"),
+        (["train"], "train is not a run folder: it has no metrics.json"),
+        (["test.first", "test.second"], "give the judgments, --qrels FILE or --data FILE"),
+        (["run", "--out", "page.pdf"], "name an .html file, got page.pdf"),
+        (["test.first"], "no ending that says what it is"),
+    ],
+)
+def test_mistakes_end_in_a_sentence(arguments, message, files, monkeypatch):
+    monkeypatch.chdir(files)
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        run("report", *arguments)

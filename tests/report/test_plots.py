@@ -1,0 +1,202 @@
+"""What single plots show, and what they refuse."""
+
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import rankloop.report as family
+from rankloop.clicks import PBM, ClickLog, RankCTR, simulate
+from rankloop.data import synthetic
+from rankloop.interleaving import verdict
+from rankloop.metrics import compare, evaluate
+from rankloop.online.curve import LearningCurve
+from rankloop.propensity import Propensity
+from rankloop.rankers import forces
+from rankloop.report._wilson import wilson
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(figure):
+    return [
+        "".join(element.itertext()) if len(element) == 0 else (element[0].tail or "")
+        for element in ET.fromstring(figure.svg).iter(f"{SVG}text")
+    ]
+
+
+def rects(figure, role):
+    return [
+        element.attrib
+        for element in ET.fromstring(figure.inline()).iter(f"{SVG}rect")
+        if element.attrib["class"] == role
+    ]
+
+
+@pytest.fixture(scope="module")
+def log():
+    data = synthetic(n_queries=20, docs_per_query=6, n_features=3, seed=0)
+    return simulate(data, shown_by=data.X[:, 0], sessions=2000, k=5, randomize="swap", seed=0)
+
+
+def test_a_propensity_is_a_curve():
+    curve = Propensity.given([1.0, 0.5, 0.25])
+    figure = family.position_curve({"given": curve}, truth=[1, 1 / 2, 1 / 3])
+    assert {"given", "the truth"} <= set(words(figure))
+    assert "given: 3 values, from 1 to 0.2500" in figure.description
+    with pytest.raises(ValueError, match="different lengths"):
+        family.position_curve({"a": ([1.0], [1.0], [1.0, 2.0])})
+
+
+def test_rates_of_a_log_by_hand():
+    log = ClickLog([1, 1, 2, 2], ["q", "q", "r", "r"], ["a", "b", "a", "b"], [1, 2, 1, 2], [1, 0, 0, 0])
+    figure = family.ctr_by_position(log)
+    assert ": 2 values, from 0.5000 to 0" in f": {figure.description.split('interval. ')[1]}"
+    table = family.heat_map(log)
+    assert table.title == "Click rate by query and position"
+    cells = [one for one in rects(table, "s1") if "fill-opacity" in one][10:]  # after the key
+    assert [float(one["fill-opacity"]) for one in cells] == [1.0, 0.06, 0.06, 0.06]
+    assert family.heat_map(log, by="document").title == "Click rate by document and position"
+    with pytest.raises(ValueError, match="unknown by 'rank'"):
+        family.heat_map(log, by="rank")
+
+
+def test_wilson_knows_the_edges():
+    share, low, high = wilson(np.array([0.0, 5.0, 0.0]), np.array([5.0, 5.0, 0.0]))
+    assert share[:2].tolist() == [0.0, 1.0]
+    assert low[0] == 0.0
+    assert high[1] == 1.0
+    assert 0.4 < high[0] < 0.5
+    assert np.isnan([share[2], low[2], high[2]]).all()
+
+
+def test_models_are_judged_on_the_log(log):
+    half, other = log.split(0.5, seed=0)
+    fitted = {"PBM": PBM().fit(half), "rank": RankCTR().fit(half)}
+    figure = family.click_fit(other, fitted)
+    surprise = fitted["PBM"].perplexity(other).overall
+    assert f"Perplexity of PBM: {surprise:.4f}" in figure.description
+    assert {"observed", "PBM", "rank"} <= set(words(figure))
+
+
+def test_results_of_other_families_are_taken_as_they_are():
+    data = synthetic(n_queries=30, docs_per_query=8, n_features=4, seed=0)
+    found = compare({"a": data.X[:, 0], "b": data.X[:, 1]}, data, ["ndcg@5", "arp"])
+    gains = family.gains_and_losses(found, metric="arp")
+    assert gains.title == "arp by query: b against a"
+    verdict_of = found.verdicts["arp"]["b"]
+    assert f"gain: {verdict_of.wins}, that lose: {verdict_of.losses}" in gains.description
+    alone = evaluate(data.X[:, 0], data, ["ndcg@5"])
+    assert f"ndcg@5: {alone.mean['ndcg@5']:.4f}" in family.metric_intervals(alone).description
+    pushed = forces("lambdarank", data.X[:, 0], data.y, data.offsets)
+    assert "rank 1" in family.force_picture(pushed, index=3).description or pushed.push[0] == 0
+
+
+def test_arrows_point_where_the_push_goes():
+    figure = family.force_picture(
+        [-0.4, 0.4], labels=[0, 1], scores=[2.0, 1.0], documents=["up there", "down here"]
+    )
+    shafts = [
+        element.attrib
+        for element in ET.fromstring(figure.svg).iter(f"{SVG}line")
+        if element.attrib.get("stroke-width") == "2.6"
+    ]
+    assert [one["class"] for one in shafts] == ["l-s2", "l-s1"]
+    assert float(shafts[0]["y2"]) > float(shafts[0]["y1"])
+    assert float(shafts[1]["y2"]) < float(shafts[1]["y1"])
+    many = family.force_picture(np.zeros(50), most=20)
+    assert "30 more documents stand below." in many.svg
+
+
+def test_a_verdict_in_words():
+    said = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
+    figure = family.preference(said)
+    text = " ".join(words(figure))
+    assert "p < 0.001: new is preferred." in text
+    assert {"87", "83", "48"} <= set(words(figure))
+    widths = [float(rects(figure, role)[0]["width"]) for role in ("s1", "none", "s2")]
+    assert widths[0] > widths[1] > widths[2]
+    with pytest.raises(ValueError, match="there is no ties"):
+        family.preference({"first": "a", "second": "b", "wins": 1, "losses": 2})
+
+
+def test_what_people_saw_is_told_with_an_online_curve():
+    curve = LearningCurve(np.array([0, 100]), np.array([0.3, 0.5]), 123.4, 0.02)
+    figure = family.learning_curve({"pdgd": curve})
+    assert "people saw a discounted ndcg@10 of 123.40 in all, 2.0% of the pages below the floor" in " ".join(
+        words(figure)
+    )
+    assert "pages" in words(figure)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ["2026-01-01T00:00", "2026-01-01T06:00"],
+        [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, 6)],
+        np.array(["2026-01-01T00:00", "2026-01-01T06:00"], "datetime64[s]"),
+        [1767225600, 1767247200.0],
+    ],
+    ids=["text", "datetime", "datetime64", "seconds"],
+)
+def test_every_way_to_tell_a_time(times):
+    figure = family.over_time(
+        {"v1": (times, [1.0, 2.0])}, marks={"v2": "2026-01-01T03:00", "late": "2027-01-01"}
+    )
+    shown = words(figure)
+    assert {"00:00", "03:00", "06:00", "v2"} <= set(shown)
+    assert "late" not in shown
+
+
+@pytest.mark.parametrize(
+    ("days", "label"),
+    [(1 / 240, "00:05"), (2, "02 Jan 00:00"), (20, "08 Jan"), (400, "Jan 2027"), (3000, "Jan 2032")],
+)
+def test_clocks_and_calendars(days, label):
+    start = 1767225600.0
+    figure = family.over_time((np.array([start, start + days * 86400]), [1.0, 2.0]))
+    assert label in words(figure)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: family.over_time({"a": [1, 2]}), r"must be \(times, values\)"),
+        (lambda: family.over_time({"a": (["today"], [1.0])}), "a time is written like"),
+        (lambda: family.over_time({"a": ([None], [1.0])}), "a time is seconds"),
+        (lambda: family.over_time({"a": ([float("nan")], [1.0])}), "a time is seconds"),
+        (lambda: family.over_time({"a": ([1, 2], [1.0])}), "2 times for 1 values"),
+        (lambda: family.learning_curve({"a": ([1, 2], [1.0])}), "an x and a y of different lengths"),
+        (lambda: family.learning_curve({"a": "text"}), "must be numbers"),
+        (lambda: family.ctr_by_position([1, 2]), "wanted a click log"),
+        (lambda: family.ctr_by_position(([2], [1])), "no rank has more clicks"),
+        (lambda: family.metric_intervals({"a": {"m": (1, 2)}}), "mean, low and high"),
+        (lambda: family.gains_and_losses([0.1], queries=["a", "b"]), "1 differences for 2 queries"),
+        (lambda: family.importance((["a"], [1, 2])), "1 names for 2 values"),
+        (lambda: family.importance([1, 2]), "wanted an Importance"),
+        (lambda: family.force_picture([1.0], labels=[1, 2]), "1 pushes need as many"),
+        (lambda: family.heat_map([1, 2]), "rows and columns"),
+        (lambda: family.heat_map([[1, 2]], rows=["a", "b"]), "2 rows and 2 columns are named"),
+    ],
+)
+def test_wrong_use(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_many_points_make_a_small_figure():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=50_000)
+    values[25_000] = 50.0
+    bounds = (np.arange(50_000.0), values, values - 1, values + 1)
+    figure = family.learning_curve({"long": bounds})
+    assert len(figure.svg) < 60_000
+    tallest = min(
+        float(pair.split()[1])
+        for element in ET.fromstring(figure.svg).iter(f"{SVG}path")
+        if element.attrib["class"] == "l-s1"
+        for pair in element.attrib["d"].strip("M").split("L")
+    )
+    assert tallest < 100  # the one high value is seen
+    assert len(family.gains_and_losses(values).svg) < 40_000
