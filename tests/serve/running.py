@@ -9,7 +9,8 @@ import uvicorn
 
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
-from rankloop.serve import Config, Service, create_app
+from rankloop.serve import Config, Service
+from rankloop.serve.running import web
 
 TOKEN = "the token of the tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
@@ -69,9 +70,9 @@ def another(service, **weights):
 
 
 @contextmanager
-def on_a_port(app):
-    """A client of the app, which runs in a thread as it does in production."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+def on_a_port(service):
+    """A client of the service, which runs in a thread as it does in production."""
+    server = uvicorn.Server(web(service, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -89,7 +90,7 @@ def on_a_port(app):
 @contextmanager
 def client_of(folder, **settings):
     """A client of a new shop, and its service."""
-    with serving(folder, **settings) as service, on_a_port(create_app(service)) as client:
+    with serving(folder, **settings) as service, on_a_port(service) as client:
         yield client, service
 
 

@@ -5,17 +5,19 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
-from rankloop.search.fields import seconds as date_seconds
+from rankloop.search.query import span_of
 from rankloop.search.ranked import Ranked
 from rankloop.serve.schema import FilterValue, Range, Result
 
 __all__ = ["Answered", "Seconds", "Showing", "answered", "as_filters", "asked", "plain"]
 
 Seconds = dict[str, float]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _IN_A_WORD = re.compile(r"(?:^|\s)\w{2,}$")
 
 
@@ -67,7 +69,7 @@ def as_filters(given: Mapping[str, FilterValue], fields: Mapping[str, Field]) ->
                 raise ValueError(f"{name!r} is a keyword field: filter it by a value or a list, not a range")
             made[name] = value if isinstance(value, list) else [value]
         elif field.kind in ("number", "date"):
-            made[name] = _ends(name, value, field)
+            made[name] = _ends(name, value, field.kind)
         else:
             raise ValueError(
                 f"filters are on keyword, number and date fields; {name!r} is a {field.kind} field"
@@ -75,18 +77,22 @@ def as_filters(given: Mapping[str, FilterValue], fields: Mapping[str, Field]) ->
     return made
 
 
-def _ends(name: str, value: FilterValue, field: Field) -> tuple[Any, Any]:
-    ends = (value.min, value.max) if isinstance(value, Range) else (value, value)
-    for end in ends:
-        try:
-            if isinstance(end, bool | list):
-                raise ValueError(end)
-            if end is not None:
-                (float if field.kind == "number" else date_seconds)(end)
-        except (ValueError, OverflowError):
-            wanted = "a number" if field.kind == "number" else "a date like 2024-05-31"
-            raise ValueError(f"{name!r} is filtered by {wanted} or a range of them, got {end!r}") from None
-    return ends
+def _ends(name: str, value: FilterValue, kind: str) -> tuple[Any, Any]:
+    """The smallest and the largest value that pass; a date may be a day, a month or a year."""
+    low, high = (value.min, value.max) if isinstance(value, Range) else (value, value)
+    ends = []
+    for at, end in enumerate((low, high)):
+        span = None if isinstance(end, bool | list) else span_of(kind, str(end))
+        if span is None and end is not None:
+            wanted = "a number" if kind == "number" else "a date like 2024-05-31"
+            raise ValueError(f"{name!r} is filtered by {wanted} or a range of them, got {end!r}")
+        ends.append(None if span is None or math.isinf(span[at]) else span[at])
+    return (ends[0], ends[1]) if kind == "number" else (_moment(ends[0]), _moment(ends[1]))
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    """Seconds since 1970 as the index takes them, not a microsecond later."""
+    return None if seconds is None else _EPOCH + timedelta(microseconds=math.floor(seconds * 1e6))
 
 
 @dataclass(frozen=True)

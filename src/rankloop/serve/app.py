@@ -1,8 +1,8 @@
 """The service on the web: routes, limits, headers, errors in one sentence."""
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from rankloop.serve.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.metrics import Metrics
 from rankloop.serve.pages.routes import router as pages
 from rankloop.serve.service import Service
-from rankloop.serve.spool import SpoolFull
 from rankloop.serve.store import StoreAway
 
 if TYPE_CHECKING:
@@ -41,7 +40,8 @@ def create_app(config: Config | Service | str | Path) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        yield
+        with _learning(settings):
+            yield
         if own:
             service.close()
 
@@ -62,9 +62,7 @@ def create_app(config: Config | Service | str | Path) -> FastAPI:
     _say_errors(app)
     limits = settings.limits
     app.add_middleware(Bodies, limit=limits.body)
-    app.add_middleware(
-        Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients), proxies=settings.proxies
-    )
+    app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -77,6 +75,22 @@ def create_app(config: Config | Service | str | Path) -> FastAPI:
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     return app
+
+
+@contextmanager
+def _learning(settings: Config) -> Iterator[None]:
+    """New rankers are learned beside the service for as long as it runs, if that was asked for."""
+    if settings.learn_every <= 0:
+        yield
+        return
+    from rankloop.serve.learning_schedule import Schedule
+
+    schedule = Schedule(settings)
+    schedule.start()
+    try:
+        yield
+    finally:
+        schedule.stop()
 
 
 def _say_errors(app: FastAPI) -> None:
@@ -97,14 +111,13 @@ def _say_errors(app: FastAPI) -> None:
             raise error
         return JSONResponse({"detail": _sentence(error)}, 404)
 
-    @app.exception_handler(SpoolFull)
     @app.exception_handler(StoreAway)
-    async def later(request: Request, error: Exception) -> Response:
+    async def later(request: Request, error: StoreAway) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
     @app.exception_handler(OSError)
     async def broken(request: Request, error: OSError) -> Response:
-        said = f"the service cannot write: {error.strerror or 'the disk failed'}"
+        said = f"the service cannot write: {error.strerror or 'its disk fails'}"
         return JSONResponse({"detail": said}, 503, {"Retry-After": RETRY})
 
 

@@ -44,6 +44,8 @@ class Gate:
 class Config:
     """All settings of a service; everything it writes lies in `folder`.
 
+    `features` names what is logged of each shown document, and what is learned from; without it that is
+    `Features.standard`. `weights` are those of text fields for BM25, the first model. A share
     `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` by the
     toss of a coin: what propensities are estimated from. Every `learn_every` seconds a new ranker is
     learned; 0 means never. `title` and `url` name stored fields, `site` the page, `examples` are queries
@@ -60,6 +62,7 @@ class Config:
     k: int = 10
     typos: str = "missing"
     weights: Mapping[str, float] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
     title: str = ""
     url: str = ""
     site: str = ""
@@ -130,7 +133,7 @@ class Config:
                 made[name] = _part(parts[name], name, value)
             elif name in ("index", "folder", "rank_with"):
                 made[name] = beside / _typed(name, value, str)
-            elif name in ("origins", "hosts", "proxies", "examples"):
+            elif name in ("origins", "hosts", "proxies", "examples", "features"):
                 made[name] = tuple(_typed(name, value, list))
             elif name == "weights":
                 made[name] = {str(key): float(weight) for key, weight in _typed(name, value, dict).items()}

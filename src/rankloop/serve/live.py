@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankloop.serve.experiments import Experiment
     from rankloop.serve.registry import Registry, Roles
 
-__all__ = ["Live", "Model", "Models", "first_model"]
+__all__ = ["Live", "Model", "Models", "first_model", "logged_features"]
 
 REMEMBERED = 8  # versions in memory beside those that serve
 
@@ -111,12 +111,19 @@ def first_model(index: Index, config: "Config") -> Pipeline:
     """BM25 with all features beside it, so that learning needs no second pass over the index."""
     from rankloop.rankers import FeatureSum
 
-    features = Features.standard(index)
+    features = logged_features(index, config)
     snapshot = index.snapshot
     model = BM25(fields=dict(config.weights) or None)
     weights = {
         f"bm25({snapshot.text_fields[number]})": weight for number, weight in model.weights(snapshot).items()
     }
+    if any(name not in features.names for name in weights):  # BM25 of every field is not among them
+        features = Features([*features.declared, *(name for name in weights if name not in features.names)])
     ranker = FeatureSum(weights, features=features.names)
     retriever = index.retriever(k=config.candidates, model=model, typos=config.typos)
     return retriever >> features >> ranker >> first(config.k)
+
+
+def logged_features(index: Index, config: "Config") -> Features:
+    """What is logged of every shown document, whichever version ranked it."""
+    return Features(config.features) if config.features else Features.standard(index)

@@ -72,7 +72,9 @@ class _Standing:
         service = self.service
         yield self.gauge("rankloop_documents", "Documents in the index.", len(service.index))
         yield self.gauge("rankloop_generation", "Commits of the index.", service.index.generation)
-        yield self.gauge("rankloop_spool_waiting", "Records on disk for the store.", service.spool.waiting)
+        yield self.gauge(
+            "rankloop_spool_bytes", "Bytes on disk that wait for the store.", service.spool.waiting
+        )
         yield self.gauge("rankloop_troubles", "Things that are wrong now.", len(service.troubles))
         serving = self.gauge("rankloop_serving", "Which version has which role.", labels=["role", "version"])
         roles = service.live.roles

@@ -19,12 +19,12 @@ class Recorder:
     def __init__(self, config: Config, store: Store) -> None:
         self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
         self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
-        self.spool.drain_into(store)
+        self.spool.start(store)
         self.trouble: str | None = None
 
     def close(self) -> None:
         """Bring what waits to the store, if it answers."""
-        self.spool.close()
+        self.spool.stop()
 
     def user(self, user: str | None) -> str | None:
         """What stands for a person in the log."""
@@ -33,9 +33,9 @@ class Recorder:
     def page(self, page: ShownPage) -> str | None:
         """The signed id of a page that is on disk; None where the disk is full: results come all the same."""
         try:
-            self.spool.put([page])
-        except (SpoolFull, OSError) as error:
-            self.trouble = f"pages are not recorded: {error}"
+            self.spool.put([page], durable=False)  # losing power may lose a page, losing this process may not
+        except SpoolFull as error:
+            self.trouble = f"pages are not recorded: {error.strerror}"
             return None
         self.trouble = None
         return self.signer.sign(page.page_id)

@@ -67,7 +67,7 @@ class SearchRequest(Asked):
     """
 
     query: Annotated[str, Field(max_length=LONGEST_QUERY, examples=["red running shoes"])]
-    k: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10
+    k: Annotated[int | None, Field(ge=1, le=MOST_RESULTS, description="As configured without it.")] = None
     filters: Annotated[
         dict[str, FilterValue],
         Field(
@@ -124,7 +124,7 @@ class EventIn(Asked):
     id: Annotated[
         str,
         Field(
-            min_length=8, max_length=64, pattern=r"^[\w.:-]+$", examples=["6f1d8b1e-2c0f-4f9e-9d50-8a4a5c"]
+            min_length=1, max_length=64, pattern=r"^[\w.:-]+$", examples=["6f1d8b1e-2c0f-4f9e-9d50-8a4a5c"]
         ),
     ]
     impression: Annotated[str, Field(min_length=1, max_length=300)]

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search import Candidates, Features, Index, Query
+from rankloop.search import Candidates, Index, Query
 from rankloop.serve.answering import Seconds, Showing, answered, as_filters, asked
 from rankloop.serve.composing import composed
 from rankloop.serve.config import Config
 from rankloop.serve.explaining import explained
 from rankloop.serve.filtering import is_bot
-from rankloop.serve.live import Live, Model
+from rankloop.serve.live import Live, Model, logged_features
 from rankloop.serve.policy import Arm, arm_of
 from rankloop.serve.ranking import by_own_features, by_the_index, own_ranker
 from rankloop.serve.recording import Recorder
@@ -49,7 +49,7 @@ class Service(Serving):
 
     def __init__(self, config: Config, index: Index, store: Store) -> None:
         self.showing = Showing.of(index, config.title, config.url)
-        self.features = Features.standard(index)
+        self.features = logged_features(index, config)
         self._own = own_ranker(config.rank_with)
         super().__init__(config, index, store)
         self.recorder = Recorder(config, store)
@@ -88,7 +88,8 @@ class Service(Serving):
     ) -> SearchAnswer:
         """A page of results; recorded unless it is a preview or asks for one version."""
         start = time.perf_counter()
-        self._check(request.query, request.k)
+        k = request.k or min(self.config.k, self.config.limits.k)
+        self._check(request.query, k)
         record = record and request.record and version is None
         page_id, live = new_page_id(), self._live
         user = self.recorder.user(request.user)
@@ -101,7 +102,7 @@ class Service(Serving):
             arm,
             [one.found for one in answers],
             page_id,
-            request.k,
+            k,
             swap_rate=self.config.swap_rate if record else 0.0,
             swap_top=self.config.swap_top,
         )
@@ -225,13 +226,13 @@ class Service(Serving):
     def readiness(self) -> Readiness:
         """Whether pages are served and recorded, and what is wrong."""
         spool = self.spool
-        said = (*self.troubles, spool.away, self.recorder.trouble)
+        said = (*self.troubles, spool.trouble, self.recorder.trouble)
         return Readiness(
-            ready=not spool.full,
+            ready=self.recorder.trouble is None,
             ranker=self._live.production.version,
             documents=len(self.index),
             generation=self.index.generation,
-            database="away" if spool.away else "ok",
+            database="away" if spool.trouble else "ok",
             waiting=spool.waiting,
             troubles=list(dict.fromkeys(one for one in said if one)),
         )

@@ -1,0 +1,28 @@
+"""`rankloop serve`: an index on the web, logged and learned from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["serve"]
+
+
+def serve(
+    source: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A TOML file, or an index.")],
+    host: Annotated[str, typer.Option("--host")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="0 takes any that is free.")] = 8000,
+    open_browser: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+) -> None:
+    """Serve a search page and its API, record what people see and click, and learn from it.
+
+    rankloop serve shop.index --port 8000
+    """
+    from rankloop._extras import require
+
+    for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
+        require(module, "serve")
+    from rankloop.serve.config import Config
+    from rankloop.serve.running import run
+
+    run(Config.read(source), host=host, port=port, open_browser=open_browser)

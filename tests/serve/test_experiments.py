@@ -1,0 +1,193 @@
+"""Arms, swaps and verdicts: who sees what, and what the clicks say of it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloop.serve.ab import ab_verdict, always_valid_difference
+from rankloop.serve.experiments import Experiment, Experiments
+from rankloop.serve.policy import arm_of, share_of, swapped
+from rankloop.serve.schema import EventIn, ExperimentRequest, SearchRequest
+from rankloop.serve.shown import ShownPage
+from rankloop.serve.store import Store
+from serve.running import ADMIN, another, client_of, serving, wait_until
+
+
+def experiment(**told):
+    defaults = {"id": "e", "kind": "ab", "a": "v1", "b": "v2", "share": 1.0, "method": "", "seed": 0}
+    return Experiment(**(defaults | {"started": 0.0} | told))
+
+
+def test_shares_are_even_and_stay():
+    draws = np.array([share_of("salt", str(number)) for number in range(10_000)])
+    assert abs(draws.mean() - 0.5) < 0.02
+    assert abs((draws < 0.1).mean() - 0.1) < 0.01
+    assert share_of("salt", "7") == draws[7]
+
+
+def test_a_unit_is_in_one_experiment_at_most():
+    two = [experiment(id="x", share=0.3), experiment(id="y", share=0.2, kind="interleave")]
+    arms = [arm_of(str(n), "v0", experiments=two, canary="v9", share=0.1) for n in range(10_000)]
+    count = {id: sum(bool(arm.experiment and arm.experiment.id == id) for arm in arms) for id in "xy"}
+    assert count["x"] == pytest.approx(3000, abs=200)
+    assert count["y"] == pytest.approx(2000, abs=200)
+    in_a = sum(arm.versions == ("v1",) for arm in arms)
+    assert in_a == pytest.approx(1500, abs=150)
+    assert sum(arm.versions == ("v9",) for arm in arms) == pytest.approx(500, abs=100)
+
+
+@given(st.text(max_size=20), st.integers(0, 30), st.integers(2, 12))
+def test_a_swap_is_of_neighbours_on_the_page(page_id, shown, top):
+    told = swapped(page_id, shown, 1.0, top)
+    if shown < 2:
+        assert told is None
+        return
+    low, high = told["swap"]
+    assert 1 <= low == high - 1 < min(shown, top)
+    assert told == swapped(page_id, shown, 1.0, top)
+
+
+def test_swaps_come_at_their_rate_and_half_of_them_exchange():
+    told = [swapped(str(number), 10, 0.2, 10) for number in range(20_000)]
+    some = [one for one in told if one]
+    assert len(some) / len(told) == pytest.approx(0.2, abs=0.01)
+    assert np.mean([one["swapped"] for one in some]) == pytest.approx(0.5, abs=0.03)
+    lows = np.bincount([one["swap"][0] for one in some])[1:]
+    assert lows.min() > 0.8 * lows.mean()
+
+
+def test_a_canary_serves_the_same_people(tmp_path):
+    with serving(tmp_path, swap_rate=0.0) as service:
+        service.canary(another(service), 0.3)
+        seen = {
+            user: {service.search(SearchRequest(query="red", user=user)).ranker for _ in range(2)}
+            for user in map(str, range(100))
+        }
+        assert all(len(rankers) == 1 for rankers in seen.values())
+        assert 10 <= sum(rankers == {"v2"} for rankers in seen.values()) <= 55
+
+
+def test_a_shadow_is_never_seen_but_measured(tmp_path):
+    with serving(tmp_path, swap_rate=0.0) as service:
+        service.shadow(another(service))
+        pages = [service.search(SearchRequest(query=query)) for query in ("red", "shoes", "hat")]
+        assert {page.ranker for page in pages} == {"v1"}
+        service.shadowing.finish()
+        told = service.shadowing.agreement("v2")
+        assert (told["pages"], told["failed"]) == (3, 0)
+        assert 0 < told["overlap"] <= 1
+
+
+def test_an_interleaving_finds_the_preferred_version(tmp_path):
+    with serving(tmp_path, swap_rate=1.0) as service:
+        dear = another(service)
+        started = service.start_experiment(ExperimentRequest(a="v1", b=dear))
+        assert service.experiments.standing(started).verdict is None
+        for number in range(60):
+            page = service.search(SearchRequest(query="red shoes", user=f"user {number}"))
+            assert page.ranker == f"v1 + {dear}"
+            best = max(page.results, key=lambda result: result.document["price"])
+            told = {"impression": page.impression, "kind": "click", "document": best.id}
+            service.record([EventIn(id=f"click-{number}", **told)])
+        wait_until(lambda: service.spool.waiting == 0)
+        standing = service.experiments.standing(started)
+        assert standing.pages == 60
+        assert standing.verdict["winner"] == dear
+        assert standing.verdict["losses"] == 60
+        assert standing.always_valid["decided"]
+        assert standing.always_valid["high"] < 0
+        page = service.store.page(page.impression.split(".")[0])
+        assert (page.policy, page.experiment) == ("interleave", started.id)
+        assert service.end_experiment(started.id).ended
+        assert service.search(SearchRequest(query="red")).ranker == "v1"
+
+
+def test_an_ab_experiment_compares_people(tmp_path):
+    with client_of(tmp_path, swap_rate=0.0) as (client, service):
+        dear = another(service)
+        body = {"kind": "ab", "a": dear, "b": "v1", "note": "<b>note</b>"}
+        id = client.post("/experiments", json=body, headers=ADMIN).json()["id"]
+        arms = {}
+        for number in range(80):
+            page = service.search(SearchRequest(query="red shoes", user=f"user {number % 40}"))
+            arms.setdefault(number % 40, set()).add(page.ranker)
+            if page.ranker == dear:
+                told = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
+                service.record([EventIn(id=f"click-{number}", **told)])
+        assert all(len(rankers) == 1 for rankers in arms.values())
+        wait_until(lambda: service.spool.waiting == 0)
+        told = client.get(f"/experiments/{id}", headers=ADMIN).json()
+        assert told["verdict"]["winner"] == dear
+        assert told["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
+        assert told["always_valid"]["decided"]
+        assert client.post(f"/experiments/{id}/end", headers=ADMIN).json()["ended"]
+        assert len(client.get("/experiments", headers=ADMIN).json()["experiments"]) == 1
+
+
+def test_shares_of_experiments_sum_to_one_at_most(store):
+    every = Experiments(store)
+    first = every.start("v1", "v2", kind="ab", share=0.7)
+    with pytest.raises(ValueError, match=r"leave a share of 0\.30, got 0\.5"):
+        every.start("v1", "v3", kind="interleave", share=0.5)
+    every.end(first.id)
+    assert every.start("v1", "v3", kind="interleave", share=0.5).kind == "interleave"
+    assert [one.id for one in every.running()] == [every.every()[0].id]
+    assert every.get(first.id).ended
+    with pytest.raises(LookupError, match="no experiment 'none'"):
+        every.end("none")
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"a": "v1", "b": "v1", "kind": "ab"}, "two versions, got v1 twice"),
+        ({"a": "v1", "b": "v2", "kind": "duel"}, "one of interleave, ab"),
+        ({"a": "v1", "b": "v2", "kind": "ab", "share": 2.0}, "share is above 0"),
+        ({"a": "v1", "b": "v2", "kind": "interleave", "how": "teamdraft"}, "did you mean 'team_draft'"),
+    ],
+)
+def test_wrong_experiments_are_refused(tmp_path, told, said):
+    with Store.open(f"sqlite:///{tmp_path}/events.db") as store, pytest.raises(ValueError, match=said):
+        Experiments(store).start(**told)
+
+
+def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
+    every = Experiments(store)
+    one = every.start("v1", "v2", kind="ab")
+    store.put_pages(
+        [
+            ShownPage(
+                "a" * 32, 1.0, "q", (), [], np.empty((0, 1)), ("x",), "v1", experiment=one.id, policy="ab"
+            ),
+            ShownPage(
+                "b" * 32, 1.0, "q", (), [], np.empty((0, 1)), ("x",), "v2", experiment=one.id, policy="ab"
+            ),
+        ]
+    )
+    assert every.standing(one).verdict["clicked"]["difference"] == 0.0
+
+
+def test_the_interval_that_may_be_looked_at_every_day_holds():
+    """No difference: of 300 experiments, looked at after every person, few ever show one."""
+    random = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(300):
+        n = np.arange(1, 801)
+        a, b = (np.cumsum(random.random(800) < 0.3) for _ in range(2))
+        variance = (a / n * (1 - a / n) + b / n * (1 - b / n)) / n
+        looks = range(50, 800, 10)
+        bounds = [always_valid_difference((a[i] - b[i]) / n[i], variance[i]) for i in looks]
+        wrong += any(one["low"] > 0 or one["high"] < 0 for one in bounds)
+    assert wrong / 300 <= 0.05
+
+
+def test_people_are_the_units_of_an_ab_verdict():
+    """Forty pages of one person tell little more than one: the interval is much wider."""
+    random = np.random.default_rng(1)
+    habit = np.repeat(random.random(40) < 0.5, 40)
+    arm = np.repeat(np.arange(40) % 2 == 0, 40)
+    people = np.repeat(np.arange(40), 40).astype(str)
+    by_person = ab_verdict(habit, habit, arm, people.tolist())["verdict"]["clicked"]
+    by_page = ab_verdict(habit, habit, arm, [str(i) for i in range(1600)])["verdict"]["clicked"]
+    assert by_person["high"] - by_person["low"] > 4 * (by_page["high"] - by_page["low"])
