@@ -11,6 +11,7 @@ from rankloop.serve.schema import MOST_RESULTS, FilterValue, Range
 __all__ = ["Asked"]
 
 FILTER = "f."
+LONGEST = 500  # letters of a value
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Asked:
         made: dict[str, FilterValue] = {}
         for name, value in self.chosen:
             field = name.removeprefix(FILTER)
+            if len(value) > LONGEST:
+                raise ValueError(f"a filter has at most {LONGEST} letters, got {len(value)}")
             if field in fields and fields[field].kind in ("number", "date"):
                 low, dots, high = value.partition("..")
                 ends = [_end(field, fields[field].kind, end) for end in ((low, high) if dots else (low, low))]

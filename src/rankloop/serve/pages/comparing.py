@@ -7,8 +7,9 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from rankloop.search import Index
+from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.evidence import name_of
-from rankloop.serve.pages.rendering import PageRoute, page, service_of
+from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 from rankloop.serve.schema import Comparison
 

@@ -5,9 +5,10 @@ import re
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
+from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.entrance import is_admin, only_admin
 from rankloop.serve.pages.overview import overview
-from rankloop.serve.pages.rendering import PageRoute, page, service_of
+from rankloop.serve.pages.rendering import PageRoute, page
 
 __all__ = ["router"]
 

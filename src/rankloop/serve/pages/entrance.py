@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 
-from rankloop.serve.pages.rendering import PageRoute, page, service_of
+from rankloop.serve.api_answers import service_of
+from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.signing import Signer
 
 __all__ = ["Form", "form", "is_admin", "only_admin", "router"]

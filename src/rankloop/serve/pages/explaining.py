@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from rankloop.serve.pages.rendering import PageRoute, fragment, page, service_of
+from rankloop.serve.api_answers import service_of
+from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.schema import Explanation, FeatureShare, WordShare
 
 __all__ = ["router"]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
+from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.asked import Asked
 from rankloop.serve.pages.entrance import Form, form, only_admin
 from rankloop.serve.pages.people import visitor
-from rankloop.serve.pages.rendering import PageRoute, service_of
+from rankloop.serve.pages.rendering import PageRoute
 
 if TYPE_CHECKING:
     from rankloop.serve.store import ShownPage, Store

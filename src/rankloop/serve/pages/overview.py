@@ -47,7 +47,10 @@ def overview(service: "Service", days: int, now: float | None = None) -> Overvie
         traffic.drift(daily),
     ]
     return Overview(
-        days, _figures(service, daily), [one for one in panels if one is not None], tuple(service.troubles)
+        days,
+        _figures(service, daily),
+        [one for one in panels if one is not None],
+        tuple(service.readiness().troubles),
     )
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from rankloop.serve.pages.rendering import PageRoute, service_of
+from rankloop.serve.api_answers import service_of
+from rankloop.serve.pages.rendering import PageRoute
 
 __all__ = ["COOKIE", "Visitor", "router", "visitor"]
 
@@ -47,13 +48,12 @@ def visitor(request: Request) -> Visitor:
     return Visitor(secrets.token_hex(16), new=True)
 
 
-@router.post("/forget")
+@router.post("/forget-me")
 def forget(request: Request) -> Response:
     """Forget every search of this browser; a cookie is not sent from other sites, so nobody else can ask."""
     known = request.cookies.get(COOKIE, "")
     if _MADE_HERE.fullmatch(known):
-        service = service_of(request)
-        service.store.forget(service.signer.user_key(known))
+        service_of(request).forget(known)
     response = RedirectResponse("/", status_code=303)
     response.delete_cookie(COOKIE)
     return response

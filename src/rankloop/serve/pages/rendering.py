@@ -3,17 +3,16 @@
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import ValidationError
 
+from rankloop.serve.api_answers import service_of
 from rankloop.serve.store import StoreAway
-
-if TYPE_CHECKING:
-    from rankloop.serve.service import Service
 
 __all__ = [
     "PageRoute",
@@ -25,7 +24,6 @@ __all__ = [
     "page",
     "percent",
     "problem",
-    "service_of",
     "signed",
     "words",
 ]
@@ -40,12 +38,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "private, no-cache",
 }
-
-
-def service_of(request: Request) -> "Service":
-    """The service behind a request."""
-    service: Service = request.app.state.service
-    return service
 
 
 def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
@@ -89,6 +81,8 @@ class PageRoute(APIRoute):
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
                     raise
                 return problem(request, 404, "Not found", _sentence(error))
+            except ValidationError as error:
+                return problem(request, 400, "This could not be understood", _first_of(error))
             except ValueError as error:
                 return problem(request, 400, "This could not be understood", _sentence(error))
 
@@ -98,6 +92,12 @@ class PageRoute(APIRoute):
 def _sentence(error: Exception) -> str:
     said = str(error.args[0]) if error.args else "nothing is here"
     return said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")
+
+
+def _first_of(error: ValidationError) -> str:
+    """The first thing that is wrong with a request, without what was sent."""
+    wrong = error.errors()[0]
+    return f"{words(str(wrong['loc'][0]))}: {wrong['msg'][:1].lower()}{wrong['msg'][1:]}."
 
 
 def count(value: float) -> str:

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from rankloop.serve.answering import Showing
+from rankloop.serve.api_answers import metrics_of, service_of
 from rankloop.serve.filtering import is_bot
 from rankloop.serve.pages.asked import Asked
 from rankloop.serve.pages.people import COOKIE, visitor
-from rankloop.serve.pages.rendering import PageRoute, fragment, page, service_of
+from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, facet_fields, view
 from rankloop.serve.schema import SearchRequest
 
@@ -102,7 +103,7 @@ def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -
             record=settled,
             unfinished=not settled,
         ),
-        record=settled,
         bot=is_bot(request.headers.get("user-agent")),
     )
+    metrics_of(request).page(answer)
     return view(answer, asked, service.index)

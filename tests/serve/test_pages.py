@@ -1,0 +1,415 @@
+"""The pages as a browser without scripts sees them: results, filters, reasons, judgments, trust."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloop.serve.pages.asked import Asked
+from rankloop.serve.pages.traffic import by_day, drift
+from rankloop.serve.sums import DaySum
+from serve.running import TOKEN, another, client_of, wait_until
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+EVIL = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'{{7*7}}"
+
+
+class Read(HTMLParser):
+    """A page taken apart, with what must never be in it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.forbidden = [], []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        told = dict(attributes)
+        self.tags.append((tag, told))
+        if tag in ("style", "iframe", "object", "base") or (
+            tag == "script" and not (told.get("src") or "").startswith("/static/")
+        ):
+            self.forbidden.append((tag, told))
+        for name, value in told.items():
+            link = name in ("href", "src", "action", "formaction")
+            if (
+                name.startswith("on")
+                or name == "style"
+                or (link and re.match(r"\s*(java|data:|//)", value or ""))
+            ):
+                self.forbidden.append((tag, name, value))
+
+    def handle_data(self, data):
+        self.text += data
+
+    def all(self, tag, **having):
+        return [told for name, told in self.tags if name == tag and having.items() <= told.items()]
+
+
+def read(answer, status=200):
+    assert answer.status_code == status, answer.text[:500]
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    page = Read(answer.text)
+    assert page.forbidden == []
+    return page
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    with client_of(
+        tmp_path_factory.mktemp("pages"), swap_rate=0.0, site="The shop", examples=("red hat",)
+    ) as pair:
+        pair[0].headers["user-agent"] = FIREFOX
+        yield pair
+
+
+@pytest.fixture
+def client(shop):
+    shop[0].cookies.clear()
+    return shop[0]
+
+
+@pytest.fixture
+def service(shop):
+    return shop[1]
+
+
+def pages_of(service, query):
+    frame = service.store.click_frame(include_bots=True)
+    return frame.filter(frame["query"] == query)["session"].unique().to_list()
+
+
+def test_the_empty_page_has_a_box_and_searches_to_try(client):
+    page = read(client.get("/"))
+    assert page.all("input", name="q", type="search")
+    assert page.all("a", href="/?q=red%20hat")
+    assert "24 documents" in page.text
+    assert "set-cookie" not in client.get("/").headers
+
+
+def test_a_search_without_scripts_shows_and_records_a_page(client, service):
+    answer = client.get("/", params={"q": "green hat"})
+    page = read(answer)
+    results = page.all("li", **{"class": "result"})
+    assert [told["data-position"] for told in results] == [str(i) for i in range(1, 1 + len(results))]
+    assert len(page.all("a", **{"class": "open"})) == len(results)
+    assert "<mark>green</mark> <mark>hat</mark>" in answer.text
+    assert re.search(r"\d+ results in \d+ ms", page.text)
+    assert page.all("div", **{"class": "results"})[0]["data-impression"]
+    wait_until(lambda: pages_of(service, "green hat"))
+    [shown] = {service.store.page(id) for id in pages_of(service, "green hat")}
+    assert list(shown.documents) == [told["data-document"] for told in results]
+    assert not shown.bot
+
+
+def test_who_searches_is_a_random_number_and_only_its_hash_is_stored(client, service):
+    answer = client.get("/", params={"q": "red polish"})
+    assert re.search(
+        r"rankloop_user=[0-9a-f]{32}; HttpOnly; Max-Age=\d+; Path=/; SameSite=lax",
+        answer.headers["set-cookie"],
+    )
+    number = client.cookies["rankloop_user"]
+    assert "set-cookie" not in client.get("/", params={"q": "red polish"}).headers
+    wait_until(lambda: len(pages_of(service, "red polish")) == 2)
+    users = {service.store.page(id).user for id in pages_of(service, "red polish")}
+    assert len(users) == 1
+    assert number not in users
+    assert client.post("/forget-me", follow_redirects=False).status_code == 303
+    assert pages_of(service, "red polish") == []
+    assert "rankloop_user" not in client.cookies
+
+
+@pytest.mark.parametrize("header", ["Sec-GPC", "DNT"])
+def test_nobody_is_followed_who_does_not_want_it(client, header):
+    assert "set-cookie" not in client.get("/", params={"q": "hat"}, headers={header: "1"}).headers
+
+
+def test_keystrokes_are_answered_and_not_recorded(client, service):
+    typed = client.get("/fragment", params={"q": "runn"})
+    page = read(typed)
+    assert "<html" not in typed.text
+    assert page.all("div", **{"class": "results"})[0]["data-impression"] == ""
+    assert page.all("li", **{"class": "result"}), "the last word is a beginning"
+    assert not page.all("form"), "a page that is not recorded cannot be judged"
+    settled = read(client.get("/fragment", params={"q": "running things", "settled": "1"}))
+    assert settled.all("div", **{"class": "results"})[0]["data-impression"]
+    wait_until(lambda: pages_of(service, "running things"))
+    assert pages_of(service, "runn") == pages_of(service, "runn*") == []
+    assert read(client.get("/fragment", params={"q": " "}), 400)
+
+
+def test_misspelt_words_are_forgiven(client):
+    assert "blue" in read(client.get("/", params={"q": "bleu runing"})).text
+
+
+def test_facets_are_links_that_set_and_take_away_filters(client):
+    page = read(client.get("/", params={"q": "shoes"}))
+    assert page.all("a", href="/?q=shoes&f.brand=Hare")
+    narrowed = read(client.get("/", params={"q": "shoes", "f.brand": "Hare"}))
+    assert narrowed.all("a", href="/?q=shoes", **{"aria-current": "true"})
+    assert narrowed.all("input", name="f.brand", value="Hare", type="hidden"), "typing on keeps the filter"
+    documents = [told["data-document"] for told in narrowed.all("li", **{"class": "result"})]
+    assert documents
+    assert all(int(id) % 2 == 0 for id in documents)
+
+
+def test_numbers_and_dates_are_filtered_by_ranges(client):
+    page = read(client.get("/", params={"q": "shoes", "f.price": "100..150", "f.added": "2010-01-01.."}))
+    assert {int(told["data-document"]) for told in page.all("li", **{"class": "result"})} <= set(
+        range(10, 16)
+    )
+    assert "Price: 100..150" in page.text
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"f.colour": "red"}, "Unknown field to filter by 'colour'"),
+        ({"f.price": "cheap"}, "'price' is filtered by a number or a range like 10..50, got 'cheap'"),
+        ({"f.price": "nan.."}, "'price' is filtered by a number"),
+        ({"f.added": "soon"}, "a date like 2024-05-31"),
+        ({f"f.{number}": "x" for number in range(30)}, "Filters: dictionary should have at most 20 items"),
+        ({"q": "a" * 600}, "A query has at most 500 letters"),
+        ({"q": "a" * 5000}, "Query: string should have at most 1000 characters"),
+        ({"f.brand": EVIL * 20}, "A filter has at most 500 letters"),
+    ],
+)
+def test_what_cannot_be_understood_is_told_on_a_page(client, params, said):
+    page = read(client.get("/", params={"q": "shoes"} | params), 400)
+    assert said in page.text
+
+
+def test_more_results_are_a_link_until_there_are_no_more(client):
+    page = read(client.get("/", params={"q": "shoes running hat"}))
+    assert page.all("a", href="/?q=shoes+running+hat&k=20")
+    assert len(read(client.get("/", params={"q": "shoes", "k": "20"})).all("li", **{"class": "result"})) > 10
+    for k in ("0", "-1", "9" * 30, "ten", "²"):
+        assert read(client.get("/", params={"q": "shoes", "k": k}))
+
+
+def test_nothing_found_says_what_to_do(client):
+    page = read(client.get("/", params={"q": "zzzqqqq", "f.brand": "Hare"}))
+    assert "Nothing found for “zzzqqqq”" in page.text
+    assert page.all("a", href="/?q=zzzqqqq")
+
+
+@pytest.mark.parametrize(
+    "path", ["/?q={}", "/fragment?q={}", "/?q=hat&f.brand={}", "/compare?q={}", "/?q=hat&{}=1"]
+)
+def test_what_a_person_types_stays_text(client, path):
+    page = read(client.get(path.format(urlencode({"": EVIL})[1:])))
+    assert "49" not in re.findall(r"'(\d+)$", page.text)
+
+
+def test_what_documents_and_models_are_called_stays_text(client, service):
+    assert '<script>alert("title")</script> shoes' in read(client.get("/", params={"q": "title shoes"})).text
+    assert read(client.get("/document/5")).all("h1")
+    version = another(service)
+    service.models.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
+    for path in ("/compare?q=hat", f"/compare?q=hat&a={version}&b=v1"):
+        assert EVIL[:20] in read(client.get(path)).text
+
+
+def test_the_reasons_are_those_of_explain(client, service):
+    told = service.explain("red shoes", "0")
+    page = read(client.get("/why", params={"q": "red shoes", "document": "0"}))
+    assert "Why red running shoes is here" in page.text
+    largest = told.features[0]
+    assert f"{largest.name} " in page.text
+    assert f"{largest.share:+.3f}" in page.text
+    widths = [float(told["width"]) for told in page.all("rect")]
+    assert widths[0] == max(widths) == pytest.approx(100, abs=0.01)
+    assert len(page.all("tr")) == 1 + len(told.words)
+    piece = client.get("/why", params={"q": "red shoes", "document": "0", "fragment": "1"})
+    assert "<html" not in read(piece).tags
+    assert read(client.get("/why", params={"q": "red", "document": "nowhere"}), 404)
+    assert read(client.get("/why", params={"q": "red", "document": "0", "version": "v99"}), 400)
+
+
+def test_two_rankers_side_by_side_are_not_recorded(client, service):
+    version = another(service, **{"value(price)": 1.0})
+    page = read(client.get("/compare", params={"q": "blue hat", "a": "v1", "b": version}))
+    order = [told["data-document"] for told in page.all("li") if "data-document" in told]
+    left, right = order[:10], order[10:]
+    assert right == sorted(right, key=int, reverse=True) != left
+    gone = len(set(left) - set(right))
+    assert page.text.count("gone") == page.text.count("new") == gone
+    assert f"{10 - gone} of 10 on both pages" in page.text
+    assert read(client.get("/compare", params={"q": "hat", "a": "v99"}), 400)
+    assert "Type a search" in read(client.get("/compare")).text
+    assert pages_of(service, "blue hat") == []
+
+
+def test_a_document_has_a_page_and_no_link_that_runs(client):
+    page = read(client.get("/document/0"))
+    assert "javascript:alert(1)" in page.text
+    assert not page.all("a", href="javascript:alert(1)")
+    assert read(client.get("/document/1")).all("a", href="https://shop.example/1")
+    assert read(client.get("/document/..%2f..%2fetc%2fpasswd"), 404)
+
+
+def thumbs(client, query="red hat"):
+    page = read(client.get("/", params={"q": query}))
+    return page.all("input", name="impression")[0]["value"], page.all("input", name="document")[0]["value"]
+
+
+def test_a_thumb_becomes_a_judgment(client, service):
+    impression, document = thumbs(client)
+    told = {"impression": impression, "document": document, "grade": "1"}
+    back = client.post("/judge", data=told, follow_redirects=False)
+    assert (back.status_code, back.headers["location"]) == (303, "/?q=red+hat")
+    assert service.store.judgments()["red hat"] == {document: 1.0}
+    again = client.post("/judge", data=told | {"grade": "0"}, headers={"accept": "application/json"})
+    assert again.status_code == 204
+    assert service.store.judgments()["red hat"] == {document: 0.0}
+
+
+@pytest.mark.parametrize(
+    "change", [{"impression": "x.1.y"}, {"document": "nowhere"}, {"grade": "5"}, {"grade": ""}]
+)
+def test_a_judgment_needs_its_page(client, service, change):
+    impression, document = thumbs(client, "green running")
+    told = {"impression": impression, "document": document, "grade": "1"} | change
+    assert read(client.post("/judge", data=told), 400)
+    assert "green running" not in service.store.judgments().to_dict()
+
+
+def test_the_dashboard_opens_with_the_token_only(client):
+    assert "token of administration" in read(client.get("/dashboard"), 401).text
+    assert read(client.get("/judgments.qrels"), 403)
+    assert "This is not the token" in read(client.post("/login", data={"token": "guess"}), 403).text
+    opened = client.post("/login", data={"token": TOKEN}, follow_redirects=False)
+    assert re.search(
+        r"rankloop_admin=\S+; HttpOnly; Max-Age=43200; Path=/; SameSite=strict", opened.headers["set-cookie"]
+    )
+    assert TOKEN not in opened.headers["set-cookie"]
+    assert "Pages shown" in read(client.get("/dashboard")).text
+    assert client.get("/judgments.qrels").headers["content-type"].startswith("text/plain")
+    cookie = client.cookies["rankloop_admin"]
+    client.cookies.clear()
+    client.cookies["rankloop_admin"] = cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1]
+    assert read(client.get("/dashboard"), 401)
+    impression = thumbs(client)[0]
+    client.cookies["rankloop_admin"] = impression
+    assert read(client.get("/dashboard"), 401), "a signature for another purpose"
+    assert client.post("/logout", follow_redirects=False).status_code == 303
+
+
+def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
+    version = another(service, **{"value(price)": 1.0})
+    curve = {"values": [1.0, 0.5], "low": [1.0, 0.4], "high": [1.0, 0.6]}
+    service.models.note(version, {"propensity": curve, "metrics": {"ndcg@10": [0.5, 0.4, 0.6]}, "name": EVIL})
+    experiment = service.experiments.start("v1", version, kind="interleave")
+    service.reload()
+    client.get("/", params={"q": "hat to run in"})
+    wait_until(lambda: service.store.credits(experiment.id))
+    client.post("/login", data={"token": TOKEN})
+    page = read(client.get("/dashboard", params={"days": "7"}))
+    service.experiments.end(experiment.id)
+    service.reload()
+    for heading in (
+        "Clicks by position",
+        "How likely each rank is seen",
+        "Versions over time",
+        "Metrics by version",
+        "Experiments",
+        "Queries that fail",
+        "Queries that take long",
+        "What the ranker looks at",
+        "Drift",
+    ):
+        assert heading in page.text
+    assert f"v1 against {version}" in page.text
+    assert page.all("svg", role="img")
+    assert page.all("link", href="/static/figures.css")
+    labels = [
+        told.get("aria-label") or told.get("aria-labelledby")
+        for _, told in page.tags
+        if told.get("role") == "group"
+    ]
+    assert all(labels)
+
+
+def test_reports_are_read_from_their_folder_only(client, service):
+    folder = service.config.home / "reports"
+    folder.mkdir(exist_ok=True)
+    (folder / "one.html").write_text("<p>learned</p>")
+    assert read(client.get("/reports/one.html"), 403)
+    client.post("/login", data={"token": TOKEN})
+    assert client.get("/reports/one.html").text == "<p>learned</p>"
+    assert "script" not in client.get("/reports/one.html").headers["content-security-policy"]
+    for name in ("two.html", "..%2fsecret", "%2e%2e/secret", ".html", "one.html%00"):
+        assert client.get(f"/reports/{name}").status_code == 404
+
+
+def test_an_open_dashboard_and_one_that_is_off(tmp_path):
+    with client_of(tmp_path, admin_token="") as (client, _):
+        assert "Administration is off" in read(client.get("/dashboard"), 401).text
+        assert read(client.post("/login", data={"token": ""}), 403)
+    with client_of(tmp_path, admin_token="", open_dashboard=True) as (client, _):
+        page = read(client.get("/dashboard"))
+        assert "No page was shown yet" in page.text
+        assert not page.all("form", action="/logout")
+
+
+def test_searching_goes_on_while_the_database_is_away(client, service, monkeypatch):
+    from rankloop.serve.store import Store, StoreAway
+
+    def away(*given, **named):
+        raise StoreAway("the database does not answer; what was recorded waits on disk")
+
+    client.post("/login", data={"token": TOKEN})
+    monkeypatch.setattr(Store, "daily", away)
+    assert "The database does not answer" in read(client.get("/dashboard"), 503).text
+    assert read(client.get("/", params={"q": "hat"})).all("li", **{"class": "result"})
+
+
+def test_files_are_kept_by_the_browser(client):
+    first = client.get("/static/page.css")
+    assert first.headers["content-type"].startswith("text/css")
+    assert client.get("/static/page.css", headers={"if-none-match": first.headers["etag"]}).status_code == 304
+    assert client.get("/static/figures.css").text.startswith(".rl-svg")
+    for name in ("nothing.css", "..%2froutes.py", "%2e%2e/routes.py"):
+        assert client.get(f"/static/{name}").status_code == 404
+
+
+@given(
+    st.text(max_size=20),
+    st.lists(st.tuples(st.sampled_from(["brand", "price"]), st.text(min_size=1, max_size=8)), max_size=4),
+    st.integers(1, 100),
+)
+def test_an_address_says_what_was_asked(query, filters, k):
+    from urllib.parse import parse_qsl
+
+    asked = Asked.of([("q", query), *((f"f.{name}", value) for name, value in filters), ("k", str(k))], k=10)
+    assert Asked.of(parse_qsl(asked.href[2:], keep_blank_values=True), k=10) == asked
+    if filters:
+        assert len(asked.toggled(*filters[0]).chosen) == len(asked.chosen) - 1
+
+
+def day(number, ranker="v1", pages=100, clicked=50, first=20):
+    return DaySum(86_400.0 * number, ranker, pages, clicked, clicked, first, 0.3, 0.01)
+
+
+def test_drift_is_an_alarm_only_when_it_is_more_than_chance():
+    assert not drift([day(1), day(2), day(3, clicked=48, first=21)]).alarm
+    told = drift([day(1), day(2, "v2"), day(3, clicked=20)])
+    assert told.alarm == "Pages with a click: 20.0 % after 50.0 % is more than chance."
+    # z = 0.3 / sqrt(0.4 * 0.6 * (1/200 + 1/100)) = 5: p = 5.73e-07
+    assert told.rows[0][3].text == "5.73e-07"
+    assert "Two days" in drift([day(1)]).said
+
+
+def test_versions_over_time_leave_out_days_of_few_pages():
+    assert by_day([day(1), day(2, pages=3)], []).figure is None
+    drawn = by_day([day(1), day(2), day(2, EVIL)], []).figure
+    assert read_figure(drawn) == []
+
+
+def read_figure(figure):
+    return Read(str(figure)).forbidden
