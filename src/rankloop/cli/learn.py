@@ -1,4 +1,4 @@
-"""`rankloop learn`: a ranker from a data set and a click log."""
+"""`rankloop learn`: a ranker from a data set and a click log, or from what a service recorded."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +15,15 @@ __all__ = ["learn"]
 
 def learn(
     data: Annotated[
-        Path, typer.Argument(help="The documents with features: LETOR/SVMLight, Parquet, saved.")
+        Path,
+        typer.Argument(
+            help="The documents with features (LETOR/SVMLight, Parquet, saved); alone: the config or index "
+            "of a service."
+        ),
     ],
-    log: Annotated[Path, typer.Argument(help="The click log: Parquet, CSV, JSONL, or another --format.")],
+    log: Annotated[
+        Path | None, typer.Argument(help="The click log: Parquet, CSV, JSONL, or another --format.")
+    ] = None,
     source: Annotated[str, typer.Option("--from", help="What to learn from: clicks.")] = "clicks",
     propensity: Annotated[
         str | None,
@@ -30,6 +36,9 @@ def learn(
     ] = None,
     seed: Annotated[int, typer.Option("--seed")] = 0,
     report: ReportFile = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Of a service: learn even if nobody searched since the last time.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn from clicks without their bias, and say how the new ranker would have done.
@@ -37,6 +46,11 @@ def learn(
     Labels of the data set are not looked at. Documents of the log are docids of the data set, or row numbers.
 
     rankloop learn train.txt log.parquet --from clicks --out fair.model
+
+    With the config (or the index) of a service alone, learn from what it recorded: the new version is
+    registered with a report, and serves if it passes the gate of the config.
+
+    rankloop learn shop.toml
     """
     from rankloop._names import one_of
     from rankloop.cli._outputs import show
@@ -47,6 +61,9 @@ def learn(
 
     one_of("source", source, ("clicks",))
     check_report(report)
+    if log is None:
+        _serve(data, again, seed, json, {"--out": out, "--propensity": propensity, "--report": report})
+        return
     clicks = read_clicks(log, format=format)
     found = learned_from(
         clicks,
@@ -65,6 +82,20 @@ def learn(
     show(found, as_json=json, **files)
     if out is not None and not json:
         typer.echo(f"written to {out}")
+
+
+def _serve(config: Path, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
+    """One run of learning in a service."""
+    from rankloop.cli._outputs import show
+    from rankloop.serve.learning import learn_once
+
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"{given[0]} belongs to learning from files: rankloop learn DATA LOG; a service keeps its "
+            "versions, curves and reports in its own folder"
+        )
+    show(learn_once(config, again=again, seed=seed), as_json=json)
 
 
 def _curve(told: str) -> "Propensity":

@@ -1,0 +1,107 @@
+"""Simulated people in the event store: their pages and clicks as the service would have recorded them."""
+
+import time
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.serve.shown import Event, ShownPage, swap
+from rankloop.serve.store import Store
+
+__all__ = ["put_people", "shown_pages"]
+
+_AT_ONCE = 2000  # pages in one transaction
+_CLICK_AFTER = 3.0  # seconds a rank, for reading
+
+
+def put_people(
+    store: Store,
+    log: ClickLog,
+    data: RankingDataset,
+    *,
+    version: str,
+    days: float = 14.0,
+    now: float | None = None,
+    seed: int = 0,
+) -> int:
+    """Record the pages of a simulated log as if they had been shown in the last `days`; gives how many."""
+    pages: list[ShownPage] = []
+    events: list[Event] = []
+    new = 0
+    until = time.time() if now is None else now
+    for page, clicks in shown_pages(
+        log, data, version=version, since=until - 86_400 * days, until=until, seed=seed
+    ):
+        pages.append(page)
+        events += clicks
+        if len(pages) == _AT_ONCE:
+            new += store.put_pages(pages)
+            store.put_events(events)
+            pages, events = [], []
+    new += store.put_pages(pages)
+    store.put_events(events)
+    return new
+
+
+def shown_pages(
+    log: ClickLog, data: RankingDataset, *, version: str, since: float, until: float, seed: int = 0
+) -> Iterator[tuple[ShownPage, list[Event]]]:
+    """Every page of a log with its clicks; people are drawn at random, and all of them read a while."""
+    random = Random(seed)
+    rows = log.rows(data)
+    documents = [
+        str(one) for one in (np.arange(data.n_documents) if data.docid is None else data.docid).tolist()
+    ]
+    names = data.feature_names or tuple(f"feature {at}" for at in range(data.n_features))
+    times = sorted(random.uniform(since, until - 120) for _ in range(log.n_pages))
+    queries = log.queries[log.page_query.code]
+    for page in range(log.n_pages):
+        first, last = int(log.offsets[page]), int(log.offsets[page + 1])
+        shown = rows[first:last]
+        made = ShownPage(
+            f"{random.getrandbits(128):032x}",
+            times[page],
+            str(queries[page]),
+            tuple(documents[row] for row in shown),
+            -np.arange(float(last - first)),
+            data.X[shown],
+            names,
+            version,
+            layout="list",
+            user=f"{random.randrange(2000):032x}",
+            found=int(data.lengths[data.row_query[shown[0]]]),
+            **_chance(log, page, first, last),
+        )
+        clicked = np.flatnonzero(log.click[first:last])
+        yield (
+            made,
+            [
+                Event(
+                    f"{made.page_id[:16]}-{at}",
+                    made.page_id,
+                    "click",
+                    made.documents[at],
+                    position=int(at) + 1,
+                    time=made.time + _CLICK_AFTER * (at + 1),
+                )
+                for at in clicked
+            ],
+        )
+
+
+def _chance(log: ClickLog, page: int, first: int, last: int) -> dict[str, Any]:
+    """What chance did to a page: the exchange of two neighbours, where the log tells of one."""
+    if log.page_intervention is None or log.original_position is None:
+        return {}
+    told = str(log.page_intervention.table[log.page_intervention.code[page]])
+    if not told.startswith("swap "):
+        return {}
+    low, high = (int(rank) for rank in told.removeprefix("swap ").split("-"))
+    if high > last - first:
+        return {}
+    moved = int(log.original_position[first + low - 1]) != low
+    return {"policy": "swap", "randomness": swap(low, high, swapped=moved)}

@@ -1,0 +1,146 @@
+"""Rankers learned from a window of clicks, and how each would have done, judged on other queries."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity import Propensity
+from rankloop.rankers import LinearRanker, Ranker
+from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
+from rankloop.unbiased.estimate import Question
+
+__all__ = ["Candidate", "Gain", "Trained", "compared", "trained"]
+
+Floats = NDArray[np.float64]
+Curve = Propensity | dict[str, Propensity]
+FOLDS = 3
+TREES = 100
+JUDGE = 60  # trees of the model of relevance behind the doubly robust estimate
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A value, and how far it is above production, with bounds at the confidence of the gate."""
+
+    value: float
+    low: float
+    high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    clicks: float  # that the estimate is worth
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "value": [self.value, self.low, self.high],
+            "gain": [self.gain, self.gain_low, self.gain_high],
+            "clicks": self.clicks,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A ranker of all queries, and scores of each query by a ranker that was learned without it."""
+
+    ranker: Ranker
+    scores: Floats
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Candidates by name, the curve they were learned with, and what `unbiased.learn` says of itself."""
+
+    candidates: dict[str, Candidate]
+    curve: Curve
+    learned: Learned
+
+
+def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
+    """Three ways to learn: trees and weights with the bias taken out, and weights that believe the clicks.
+
+    Each is learned once on all queries, and once without each of three parts of them, to be judged there.
+    """
+    learned = learn(log, data, propensity=curve, rankers=candidates(trees=TREES, threads=1), seed=seed)
+    known = Propensity.given(learned.curve) if curve is None else curve
+    shape = candidates(trees=TREES, threads=1)[learned.chosen]
+    ways: dict[str, Callable[[ClickLog, RankingDataset], Ranker]] = {
+        "unbiased trees": lambda some, of: likelihood(some, of, propensity=known, ranker=shape),
+        "unbiased weights": lambda some, of: _weights().fit(ips(some, known, of)),
+        "naive weights": lambda some, of: _weights().fit(naive(some, of)),
+    }
+    part = _parts(data.n_queries, seed)
+    whole = {"unbiased trees": learned.ranker}
+    made = {}
+    for name, way in ways.items():
+        scores = np.empty(data.n_documents)
+        for one in np.unique(part):
+            ranker = way(_of_queries(log, data.qid[part != one]), data.select(np.flatnonzero(part != one)))
+            rows = part[data.row_query] == one
+            scores[rows] = ranker.predict(data.select(np.flatnonzero(part == one)))
+        ranker = whole.get(name) or way(log, data)
+        made[name] = Candidate(ranker, scores, _plain(ranker))
+    return Trained(made, known, learned)
+
+
+def compared(
+    log: ClickLog,
+    data: RankingDataset,
+    curve: Curve,
+    production: Floats,
+    scores: Mapping[str, Floats],
+    *,
+    metric: str,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Gain]:
+    """Each ranking (one score per row) by the doubly robust estimate, beside the one in production.
+
+    Bounds are one-sided: each holds with the given confidence by itself.
+    """
+    judge = likelihood_ranker(trees=JUDGE, threads=1)
+    question = Question(log, metric, data, curve, "doubly_robust", seed, {"ranker": judge})
+    base = question.worth(production)
+    found = {}
+    for name, one in {"production": production, **scores}.items():
+        worth = question.worth(one)
+        value, low, high = _bounds(question, worth, confidence)
+        gain = _bounds(question, worth - base, confidence) if name != "production" else (0.0, 0.0, 0.0)
+        found[name] = Gain(value, low, high, *gain, question.answer(one).effective_sample_size)
+    return found
+
+
+def _bounds(question: Question, worth: Floats, confidence: float) -> tuple[float, float, float]:
+    above, below = question.sums(worth)
+    value = float(above.sum() / below.sum())
+    error, clusters = question.error(worth, above, below)
+    reach = float(t.ppf(confidence, max(clusters - 1, 1))) * error
+    return value, value - reach, value + reach
+
+
+def _weights() -> LinearRanker:
+    return LinearRanker(loss="softmax", l2=0.1)
+
+
+def _parts(queries: int, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(np.arange(queries) % min(FOLDS, queries))
+
+
+def _of_queries(log: ClickLog, queries: NDArray[Any]) -> ClickLog:
+    return log.select(np.isin(log.queries, queries)[log.page_query.code])
+
+
+def _plain(ranker: Ranker) -> dict[str, Any]:
+    """The parameters of a ranker as a record can hold them."""
+    told = {name: value for name, value in ranker.get_params(deep=False).items() if value is not None}
+    return {"ranker": type(ranker).__name__, **{name: _said(value) for name, value in told.items()}}
+
+
+def _said(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str | dict | list) else str(value)

@@ -1,0 +1,146 @@
+"""What a learning run reads: the clicks of a window, the documents behind them, and how ranks are seen."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity import IdentifiabilityWarning, Propensity, drift, estimate
+from rankloop.serve.store import Store
+
+__all__ = ["Curves", "Window", "curves_of", "read_window"]
+
+UNSURE = 10.0  # upper by lower end of an interval, beyond which a curve is a guess
+HALVES = 2000  # pages below which the curve of either half says little
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The pages of a window down to `depth`, and every document on them with its features as served."""
+
+    log: ClickLog
+    data: RankingDataset
+    since: float | None
+    until: float
+    depth: int
+
+    @property
+    def clicks(self) -> int:
+        return int(self.log.click.sum())
+
+    @property
+    def clicked_queries(self) -> int:
+        """Queries with a click at least."""
+        clicked = np.add.reduceat(self.log.click.astype(np.int64), self.log.offsets[:-1]) > 0
+        return len(np.unique(self.log.page_query.code[clicked]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Which window it was, and how much was in it."""
+        return {
+            "since": self.since,
+            "until": self.until,
+            "pages": self.log.n_pages,
+            "clicks": self.clicks,
+            "queries": self.log.n_queries,
+            "documents": self.data.n_documents,
+            "depth": self.depth,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """One curve per layout (or none that an experiment gives), and what speaks against trusting them."""
+
+    by_layout: dict[str, Propensity] = field(default_factory=dict)
+    alarms: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> "Propensity | dict[str, Propensity] | None":
+        """What corrections take: one curve, one per layout, or nothing."""
+        if len(self.by_layout) == 1:
+            return next(iter(self.by_layout.values()))
+        return self.by_layout or None
+
+
+def read_window(store: Store, *, since: float | None, until: float, depth: int) -> Window | None:
+    """The window of a store; None where nobody searched. Clicks below rank `depth` are left out."""
+    import polars as pl
+
+    frame = store.click_frame(since=since, until=until).filter(pl.col("position") <= depth)
+    if not frame.height:
+        return None
+    log = ClickLog.from_frame(frame)
+    return Window(log, store.dataset(since=since, until=until), since, until, depth)
+
+
+def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
+    """How likely each rank is to be seen, by layout, and the pages of layouts for which that is known.
+
+    Curves come from experiments in the log (swaps). Without one there is no curve, and an alarm says so.
+    """
+    names = ["page"] if log.page_layout is None else _present(log)
+    found: dict[str, Propensity] = {}
+    notes: list[str] = []
+    for name in names:
+        pages = log if len(names) == 1 else _of_layout(log, name)
+        try:
+            found[name] = _curve(pages, seed)
+        except ValueError as error:
+            notes.append(f"layout {name!r} has no curve: {error}")
+    if not found:
+        alarm = "no swapped pages show how ranks are seen, so the curve is learned with the ranker"
+        return Curves({}, (alarm,), tuple(notes)), log
+    kept = log
+    if len(found) < len(names):
+        notes.append(f"learned from pages of {', '.join(found)} only")
+        kept = ClickLog.concat([_of_layout(log, name) for name in found])
+    notes += [one for name, curve in found.items() for one in _unsure(name, curve)]
+    alarms = _changed(kept, seed) if len(found) == 1 else []
+    return Curves(found, tuple(alarms), tuple(notes)), kept
+
+
+def _present(log: ClickLog) -> list[str]:
+    assert log.page_layout is not None
+    return [str(name) for name in log.page_layout.table[np.unique(log.page_layout.code)]]
+
+
+def _of_layout(log: ClickLog, name: str) -> ClickLog:
+    assert log.page_layout is not None
+    return log.select(log.page_layout.table.astype(np.str_)[log.page_layout.code] == name)
+
+
+def _curve(log: ClickLog, seed: int) -> Propensity:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifiabilityWarning)
+        found = estimate(log, method="swap_intervention", monotone=True, seed=seed)
+    if len(found) < log.n_positions:
+        raise ValueError(f"swaps reach rank {len(found)} of {log.n_positions} only; raise swap_top")
+    return found
+
+
+def _unsure(name: str, curve: Propensity) -> list[str]:
+    """Only a note: the bounds of every estimate already count how unsure the curve is."""
+    factor = float(np.max(curve.high / np.maximum(curve.low, 1e-300)))
+    if factor <= UNSURE:
+        return []
+    return [f"the curve of layout {name!r} is known to a factor of {factor:.0f} only; swap more pages"]
+
+
+def _changed(log: ClickLog, seed: int) -> list[str]:
+    """Whether the first and the last half of the pages have the same curve."""
+    if log.n_pages < 2 * HALVES or log.timestamp is None:
+        return []
+    order = np.argsort(log.timestamp[log.offsets[:-1]], kind="stable")
+    halves = np.array_split(order, 2)
+    try:
+        first, last = (
+            estimate(log.select(np.sort(half)), method="swap_intervention", seed=seed) for half in halves
+        )
+        found = drift(first, last)
+    except ValueError:  # a half without swaps at every rank cannot be compared
+        return []
+    return [] if found.holds else [f"how ranks are seen changed within the window (p = {found.p_value:.2g})"]

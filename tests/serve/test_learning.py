@@ -1,0 +1,253 @@
+"""Learning from a served log: a better ranking is promoted, a worse one is not, and a kill leaves no mess."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from rankloop.clicks import simulate, user
+from rankloop.demo.people import put_people
+from rankloop.rankers import FeatureSum
+from rankloop.search import Features, Index, first
+from rankloop.serve.config import Config, Gate
+from rankloop.serve.learning import learn_once, runs
+from rankloop.serve.learning_candidates import Gain
+from rankloop.serve.learning_gate import decide
+from rankloop.serve.learning_record import begin
+from rankloop.serve.registry import Registry
+from rankloop.serve.store import Store
+
+NOW = 1_700_000_000.0
+FEATURES = ("bm25(title)", "covered(title)", "length(title)", "value(quality)", "value(noise)")
+TOPICS = [f"topic{at}" for at in range(60)]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """An index in which quality is what people want, and words say nothing about it."""
+    folder = tmp_path_factory.mktemp("shop")
+    random = np.random.default_rng(0)
+    index = Index.create(
+        folder / "shop.index", fields={"title": "text", "quality": "number", "noise": "number"}
+    )
+    index.add(
+        {
+            "id": f"{topic}-{at}",
+            "title": " ".join([topic, *["filler"] * int(random.integers(0, 6))]),
+            "quality": float(random.normal()),
+            "noise": float(random.normal()),
+        }
+        for topic in TOPICS
+        for at in range(12)
+    )
+    index.commit()
+    return index
+
+
+def grades(index, topic):
+    quality = {f"{topic}-{at}": index[f"{topic}-{at}"]["quality"] for at in range(12)}
+    return {id: int(np.digitize(value, [0.0, 0.7, 1.4])) for id, value in quality.items()}
+
+
+def served(shop, folder, weights, *, pages=4000, rate=0.8, seed=0, gate=None):
+    """A service's folder after people have searched: one version in production, its pages in the store."""
+    config = Config(
+        index=shop.path, folder=folder, features=FEATURES, gate=Gate(pages=1000) if gate is None else gate
+    )
+    features = Features(FEATURES)
+    ranker = FeatureSum(weights, features=FEATURES)
+    search = shop.retriever(k=50) >> features >> ranker >> first(10)
+    judged = {topic: grades(shop, topic) for topic in TOPICS}
+    data = search.dataset({topic: topic for topic in TOPICS}, judged, among="retrieved")
+    log = simulate(
+        data,
+        shown_by=ranker,
+        user=user("pbm", max_grade=3),
+        sessions=pages,
+        k=10,
+        randomize="adjacent",
+        rate=rate,
+        seed=seed,
+    )
+    with Store.open(config.database) as store:
+        models = Registry(store, config.home / "models")
+        models.promote(models.register(search, lineage={"made": "test"}))
+        put_people(store, log, data, version="v1", now=NOW, seed=seed)
+    return config
+
+
+def roles_of(config):
+    with Store.open(config.database) as store:
+        return Registry(store, config.home / "models").roles()
+
+
+def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+    run = learn_once(config, now=NOW)
+    assert run.state == "promoted", run
+    assert roles_of(config).production == run.version == "v2"
+    assert roles_of(config).previous == "v1"
+    with Store.open(config.database) as store:
+        models = Registry(store, config.home / "models")
+        lineage = models.version("v2").lineage
+        ranked = models.load("v2", shop)("topic7")
+        assert [repr(one) for one in runs(store)] == [repr(run)]
+    assert lineage["window"]["pages"] == 4000
+    assert lineage["gate"] == {"opens": True, "reasons": []}
+    assert lineage["gain"][1] > 0
+    assert lineage["propensity"]["low"][1] < 0.5 < lineage["propensity"]["high"][1]
+    found = grades(shop, "topic7")
+    assert max(found.values()) == found[ranked.ids[0]]
+    assert (config.home / "reports" / run.report).stat().st_size > 10_000
+    assert "naive weights" in run.record["candidates"]
+    assert json.dumps(run.to_dict(), allow_nan=False)
+    assert "registered as v2" in repr(run)
+
+
+def test_nothing_is_learned_twice_from_the_same_clicks(shop, tmp_path):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
+    first_run = learn_once(config, now=NOW)
+    assert learn_once(config, now=NOW + 1).state == "nothing new"
+    with Store.open(config.database) as store:
+        assert [run.id for run in runs(store)] == [first_run.id]
+    assert learn_once(config, again=True, now=NOW + 2).state in ("registered", "promoted")
+
+
+def test_what_is_no_better_is_not_promoted(shop, tmp_path):
+    config = served(shop, tmp_path, {"value(quality)": 1.0})
+    run = learn_once(config, now=NOW)
+    assert run.state == "registered"
+    assert run.version == "v2"
+    assert roles_of(config).production == "v1"
+    assert "gains" in run.record["gate"]["reasons"][0]
+
+
+def test_without_swaps_nothing_is_promoted(shop, tmp_path):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, rate=0.0, pages=2000)
+    run = learn_once(config, now=NOW)
+    assert run.state == "registered"
+    assert any("no swapped pages" in one for one in run.record["gate"]["reasons"])
+
+
+def test_people_who_judge_can_stop_a_promotion(shop, tmp_path):
+    """Judgments that contradict the clicks are an alarm."""
+    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+    with Store.open(config.database) as store:
+        search = Registry(store, config.home / "models").load("v1", shop)
+        for topic in TOPICS[:20]:
+            for rank, id in enumerate(search(topic).ids.tolist()):
+                store.put_judgment(topic, id, 3.0 if rank < 2 else 0.0, at=NOW)
+    run = learn_once(config, now=NOW)
+    assert run.state == "registered"
+    assert [one for one in run.record["gate"]["reasons"] if "judgments say it is worse" in one]
+    assert run.record["judged"]["difference"][0] < 0
+
+
+def test_too_little_is_said(shop, tmp_path):
+    config = Config(index=shop.path, folder=tmp_path, features=FEATURES)
+    assert learn_once(config, now=NOW).state == "too little"
+    few = served(shop, tmp_path / "few", {"bm25(title)": 1.0}, pages=3)
+    run = learn_once(few, now=NOW)
+    assert run.state in ("too little", "registered")
+    assert roles_of(few).production == "v1"
+
+
+@pytest.mark.parametrize(
+    ("pages", "low", "clicks", "alarms", "why"),
+    [
+        (5000, 0.01, 900, (), None),
+        (999, 0.01, 900, (), "999 pages, and 1,000 are asked for"),
+        (5000, 0.0, 900, (), "the bar is 0"),
+        (5000, 0.01, 50, (), "50 clicks' worth"),
+        (5000, 0.01, 900, ("smoke",), "smoke"),
+    ],
+)
+def test_the_gate(pages, low, clicks, alarms, why):
+    decision = decide(Gate(), pages, Gain(0.5, 0.4, 0.6, 0.05, low, 0.1, clicks), alarms)
+    assert decision.opens == (why is None)
+    assert why is None or why in str(decision)
+
+
+def test_one_learner_at_a_time(shop, tmp_path):
+    from rankloop.search._lock import WriterLock
+
+    lock = WriterLock(tmp_path / "learning.lock")
+    lock.acquire()
+    with pytest.raises(ValueError, match="is being written by process"):
+        learn_once(Config(index=shop.path, folder=tmp_path, features=FEATURES))
+    lock.release()
+
+
+@pytest.mark.parametrize(
+    "where", [pytest.param("Registry.register", marks=pytest.mark.slow), "Registry.promote"]
+)
+def test_a_killed_run_leaves_nothing_half_written(shop, tmp_path, where):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
+    with Store.open(config.database) as store:
+        begin(store, NOW - 5)
+    code = f"""
+        import os, signal, sys
+        from rankloop.serve import learning
+        from rankloop.serve.registry import Registry
+        def die(*arguments, **options):
+            os.kill(os.getpid(), signal.SIGKILL)
+        {where} = die
+        learning.learn_once(learning.Config(
+            index={str(config.index)!r}, folder={str(config.folder)!r}, features={FEATURES!r}
+        ), now={NOW})
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert roles_of(config).production == "v1"
+    with Store.open(config.database) as store:
+        models = Registry(store, config.home / "models")
+        for one in models.versions():
+            assert len(models.load(one.version, shop)("topic1")) == 10
+        assert [run.state for run in runs(store)] == ["running", "stopped"]
+    assert learn_once(config, now=NOW + 1).state in ("promoted", "registered")
+    with Store.open(config.database) as store:
+        assert [run.state for run in runs(store)][1:] == ["stopped", "stopped"]
+
+
+def test_the_command_learns_once(shop, tmp_path, capsys):
+    from rankloop.cli.learn import learn
+
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
+    told = f'index = "{shop.path}"\nfolder = "{tmp_path}"\nfeatures = {json.dumps(FEATURES)}\n'
+    (tmp_path / "shop.toml").write_text(told)
+    learn(tmp_path / "shop.toml", json=True)
+    said = json.loads(capsys.readouterr().out)
+    assert said["version"] == "v2"
+    assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[said["state"]]
+    with pytest.raises(ValueError, match="--out belongs to learning from files"):
+        learn(tmp_path / "shop.toml", out=tmp_path / "model")
+
+
+@pytest.mark.slow
+def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path):
+    from rankloop.serve.learning_schedule import Schedule
+
+    with pytest.raises(ValueError, match="above 0"):
+        Schedule(Config(index=shop.path))
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
+    schedule = Schedule(config.but(learn_every=0.2))
+    schedule.start()
+    wait_until(lambda: schedule.last, 60)
+    schedule.stop()
+    assert "registered as v2" in schedule.last
+    assert roles_of(config).production in ("v1", "v2")
+
+
+def wait_until(true, seconds):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
