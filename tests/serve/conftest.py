@@ -39,16 +39,14 @@ class Postgres:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
 
     def database(self) -> str:
-        """The URL of a new, empty database."""
+        """The URL of an empty database: a schema of its own, which is made faster than a database."""
         import psycopg
 
         name = f"test_{secrets.token_hex(4)}"
-        with psycopg.connect(self._url("postgres").replace("+psycopg", ""), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return self._url(name)
-
-    def _url(self, name: str) -> str:
-        return f"postgresql+psycopg://rankloop@127.0.0.1:{self.port}/{name}"
+        where = f"rankloop@127.0.0.1:{self.port}/postgres"
+        with psycopg.connect(f"postgresql://{where}", autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"postgresql+psycopg://{where}?options=-csearch_path%3D{name}"
 
     @property
     def _log(self) -> str:
