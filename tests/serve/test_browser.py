@@ -1,0 +1,278 @@
+"""The page in a real browser: type, click, see it in the store; keys, names, contrast, phones, no escapes."""
+
+import re
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rankloop.search import Index
+from rankloop.serve import Config, Service
+from rankloop.serve.config import Limits
+from serve.running import another, on_a_port, wait_until
+
+pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
+from playwright.sync_api import expect, sync_playwright
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+CHROME = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+)
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+PAGES = (
+    "/",
+    "/?q=running",
+    "/?q=running&f.kind=shoe",
+    "/?q=zzzqqqq",
+    "/why?q=running&document=hat-1",
+    "/compare?q=running",
+    "/document/hat-1",
+    "/dashboard",
+    "/?q=a&f.nothing=1",
+)
+
+
+def documents():
+    for number in range(12):
+        kind = ("shoe", "hat")[number % 2]
+        yield {
+            "id": f"{kind}-{number}",
+            "title": f"Running {kind} number {number}",
+            "body": f"For running and for walking. {'running ' * (number % 4)}" + "word " * number,
+            "kind": kind,
+            "price": number,
+        }
+    yield {"id": EVIL, "title": f"Evil {EVIL} title", "body": f"evil body {EVIL}", "kind": EVIL, "price": 1}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    fields = {"title": "text", "body": "text", "kind": "keyword", "price": "number"}
+    index = Index.create(folder / "shop.index", fields)
+    index.add(documents())
+    index.commit()
+    told = Config(
+        folder / "shop.index",
+        open_dashboard=True,
+        swap_rate=0.0,
+        examples=(EVIL, "hat"),
+        limits=Limits(rate=0.0),
+    )
+    with Service.open(told) as service, on_a_port(service) as client:
+        service.models.note(another(service), {"name": EVIL})
+        yield service, str(client.base_url)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def tab(browser, shop, *, wrong=(), **options):
+    """A tab that fails when anything comes from elsewhere, runs that should not, or is complained about."""
+    address, troubles = shop[1], []
+    told = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
+    context = browser.new_context(**told)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    context.on("request", lambda one: one.url.startswith(address) or troubles.append(f"asked for {one.url}"))
+    context.on("dialog", lambda one: (troubles.append(f"a dialog: {one.message}"), one.dismiss()))
+    page.on("pageerror", lambda one: troubles.append(f"error: {one}"))
+    page.on("console", lambda one: one.type in ("error", "warning") and troubles.append(one.text))
+    yield page
+    context.close()
+    assert [one for one in troubles if not any(part in one for part in wrong)] == []
+
+
+def rows(service, query, kind):
+    """Events of a kind on the pages of a query: (document, position, value)."""
+    from sqlalchemy import select
+
+    from rankloop.serve.tables import events, pages
+
+    asked = (
+        select(events.c.document, events.c.position, events.c.value)
+        .join(pages, pages.c.page_id == events.c.page_id)
+        .where(pages.c.query == query, events.c.kind == kind)
+    )
+    with service.store.reading() as connection:
+        return [tuple(row) for row in connection.execute(asked)]
+
+
+def shown(page):
+    return page.locator(".result").evaluate_all("all => all.map(one => one.dataset.document)")
+
+
+def settled(page):
+    """Wait for results that count."""
+    expect(page.locator(".results:not([data-impression=''])")).to_be_visible()
+
+
+def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
+    service = shop[0]
+    with tab(browser, shop) as page:
+        page.goto("/")
+        page.keyboard.type("runing hat", delay=20)  # misspelt, and the box has the focus
+        expect(page.locator(".result").first).to_be_visible()
+        expect(page.locator(".welcome")).to_have_count(0)
+        settled(page)
+        assert page.url.endswith("/?q=runing+hat")
+        assert page.title() == "runing hat · shop"
+        assert page.locator(".tally").inner_text().startswith("1")
+        third = page.locator(".result").nth(2)
+        document = third.get_attribute("data-document")
+        third.locator("a.open").click()
+        page.wait_for_url("**/document/*")
+        page.go_back()
+        wait_until(lambda: rows(service, "runing hat", "dwell"))
+    assert rows(service, "runing hat", "click") == [(document, 3, None)]
+    [(left, position, seconds)] = rows(service, "runing hat", "dwell")
+    assert (left, position) == (document, 3)
+    assert 0 < seconds < 60
+    assert (document, 3, None) in rows(service, "runing hat", "viewport")
+    log = service.store.click_frame()
+    assert log.filter(log["click"] == 1)["document"].to_list() == [document]
+    assert not [query for query in log["query"].unique() if query not in ("runing hat",)], (
+        "keystrokes do not count"
+    )
+
+
+def test_the_ranking_changes_when_another_version_is_promoted(shop, browser):
+    service = shop[0]
+    with tab(browser, shop) as page:
+        page.goto("/?q=running")
+        before = shown(page)
+        service.models.promote("v2")
+        service.reload()
+        page.reload()
+        after = shown(page)
+        service.models.roll_back()
+        service.reload()
+        page.reload()
+        assert shown(page) == before
+    prices = [int(one.split("-")[1]) for one in after]
+    assert prices == sorted(prices, reverse=True)
+    assert after != before
+
+
+def test_the_keyboard_is_enough(shop, browser):
+    with tab(browser, shop) as page:
+        page.goto("/?q=running")
+        page.keyboard.press("Tab")
+        expect(page.get_by_text("Skip to the content")).to_be_focused()
+        page.keyboard.press("/")
+        expect(page.get_by_role("searchbox")).to_be_focused()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("a.open").nth(0)).to_be_focused()
+        page.keyboard.press("j")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("k")
+        expect(page.locator("a.open").nth(1)).to_be_focused()
+        outline = page.locator("a.open").nth(1).evaluate("one => getComputedStyle(one).outlineStyle")
+        assert outline == "solid"
+        page.keyboard.press("w")
+        expect(page.locator(".result").nth(1).get_by_role("region")).to_contain_text("What moves it")
+        page.keyboard.press("w")
+        expect(page.locator(".why")).to_have_count(0)
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("next and previous result")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/document/*")
+
+
+def test_thumbs_reasons_and_filters_by_hand(shop, browser):
+    service = shop[0]
+    with tab(browser, shop) as page:
+        page.goto("/?q=walking")
+        first = page.locator(".result").first
+        document = first.get_attribute("data-document")
+        first.get_by_role("button", name=re.compile("good answer")).click()
+        expect(first.get_by_role("button", name=re.compile("good answer"))).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        assert service.store.judgments()["walking"] == {document: 1.0}
+        first.get_by_role("link", name=re.compile("^Why")).click()
+        expect(first.get_by_role("region")).to_contain_text("Words that matched (BM25)")
+        page.get_by_role("link", name="hat 6").click()
+        expect(page.locator(".tally")).to_contain_text("Kind: hat")
+        assert all(one.startswith("hat") for one in shown(page))
+
+
+def test_searching_works_without_scripts(shop, browser):
+    with tab(browser, shop, java_script_enabled=False) as page:
+        page.goto("/")
+        page.get_by_role("searchbox").fill("running shoe")
+        page.get_by_role("button", name="Search").click()
+        assert len(shown_without_scripts(page)) == 10
+        page.get_by_role("link", name=re.compile("^Why")).first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("is here")
+        page.go_back()
+        page.get_by_role("button", name=re.compile("poor answer")).first.click()
+        assert page.url.endswith("/?q=running+shoe")
+
+
+def shown_without_scripts(page):
+    return [one.get_attribute("data-document") for one in page.locator(".result").all()]
+
+
+def test_nothing_that_was_typed_or_stored_runs(shop, browser):
+    with tab(browser, shop) as page:
+        page.goto("/")
+        page.get_by_role("searchbox").press_sequentially(f"evil {EVIL}")
+        settled(page)
+        page.locator("[data-why]").first.click()
+        expect(page.locator(".why")).to_be_visible()
+        page.locator("a.open").first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(EVIL)
+        page.goto("/compare?q=evil&a=v1&b=v2")
+        page.goto("/dashboard")
+        expect(page.locator("#versions ~ .scroll")).to_contain_text(EVIL)
+
+
+def test_the_check_of_contrast_sees_what_is_faint(shop, browser):
+    with tab(browser, shop) as page:
+        page.goto("/")
+        for colour, faint in (("#767676", 0), ("#949494", 1)):  # 4.54 and 3.03 on white
+            page.set_content(f"<body bgcolor=white><p><font color='{colour}'>text</font></p></body>")
+            assert len(page.evaluate(script("faint.js"))) == faint
+        page.set_content("<button></button><a href=/ aria-label=home></a>")
+        assert len(page.evaluate(script("nameless.js"))) == 1
+
+
+def script(name):
+    return (Path(__file__).parent / name).read_text(encoding="utf-8").partition("\n")[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_readable_named_and_fits_a_phone(shop, browser, scheme):
+    refused = ("status of 400",)  # the page about a wrong filter
+    with tab(browser, shop, wrong=refused, color_scheme=scheme, viewport=PHONE) as page:
+        for path in PAGES:
+            page.goto(path)
+            if path == "/?q=running":
+                page.locator("[data-why]").first.click()
+                expect(page.locator(".why")).to_be_visible()
+                page.get_by_text("Filters").click()
+            assert page.evaluate(script("nameless.js")) == [], path
+            assert page.evaluate(script("faint.js")) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+            assert page.locator("main, h1").count() == 2, path
