@@ -5,14 +5,16 @@ TRITON_INTERPRET=1 pytest tests/losses/test_cuda.py
 
 import os
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
 import rankloop.losses
-from rankloop.losses import Loss, loss, torch_loss
-from rankloop.losses._cuda import KERNELS, can_capture, device_loss, has_kernel
+from rankloop.data import Pairs
+from rankloop.losses import Loss, loss, settle, torch_loss
+from rankloop.losses._cuda import KERNELS, can_capture, device_loss
 from rankloop.losses._cuda_lists import order_of, tiled
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -52,6 +54,22 @@ NAMES = [
     "ordinal",
     "gumbel(loss=ranknet, samples=2)",
     "distill(loss=ranknet)",
+    "neuralndcg",
+    "neuralndcg(k=5, steps=2, temperature=0.3)",
+    "pirank",
+    "pirank(k=5, gain=0/1/2/5/9)",
+    "triplet",
+    "triplet(margin=0.2)",
+    "plrank(samples=2)",
+]
+JUDGED = [
+    "hinge",
+    "hinge(squared=true)",
+    "ranknet(sigma=2.0)",
+    "lambdarank",
+    "lambdarank(metric=map, truncation=5)",
+    "lambdarank(norm_gap=true, norm_list=true)",
+    *(f"lambdaloss(form={form}, truncation=7)" for form in ("ndcg1", "ndcg2", "ndcg2++", "arp1", "arp2")),
 ]
 LENGTHS = np.array([0, 1, 5, 17, 40, 3]) if DEVICE.type == "cpu" else np.array([0, 1, 5, 70, 130, 700, 3])
 OFFSETS = np.concatenate(([0], np.cumsum(LENGTHS)))
@@ -67,14 +85,32 @@ SCORES = {
 }
 
 
+BETTER = np.concatenate([RNG.integers(a, b, 3 * (b - a)) for a, b in pairwise(OFFSETS) if b - a > 1])
+WORSE = np.concatenate([RNG.integers(a, b, 3 * (b - a)) for a, b in pairwise(OFFSETS) if b - a > 1])
+APART = BETTER != WORSE
+PAIRS = Pairs(BETTER[APART], WORSE[APART], RNG.uniform(size=APART.sum()), RNG.uniform(size=APART.sum()))
+
+
 @needs_kernels
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", SCORES)
 def test_equal_to_the_cpu(name, kind):
-    one, scores = loss(name), SCORES[kind]
     weights = {} if kind == "tied" else {"weight": WEIGHT, "query_weight": QUERY_WEIGHT}
-    wanted = one(scores, LABELS, OFFSETS, **weights)
-    made = device_loss(one, torch.tensor(scores, device=DEVICE), LABELS, OFFSETS, **weights)
+    hold_equal(name, kind, weights)
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("kind", SCORES)
+def test_explicit_pairs_equal_to_the_cpu(name, kind):
+    weights = {} if kind == "tied" else {"weight": WEIGHT, "query_weight": QUERY_WEIGHT}
+    hold_equal(name, kind, {"pairs": PAIRS, **weights})
+
+
+def hold_equal(name, kind, given):
+    one, scores = loss(name), SCORES[kind]
+    wanted = one(scores, LABELS, OFFSETS, **given)
+    made = device_loss(one, torch.tensor(scores, device=DEVICE), LABELS, OFFSETS, **given)
     assert made is not None
     for part, ours, theirs in zip(("value", "gradient", "curvature"), made, wanted, strict=True):
         if (part, kind) == ("curvature", "extreme"):  # differences of equal numbers: what is left is rounding
@@ -91,34 +127,49 @@ def test_orders_are_stable_and_put_nan_last():
 
 
 @needs_kernels
-def test_rows_past_the_last_list_feel_nothing():
-    scores = torch.tensor(SCORES["spread"], device=DEVICE)
-    short = np.minimum(OFFSETS, OFFSETS[-2])
-    for name in ("lambdarank", "listnet", "squared"):
-        padded = device_loss(loss(name), scores, LABELS, short, checked=False)
-        plain = device_loss(loss(name), scores[: short[-1]], LABELS[: short[-1]], OFFSETS[:-1])
-        assert (padded.gradient[short[-1] :] == 0).all()
-        torch.testing.assert_close(padded.gradient[: short[-1]], plain.gradient)
+@pytest.mark.parametrize("empty", [0, 1])
+@pytest.mark.parametrize("name", ["lambdarank", "listnet", "listmle", "squared", "pirank", "triplet"])
+def test_rows_past_the_last_list_feel_nothing(name, empty):
+    """Also where they look like the last document, and no list without rows stands between."""
+    stop = OFFSETS[-2]
+    rows = np.concatenate((np.arange(stop), np.full(20, stop - 1)))
+    scores, labels = torch.tensor(SCORES["tied"][rows], device=DEVICE), LABELS[rows]
+    padded = device_loss(loss(name), scores, labels, np.append(OFFSETS[:-1], [stop] * empty), checked=False)
+    plain = device_loss(loss(name), scores[:stop], labels[:stop], OFFSETS[:-1])
+    assert (padded.gradient[stop:] == 0).all()
+    torch.testing.assert_close(padded.gradient[:stop], plain.gradient)
+    torch.testing.assert_close(padded.value[: len(OFFSETS) - 2], plain.value)
 
 
 @needs_kernels
 @pytest.mark.parametrize(
-    ("scores", "labels", "offsets"),
-    [([0.0, np.nan], [0, 1], [0, 2]), ([0.0, 1.0], [0, -1], [0, 2]), ([0.0, 1.0], [0, 1], [0, 1])],
+    ("scores", "labels", "offsets", "given"),
+    [
+        ([0.0, np.nan], [0, 1], [0, 2], {}),
+        ([0.0, np.inf], [0, 1], [0, 2], {}),
+        ([0.0, 1.0], [0, -1], [0, 2], {}),
+        ([0.0, 1.0], [0, np.nan], [0, 2], {}),
+        ([0.0, 1.0], [0, 1], [0, 1], {}),
+        ([0.0, 1.0], [0, 1], [0, 2, 1, 2], {}),
+        ([0.0, 1.0], [0, 1], [1, 2], {}),
+        ([0.0, 1.0], [0, 1], [0, 2], {"weight": [1.0, -1.0]}),
+        ([0.0, 1.0], [0, 1], [0, 2], {"query_weight": [np.nan]}),
+        ([0.0, 1.0], [0, 1], [0, 1, 2], {"pairs": Pairs([0], [1])}),
+        ([0.0, 1.0], [0, 1], [0, 2], {"pairs": Pairs([0], [2])}),
+    ],
 )
-def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets):
-    given = torch.tensor(scores, device=DEVICE)
-    assert device_loss(loss("lambdarank"), given, labels, offsets) is None
-    with pytest.raises(ValueError, match=r"must be finite|offsets rise"):
-        torch_loss("lambdarank")(given, labels, offsets)
+def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets, given):
+    here = torch.tensor(scores, device=DEVICE)
+    assert device_loss(loss("lambdarank"), here, labels, offsets, **given) is None
+    with pytest.raises(ValueError, match=r"finite|offsets rise|stays in one list|but the rows are"):
+        torch_loss("lambdarank")(here, labels, offsets, **given)
 
 
-def test_losses_without_a_kernel_are_known():
+def test_every_loss_has_a_kernel():
     members = (getattr(rankloop.losses, name) for name in rankloop.losses.__all__)
     kinds = {m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss}
-    assert {kind.__name__ for kind in kinds - set(KERNELS)} == {"NeuralNDCG", "PLRank", "PiRank", "Triplet"}
-    assert not has_kernel(loss("triplet"), torch.device("cuda"))
-    assert not has_kernel(loss("gumbel(loss=neuralndcg)"), torch.device("cuda"))
+    assert kinds == set(KERNELS)
+    assert {type(loss(name)) for name in NAMES} == kinds
 
 
 @needs_cuda
@@ -132,9 +183,12 @@ def test_gradients_reach_scores_on_the_device(name):
 
 
 @needs_cuda
-def test_the_same_every_time_also_from_a_graph():
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if not hasattr(loss(name), "seed") and "/" not in name]
+)
+def test_the_same_every_time_also_from_a_graph(name):
     given = [torch.tensor(part, device=DEVICE) for part in (SCORES["spread"], LABELS, OFFSETS)]
-    one = loss("lambdarank")
+    one = settle(loss(name), LABELS)
     assert can_capture(one, given[1])
     first = device_loss(one, *given, checked=False).gradient.clone()
     graph = torch.cuda.CUDAGraph()

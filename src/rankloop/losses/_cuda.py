@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop._extras import require
+from rankloop.data import Pairs
 from rankloop.losses import _cuda_listwise as listwise
 from rankloop.losses import _cuda_log_sums as log_sums
+from rankloop.losses import _cuda_neural_sort as neural_sort
 from rankloop.losses import _cuda_pairwise as pairwise
 from rankloop.losses import _cuda_smooth_rank as smooth_rank
 from rankloop.losses._contract import Loss
+from rankloop.losses._cuda_checks import HIGHEST, is_sound
 from rankloop.losses._cuda_jit import runs_on
-from rankloop.losses._cuda_lists import DeviceLists, list_max, tiled
+from rankloop.losses._cuda_lists import DeviceLists, DevicePairs, list_max, tiled
+from rankloop.losses._cuda_triplet import triplet
 from rankloop.losses._lookup import loss as find
 from rankloop.losses.approx_ap import ApproxAP
 from rankloop.losses.approx_mrr import ApproxMRR
@@ -28,13 +32,17 @@ from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
 from rankloop.losses.listmle import ListMLE
 from rankloop.losses.listnet import ListNet
+from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.ordinal import Ordinal
+from rankloop.losses.pirank import PiRank
 from rankloop.losses.plistmle import PListMLE
+from rankloop.losses.plrank import PLRank
 from rankloop.losses.rankdistil import RankDistil
 from rankloop.losses.ranknet import RankNet
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
+from rankloop.losses.triplet import Triplet
 from rankloop.losses.unique_softmax import UniqueSoftmax
 from rankloop.losses.xendcg import XENDCG
 
@@ -84,21 +92,24 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
     LambdaRank: pairwise.lambdarank,
     ListMLE: log_sums.listmle,
     ListNet: listwise.listnet,
+    NeuralNDCG: neural_sort.neural_ndcg,
     Ordinal: listwise.ordinal,
     PListMLE: log_sums.plistmle,
+    PLRank: log_sums.plrank,
+    PiRank: neural_sort.pirank,
     RankDistil: log_sums.rankdistil,
     RankNet: pairwise.ranknet,
     SigmoidCrossEntropy: listwise.sigmoid_cross_entropy,
     Softmax: listwise.softmax,
     Squared: listwise.squared,
+    Triplet: triplet,
     UniqueSoftmax: log_sums.unique_softmax,
     XENDCG: listwise.xendcg,
 }
-_HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
 
 
 def has_kernel(chosen: Loss, device: Any) -> bool:
-    """Whether this loss runs on the device, or on the CPU with a copy there and back."""
+    """Whether this loss runs where these tensors are, or on the CPU with a copy there and back."""
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
     return type(chosen) in KERNELS and type(base) in KERNELS and runs_on(device)
 
@@ -110,7 +121,7 @@ def can_capture(chosen: Loss, labels: Tensor) -> bool:
     known = not isinstance(getattr(base, "gain", "linear"), tuple)
     if isinstance(base, Ordinal):
         known = base.max_label is not None or base.thresholds is not None
-    return has_kernel(chosen, labels.device) and known and not drawn and bool(labels.max() <= _HIGHEST)
+    return has_kernel(chosen, labels.device) and known and not drawn and bool(labels.max() <= HIGHEST)
 
 
 def device_loss(
@@ -121,19 +132,19 @@ def device_loss(
     *,
     weight: Any = None,
     query_weight: Any = None,
-    pairs: Any = None,
+    pairs: Pairs | None = None,
     curved: bool = True,
     valued: bool = True,
     checked: bool = True,
 ) -> DeviceResult | None:
     """Value, gradient and curvature as tensors where the scores are; None where the CPU has to answer.
 
-    That is so for losses without a kernel, for explicit pairs, and for input that the CPU's checks would
-    refuse: they say what is wrong.
-    Checking waits for the device once. Unchecked, rows may follow the last list: their gradient is zero.
+    That is so for a loss of the user's own, and for input that the CPU's checks would refuse: they say what
+    is wrong. Checking waits for the device once. Unchecked, rows may follow the last list: their gradient is
+    zero.
     """
     torch = require("torch", "neural")
-    if pairs is not None or not has_kernel(chosen, scores.device):
+    if not has_kernel(chosen, scores.device) or (pairs is not None and not chosen.takes_pairs):
         return None
     at = {"device": scores.device}
     s = scores.detach().to(torch.float64 if scores.dtype == torch.float64 else torch.float32).contiguous()
@@ -141,9 +152,10 @@ def device_loss(
     edges = torch.as_tensor(offsets, dtype=torch.int64, **at).contiguous()
     w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
     by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
-    if checked and not _sound(torch, chosen, s, y, edges, w, by_list):
+    preferences = None if pairs is None else _on_device(pairs, scores.device)
+    if checked and not is_sound(chosen, s, y, edges, w, by_list, preferences):
         return None
-    lists = tiled(s, y, edges, w)
+    lists = tiled(s, y, edges, w)._replace(pairs=preferences)
     value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     heard = None
     if not (chosen.pointwise or chosen.takes_pairs):
@@ -162,28 +174,8 @@ def device_loss(
     return DeviceResult(value, gradient, curvature)
 
 
-def _sound(torch: Any, chosen: Loss, s: Tensor, y: Tensor, edges: Tensor, w: Any, by_list: Any) -> bool:
-    """Whether the input is what the kernels take: one look at a few numbers."""
-    shapes = s.ndim == 1 and s.shape == y.shape and edges.ndim == 1 and len(edges) > 1 and len(s) > 0
-    if not shapes or (w is not None and w.shape != s.shape):
-        return False
-    if by_list is not None and by_list.shape != (len(edges) - 1,):
-        return False
-    gain = getattr(chosen, "gain", "linear")
-    highest = len(gain) - 1.0 if isinstance(gain, tuple) else _HIGHEST
-    if getattr(chosen, "max_label", None) is not None:
-        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
-    lowest = -3e38 if chosen.signed_labels else 0.0
-    good = torch.stack((*_within(s, -3e38, 3e38), *_within(y, lowest, highest))).all()
-    good &= (edges[0] == 0) & (edges[-1] == len(s)) & (edges.diff() >= 0).all()
-    if isinstance(gain, tuple):
-        good &= (y == y.floor()).all()
-    for weights in (w, by_list):
-        if weights is not None:
-            good &= torch.stack(_within(weights, 0.0, 3e38)).all()
-    return bool(good)
-
-
-def _within(values: Tensor, lowest: float, highest: float) -> tuple[Tensor, Tensor]:
-    least, most = values.aminmax()
-    return least >= lowest, most <= highest
+def _on_device(pairs: Pairs, device: Any) -> DevicePairs:
+    torch = require("torch", "neural")
+    rows = (torch.as_tensor(side, device=device) for side in (pairs.better, pairs.worse))
+    shares = (torch.as_tensor(part, device=device).double() for part in (pairs.probability, pairs.weight))
+    return DevicePairs(*rows, *shares)

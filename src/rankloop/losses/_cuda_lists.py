@@ -11,7 +11,9 @@ __all__ = [
     "BLOCK",
     "WARPS",
     "WIDTH",
+    "BestSort",
     "DeviceLists",
+    "DevicePairs",
     "list_max",
     "list_sums",
     "order_of",
@@ -24,6 +26,15 @@ __all__ = [
 BLOCK, WARPS, WIDTH = 64, 1, 32
 
 Tensor = Any
+
+
+class DevicePairs(NamedTuple):
+    """Explicit preferences between rows, as tensors; probability and weight in double precision."""
+
+    better: Tensor
+    worse: Tensor
+    probability: Tensor
+    weight: Tensor
 
 
 class DeviceLists(NamedTuple):
@@ -39,6 +50,7 @@ class DeviceLists(NamedTuple):
     weight: Tensor | None  # float32
     tile_list: Tensor
     tile_ends: Tensor
+    pairs: DevicePairs | None = None
 
     @property
     def n_lists(self) -> int:

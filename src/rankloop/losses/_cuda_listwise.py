@@ -16,7 +16,16 @@ from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
 from rankloop.losses.xendcg import XENDCG
 
-__all__ = ["list_softmax", "listnet", "ordinal", "sigmoid_cross_entropy", "softmax", "squared", "xendcg"]
+__all__ = [
+    "list_softmax",
+    "listnet",
+    "log1p_exp",
+    "ordinal",
+    "sigmoid_cross_entropy",
+    "softmax",
+    "squared",
+    "xendcg",
+]
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -35,7 +44,7 @@ def sigmoid_cross_entropy(chosen: SigmoidCrossEntropy, lists: DeviceLists, wante
     highest = lists.labels.max().clamp(min=1e-30) if chosen.max_label is None else chosen.max_label
     aim = lists.labels.double() / highest
     chance, weight = torch.sigmoid(s), lists.mass(torch.ones_like(s))
-    value = list_sums(weight * (_log1p_exp(s) - aim * s), lists.offsets)
+    value = list_sums(weight * (log1p_exp(s) - aim * s), lists.offsets)
     return value, weight * (chance - aim), weight * chance * torch.sigmoid(-s)
 
 
@@ -50,7 +59,7 @@ def ordinal(chosen: Ordinal, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     for k, cut in enumerate(cuts, start=1):
         logit, reached = s - cut, (lists.labels >= k).double()
         chance = torch.sigmoid(logit)
-        value += _log1p_exp(logit) - reached * logit
+        value += log1p_exp(logit) - reached * logit
         gradient += chance - reached
         curvature += chance * torch.sigmoid(-logit)
     weight = lists.mass(torch.ones_like(s))
@@ -95,6 +104,6 @@ def _cross_entropy(lists: DeviceLists, target: Tensor) -> Parts:
     return value, total * chance - target, total * chance * (1.0 - chance)
 
 
-def _log1p_exp(x: Tensor) -> Tensor:
+def log1p_exp(x: Tensor) -> Tensor:
     torch = require("torch", "neural")
     return x.clamp(min=0) + torch.log1p(torch.exp(-x.abs()))

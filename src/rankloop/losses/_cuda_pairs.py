@@ -15,7 +15,7 @@ from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
 from rankloop.losses._cuda_lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums, tile_of
 
-__all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "pair_forces"]
+__all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_forces"]
 
 LOGISTIC, HINGE, SQUARED_HINGE = 0, 1, 2
 _DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
@@ -94,13 +94,23 @@ def pair_forces(
         CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
-    if form.shrink_list:
-        felt = 2.0 * list_sums(size, lists.offsets)
-        scale = torch.where(felt > 0, torch.log1p(felt) / (log(2.0) * felt.clamp(min=1e-30)), 1.0)
+    felt = list_sums(size, lists.offsets) if form.shrink_list else None
+    return finished(lists, (value, gradient, curvature if curved else None), felt)
+
+
+def finished(
+    lists: DeviceLists, parts: tuple[Tensor, Tensor, Tensor | None], felt: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The parts, scaled by LightGBM's log2(1 + 2 S) / 2 S where the forces of each list sum to S."""
+    torch = require("torch", "neural")
+    value, gradient, curvature = parts
+    if felt is not None:
+        twice = 2.0 * felt
+        scale = torch.where(twice > 0, torch.log1p(twice) / (log(2.0) * twice.clamp(min=1e-30)), 1.0)
         rows = lists.spread(scale)
         value, gradient = value * scale, gradient * rows
-        curvature = curvature * rows if curved else curvature
-    return value, gradient, curvature
+        curvature = None if curvature is None else curvature * rows
+    return value, gradient, torch.zeros(1, device=value.device) if curvature is None else curvature
 
 
 @jit

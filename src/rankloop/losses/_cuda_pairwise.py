@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from rankloop._extras import require
+from rankloop.losses._cuda_judged import judged_forces
 from rankloop.losses._cuda_lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
-from rankloop.losses._cuda_pairs import HINGE, SQUARED_HINGE, PairForm, pair_forces
+from rankloop.losses._cuda_pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_forces
 from rankloop.losses._cuda_terms import discounts, gains_of, inverse
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
@@ -25,12 +26,12 @@ Parts = tuple[Tensor, Tensor, Tensor]
 def hinge(chosen: Hinge, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     curve = SQUARED_HINGE if chosen.squared else HINGE
     form = PairForm(lists.labels, _ones(lists), sign=True)
-    return pair_forces(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
+    return _forces(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
 
 
 def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties)
-    return pair_forces(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
+    return _forces(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -45,7 +46,7 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
-    return pair_forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -69,7 +70,25 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
             form = PairForm(gain, factor, drop=drop, by_distance=True)
         else:
             form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
-    return pair_forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+
+
+def _forces(
+    lists: DeviceLists,
+    order: Tensor,
+    ranked: Tensor,
+    form: PairForm,
+    *,
+    sigma: float = 1.0,
+    margin: float = 1.0,
+    truncation: int | None = None,
+    curve: int = LOGISTIC,
+    **wanted: bool,
+) -> Parts:
+    options: dict[str, Any] = {"sigma": sigma, "margin": margin, "truncation": truncation, "curve": curve}
+    if lists.pairs is not None:
+        return judged_forces(lists, lists.pairs, order, ranked, form, **options)
+    return pair_forces(lists, order, ranked, form, **options, **wanted)
 
 
 def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:

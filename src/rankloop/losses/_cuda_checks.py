@@ -1,0 +1,88 @@
+"""Whether input is what the kernels on a device take: one look at everything, one number brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloop._extras import require
+from rankloop.losses._contract import Loss
+from rankloop.losses._cuda_jit import jit, tl
+from rankloop.losses._cuda_lists import DevicePairs
+
+__all__ = ["HIGHEST", "is_sound"]
+
+HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
+_LARGEST = 3e38
+_ROWS = 1024
+
+Tensor = Any
+
+
+def is_sound(
+    chosen: Loss,
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor,
+    weight: Tensor | None,
+    query_weight: Tensor | None,
+    pairs: DevicePairs | None,
+) -> bool:
+    """Whether the CPU's checks would pass, and labels are not too high for single precision."""
+    torch = require("torch", "neural")
+    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
+        return False
+    if len(offsets) < 2 or (weight is not None and weight.shape != scores.shape):
+        return False
+    if query_weight is not None and query_weight.shape != (len(offsets) - 1,):
+        return False
+    gain = getattr(chosen, "gain", "linear")
+    highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
+    if getattr(chosen, "max_label", None) is not None:
+        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+    wrong = torch.zeros(1, dtype=torch.int32, device=scores.device)
+    _check_kernel[(-(-max(len(scores), len(offsets)) // _ROWS),)](
+        scores, labels, offsets, labels if weight is None else weight,
+        labels if query_weight is None else query_weight, wrong, len(scores), len(offsets) - 1,
+        -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
+        WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
+        ROWS=_ROWS,
+    )  # fmt: skip
+    if int(wrong) != 0:
+        return False
+    return pairs is None or _joins_lists(pairs, offsets, len(scores))
+
+
+def _joins_lists(pairs: DevicePairs, offsets: Tensor, rows: int) -> bool:
+    """Whether both rows of every pair are there, and in one list."""
+    torch = require("torch", "neural")
+    better, worse = pairs.better, pairs.worse
+    inside = (better >= 0) & (worse >= 0) & (better < rows) & (worse < rows)
+    edges = offsets[1:].contiguous()
+    together = torch.searchsorted(edges, better, right=True) == torch.searchsorted(edges, worse, right=True)
+    return bool((inside & together).all())
+
+
+@jit
+def _check_kernel(  # type: ignore[no-untyped-def]
+    scores, labels, offsets, weights, by_list, wrong, n, n_lists, lowest, highest, largest,
+    WHOLE: tl.constexpr, WEIGHED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    s = tl.load(scores + i, mask=i < n, other=0.0)
+    y = tl.load(labels + i, mask=i < n, other=lowest)
+    good = (s >= -largest) & (s <= largest) & (((y >= lowest) & (y <= highest)) | (i >= n))
+    if WHOLE:
+        good &= y == tl.floor(y)
+    if WEIGHED:
+        w = tl.load(weights + i, mask=i < n, other=0.0)
+        good &= (w >= 0.0) & (w <= largest)
+    if LISTED:
+        w = tl.load(by_list + i, mask=i < n_lists, other=0.0)
+        good &= (w >= 0.0) & (w <= largest)
+    here = tl.load(offsets + i, mask=i <= n_lists, other=0)
+    following = tl.load(offsets + i + 1, mask=i < n_lists, other=n)
+    good &= (following >= here) | (i >= n_lists)
+    good &= ((i != 0) | (here == 0)) & ((i != n_lists) | (here == n))
+    bad = tl.sum(tl.where(good, 0, 1), 0)
+    if bad > 0:
+        tl.store(wrong, 1)
