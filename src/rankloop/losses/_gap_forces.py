@@ -7,7 +7,7 @@ from rankloop._jit import over_lists
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss
 from rankloop.losses._gain import gains
-from rankloop.losses._math import exp_negative, fast, inner, workspace
+from rankloop.losses._math import exp_negative, fast, inner, single_workspace
 from rankloop.losses._order import LANES, descending
 from rankloop.losses._swap import discounts, ranks
 
@@ -81,17 +81,19 @@ def _gap_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = workspace(6, longest).view(np.float32)
+    work = single_workspace(6, longest)
     odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
-    gamma[: discount.size] = discount
+    for k in range(discount.size):
+        gamma[k] = discount[k]
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys = np.empty(longest + LANES + 1, np.int16)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
         if n < 2 or factors[q] == 0.0:
-            gradient[start:stop] = np.float32(0.0)
-            curvature[start:stop] = np.float32(0.0)
+            for k in range(start, stop):
+                gradient[k] = np.float32(0.0)
+                curvature[k] = np.float32(0.0)
             continue
         descending(scores[start:stop], order, spare, keys)
         high, low = scores[start + order[0]], scores[start + order[n - 1]]

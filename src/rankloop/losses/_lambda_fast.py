@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop.losses._gain import gains
 from rankloop.losses._input import Lists
-from rankloop.losses._math import exp_negative, fast, inner, workspace
+from rankloop.losses._math import exp_negative, fast, inner, single_workspace
 from rankloop.losses._order import LANES, descending
 from rankloop.losses._swap import discounts
 
@@ -59,9 +59,10 @@ def _force_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = workspace(5, longest).view(np.float32)
+    work = single_workspace(5, longest)
     odds, gain, gamma, g, h = work[0], work[1], work[2], work[3], work[4]
-    gamma[: discount.size] = discount
+    for k in range(discount.size):
+        gamma[k] = discount[k]
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys = np.empty(longest + LANES + 1, np.int16)
     for q in range(first, last):

@@ -77,8 +77,9 @@ def _sort_lists(
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
         if n < 2:
-            gradient[start:stop] = 0.0
-            curvature[start:stop] = 0.0
+            for i in range(start, stop):
+                gradient[i] = 0.0
+                curvature[i] = 0.0
             continue
         s, y = scores[start:stop], amounts[start:stop]
         _spread(s, spread)

@@ -9,7 +9,7 @@ from rankloop._jit import over_lists
 from rankloop.losses._contract import LossResult
 from rankloop.losses._input import Lists, group_pairs
 from rankloop.losses._math import exp_negative, fast, inner, workspace
-from rankloop.losses._rows import affine_row, logistic_row, odds_row, scale_row, sign_row
+from rankloop.losses._rows import affine_row, logistic_row, odds_row, scale_row, sign_row, valued_row
 
 __all__ = ["EVERY", "PairRule", "pair_loss"]
 
@@ -41,9 +41,15 @@ class PairRule(NamedTuple):
 
 
 def pair_loss(
-    lists: Lists, order: NDArray[np.int64], rule: PairRule, *, sigma: float, truncation: int | None
+    lists: Lists,
+    order: NDArray[np.int64],
+    rule: PairRule,
+    *,
+    sigma: float,
+    truncation: int | None,
+    valued: bool,
 ) -> LossResult:
-    """Value, gradient and curvature of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    """Value (if wanted), gradient and curvature of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
     value, gradient = np.zeros(lists.n_lists), np.empty(lists.n_documents)
     curvature = np.empty(lists.n_documents)
     scores = lists.scores[order]
@@ -55,7 +61,7 @@ def pair_loss(
 
         def work(first: int, last: int) -> None:
             _pair_lists(
-                first, last, lists.offsets, scores, weight, *rule, scaled, sigma, top, value, g, h
+                first, last, lists.offsets, scores, weight, *rule, scaled, valued, sigma, top, value, g, h
             )  # fmt: skip
 
         over_lists(work, lists.offsets)
@@ -90,6 +96,7 @@ def _pair_lists(
     shrink_gap: bool,
     shrink_list: bool,
     scaled: bool,
+    valued: bool,
     sigma: float,
     truncation: int,
     value: Row,
@@ -101,7 +108,8 @@ def _pair_lists(
         longest = max(longest, offsets[q + 1] - offsets[q])
     work = workspace(5, longest)
     odds, x, zero, g, h = work[0], work[1], work[2], work[3], work[4]
-    zero[:] = 0.0
+    for k in range(longest):
+        zero[k] = 0.0
     turns = 3 if ties else (2 if own or (drop.size > 0 and alpha.size > 0) else 1)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -109,8 +117,9 @@ def _pair_lists(
         if n < 2 or factor[q] == 0.0:
             continue
         s, w, y = scores[start:stop], weight[start:stop], gain[start:stop]
-        g[:n] = 0.0
-        h[:n] = 0.0
+        for k in range(n):
+            g[k] = 0.0
+            h[k] = 0.0
         span = s[0] - s[n - 1]
         near = sigma * span <= NEAR
         if near:
@@ -135,14 +144,19 @@ def _pair_lists(
                     affine_row(low, n, y[i], alpha[start + i], beta[start + i], y, c, 0, x)
                 if scaled:
                     scale_row(low, n, w[i], w, s[i], s, shrink, x)
-                force, bend, felt, cost = logistic_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
-                g[i] -= force
-                h[i] += bend
-                size += felt
-                total += cost
-        value[q] = _finish(total, size, factor[q], sigma, shrink_list, g[:n], h[:n])
-        gradient[start:stop] = g[:n]
-        curvature[start:stop] = h[:n]
+                if valued:
+                    sums = valued_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
+                else:
+                    sums = logistic_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
+                g[i] -= sums[0]
+                h[i] += sums[1]
+                size += sums[2]
+                total += sums[3]
+        scale = _scale(size, factor[q], sigma, shrink_list)
+        value[q] = total * scale
+        for k in range(n):
+            gradient[start + k] = g[k] * scale * sigma
+            curvature[start + k] = h[k] * scale * sigma * sigma
 
 
 @inner
@@ -152,17 +166,12 @@ def _odds(s: Row, sigma: float, odds: Row) -> None:
 
 
 @inner
-def _finish(
-    total: float, size: float, factor: float, sigma: float, shrink_list: bool, g: Row, h: Row
-) -> float:
-    """Scale the forces of a list, by LightGBM's log2(1 + S) / S too where asked; its value."""
+def _scale(size: float, factor: float, sigma: float, shrink_list: bool) -> float:
+    """What the costs of a list are multiplied by, LightGBM's log2(1 + S) / S included where asked for."""
     if shrink_list and size > 0.0:
         felt = 2.0 * size * factor * sigma
         factor *= np.log2(1.0 + felt) / felt
-    for k in range(g.size):
-        g[k] *= factor * sigma
-        h[k] *= factor * sigma * sigma
-    return total * factor
+    return factor
 
 
 @fast
@@ -222,6 +231,8 @@ def _judged_pairs(
             curvature[b] += (up + down) * t / (1.0 + t) ** 2
             size += abs(f)
             total += up * (np.log1p(t) + max(-z, 0.0)) + down * (np.log1p(t) + max(z, 0.0))
-        value[q] = _finish(
-            total, size, factor[q], sigma, shrink_list, gradient[start:stop], curvature[start:stop]
-        )
+        scale = _scale(size, factor[q], sigma, shrink_list)
+        value[q] = total * scale
+        for k in range(start, stop):
+            gradient[k] *= scale * sigma
+            curvature[k] *= scale * sigma * sigma

@@ -5,12 +5,14 @@ preferred one, negative: the lower one is) and the odds exp(-sigma (s_upper - s_
 take whole lists and run from rank `low` to rank `n`: cutting slices would cost more than short rows.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._math import exp_negative, inner, log1p_unit
+from rankloop.losses._math import exp_negative, inner, log1p_of
 
-__all__ = ["affine_row", "logistic_row", "odds_row", "scale_row", "sign_row"]
+__all__ = ["affine_row", "logistic_row", "odds_row", "scale_row", "sign_row", "valued_row"]
 
 Row = NDArray[np.float64]
 
@@ -50,35 +52,47 @@ def odds_row(low: int, n: int, score: float, scores: Row, sigma: float, odds: Ro
         odds[j] = exp_negative(sigma * (score - scores[j]))
 
 
-@inner
-def logistic_row(
-    low: int,
-    n: int,
-    score: float,
-    scores: Row,
-    sigma: float,
-    inverse: float,
-    odds: Row,
-    x: Row,
-    gradient: Row,
-    curvature: Row,
-) -> tuple[float, float, float, float]:
-    """Forces of |x| log(1 + exp(-z)), added to the lower documents and summed for the row's own.
+def _logistic_row(valued: bool) -> Callable[..., tuple[float, float, float, float]]:
+    """A row with or without its value, which costs as much as the forces."""
 
-    The odds are `odds * inverse`. The sums: force, curvature, size of the forces, and value.
-    """
-    force, bend, size, value = 0.0, 0.0, 0.0, 0.0
-    for j in range(np.uint64(low), np.uint64(n)):
-        t = odds[j] * inverse
-        q = 1.0 / (1.0 + t)
-        r = t * q
-        f = x[j] * (r if x[j] > 0.0 else q)
-        h = abs(x[j]) * (r * q)
-        gradient[j] += f
-        curvature[j] += h
-        force += f
-        bend += h
-        size += abs(f)
-        behind = 0.0 if x[j] > 0.0 else sigma * (score - scores[j])
-        value += abs(x[j]) * (log1p_unit(t) + behind)
-    return force, bend, size, value
+    @inner
+    def row(
+        low: int,
+        n: int,
+        score: float,
+        scores: Row,
+        sigma: float,
+        inverse: float,
+        odds: Row,
+        x: Row,
+        gradient: Row,
+        curvature: Row,
+    ) -> tuple[float, float, float, float]:
+        """Forces of |x| log(1 + exp(-z)), added to the lower documents and summed for the row's own.
+
+        The odds are `odds * inverse`. The sums: force, curvature, size of the forces, and value. One division
+        gives both 1 / (1 + t) and the t / (2 + t) that the logarithm wants.
+        """
+        force, bend, size, value = 0.0, 0.0, 0.0, 0.0
+        for j in range(np.uint64(low), np.uint64(n)):
+            t = odds[j] * inverse
+            one, two = 1.0 + t, 2.0 + t if valued else 1.0
+            shared = 1.0 / (one * two)
+            q = two * shared
+            r = t * q
+            f = x[j] * (r if x[j] > 0.0 else q)
+            h = abs(x[j]) * (r * q)
+            gradient[j] += f
+            curvature[j] += h
+            force += f
+            bend += h
+            size += abs(f)
+            if valued:
+                behind = 0.0 if x[j] > 0.0 else sigma * (score - scores[j])
+                value += abs(x[j]) * (log1p_of(t * one * shared) + behind)
+        return force, bend, size, value
+
+    return row
+
+
+logistic_row, valued_row = _logistic_row(valued=False), _logistic_row(valued=True)

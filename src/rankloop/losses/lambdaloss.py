@@ -80,4 +80,4 @@ class LambdaLoss(Loss):
             else:
                 one = np.ones(lists.n_documents)
                 rule = PairRule(amounts, discount, one, discount, factor, self.mu * drop)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation)
+        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)

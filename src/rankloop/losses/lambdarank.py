@@ -88,4 +88,4 @@ class LambdaRank(Loss):
             relevant=self.relevant,
         )
         rule = PairRule(*terms, shrink_gap=self.norm_gap, shrink_list=self.norm_list)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation)
+        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)

@@ -40,4 +40,4 @@ class RankNet(Loss):
         order = rank_lists(lists.scores, lists.offsets)
         labels, none = lists.labels[order].astype(np.float64), np.zeros(0)
         rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), sign=True, ties=self.ties)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=None)
+        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=None, valued=exact)
