@@ -5,11 +5,15 @@ import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rankloop.clicks import simulate, user
+from rankloop.demo.people import put_people
 from rankloop.search import Index
 from rankloop.serve import Config, Service
-from rankloop.serve.config import Limits
+from rankloop.serve.config import Gate, Limits
+from rankloop.serve.learning import learn_once
 from serve.running import another, on_a_port, wait_until
 
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
@@ -170,6 +174,66 @@ def test_the_ranking_changes_when_another_version_is_promoted(shop, browser):
     prices = [int(one.split("-")[1]) for one in after]
     assert prices == sorted(prices, reverse=True)
     assert after != before
+
+
+def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser):
+    """People want quality, which the words say nothing about; what they click teaches it."""
+    random = np.random.default_rng(0)
+    topics = [f"topic{at}" for at in range(40)]
+    index = Index.create(tmp_path / "shop.index", fields={"title": "text", "quality": "number"})
+    index.add(
+        {"id": f"{topic}-{at}", "title": f"{topic} {'filler ' * at}", "quality": float(random.normal())}
+        for topic in topics
+        for at in range(10)
+    )
+    index.commit()
+    told = Config(
+        index.path,
+        features=("bm25(title)", "length(title)", "value(quality)"),
+        open_dashboard=True,
+        gate=Gate(pages=500),
+        limits=Limits(rate=0.0),
+    )
+    with Service.open(told) as service, on_a_port(service) as client:
+        people_search(service, topics)
+        with tab(browser, (service, str(client.base_url))) as page:
+            page.goto("/?q=topic7")
+            before = shown(page)
+            run = learn_once(service)
+            assert run.state == "promoted", run
+            service.reload()
+            page.reload()
+            after = shown(page)
+            page.goto("/dashboard")
+            expect(page.locator("#learning ~ .scroll")).to_contain_text("promoted")
+            page.get_by_role("link", name="report").click()
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+    quality = {id: index[id]["quality"] for id in before}
+    assert max(quality, key=quality.get) == after[0] != before[0]
+
+
+def people_search(service, topics):
+    """Pages of a simulated crowd, in the store as if they had been served."""
+    search = service.model("v1").pipeline
+    judged = {
+        topic: {
+            id: int(np.digitize(service.index[id]["quality"], [0.0, 0.7, 1.4]))
+            for id in (f"{topic}-{at}" for at in range(10))
+        }
+        for topic in topics
+    }
+    data = search.dataset({topic: topic for topic in topics}, judged, among="retrieved")
+    log = simulate(
+        data,
+        shown_by=search._learned().ranker,
+        user=user("pbm", max_grade=3),
+        sessions=1500,
+        k=10,
+        randomize="adjacent",
+        rate=0.8,
+        seed=0,
+    )
+    put_people(service.store, log, data, version="v1", seed=0)
 
 
 def test_the_keyboard_is_enough(shop, browser):

@@ -15,12 +15,13 @@ from rankloop.serve.tables import pages as pages_table
 
 if TYPE_CHECKING:
     from rankloop.serve.experiments import Experiment, Standing
+    from rankloop.serve.learning_record import LearningRun
     from rankloop.serve.registry import Version
     from rankloop.serve.service import Service
     from rankloop.serve.store import ShownPage, Store
     from rankloop.serve.sums import DaySum
 
-__all__ = ["experiments", "looked_at", "metrics", "name_of", "propensity", "versions"]
+__all__ = ["experiments", "learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
 
 LATELY = 100  # pages whose features are looked at
 FINISHED = 5  # experiments that ended and are still shown
@@ -48,7 +49,6 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
             Head("Made"),
             Head("Pages", True),
             Head("With a click", True),
-            Head("Report" if any(_report(one).href for one in known) else ""),
         ),
         rows=table(
             (
@@ -58,7 +58,6 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
                 moment(one.time),
                 count(pages.get(one.version, (0, 0))[0]),
                 percent(_rate(pages.get(one.version, (0, 0)))),
-                _report(one),
             )
             for one in reversed(known)
         ),
@@ -134,6 +133,27 @@ def experiments(service: "Service") -> Panel:
     )
 
 
+def learning(known: "Sequence[LearningRun]") -> Panel:
+    """What the last runs of learning came to."""
+    return Panel(
+        "learning",
+        "Learning",
+        "" if known else "No ranker was learned from the clicks yet: rankloop learn does it.",
+        heads=(Head("Started"), Head("Came to"), Head("Version"), Head("Why"), Head("Report")),
+        rows=table(
+            (
+                moment(one.started),
+                Cell("", tag=one.state),
+                one.version or "",
+                str(one.record.get("said", "")),
+                _report(one.report),
+            )
+            for one in known
+        ),
+        broad=True,
+    )
+
+
 def looked_at(service: "Service") -> Panel:
     """How far each feature moves the scores of pages shown lately: the mean size of its share."""
     title = "What the ranker looks at"
@@ -194,9 +214,8 @@ def _verdict(one: "Standing") -> str:
     return "no difference was shown" if ended else "no difference so far"
 
 
-def _report(version: "Version") -> Cell:
-    name = version.lineage.get("report")
-    return Cell("report", href=f"/reports/{quote(name, safe='')}") if isinstance(name, str) else Cell("")
+def _report(name: str | None) -> Cell:
+    return Cell("report", href=f"/reports/{quote(name, safe='')}") if name else Cell("")
 
 
 def _rate(told: tuple[int, int]) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankloop.serve.learning_record import runs
 from rankloop.serve.pages import evidence, traffic
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Overview", "overview"]
 
 DAY = 86_400.0
-QUERIES = 10  # in a table
+QUERIES, RUNS = 10, 8  # in a table
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def overview(service: "Service", days: int, now: float | None = None) -> Overvie
         evidence.versions(versions, daily),
         evidence.metrics(versions),
         evidence.experiments(service),
+        evidence.learning(runs(store, RUNS)),
         traffic.worst(store.worst_queries(n=QUERIES, since=since)),
         traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),
         evidence.looked_at(service),
