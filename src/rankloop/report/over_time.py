@@ -115,13 +115,11 @@ def _clock(low: float, high: float, most: int) -> Ticks:
             places = [number * step for number in range(first, int(high // step) + 1)]
             form = "%d %b" if step >= _DAY else ("%H:%M" if wide <= _DAY else "%d %b %H:%M")
             return [(at, _moment(at).strftime(form)) for at in places]
-    first, last = (12 * one.year + one.month - 1 for one in (_moment(low), _moment(high)))
-    every = next((step for step in _MONTHS if (last - first) / step <= most), last - first)
-    places = (
-        (month, datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC)) for month in range(first, last + 1)
-    )
-    kept = [at for month, at in places if month % every == 0 and low <= at.timestamp() <= high]
-    return [(at.timestamp(), at.strftime("%b %Y")) for at in kept]
+    start, end = (12 * one.year + one.month - 1 for one in (_moment(low), _moment(high)))
+    every = next((step for step in _MONTHS if (end - start) / step <= most), end - start)
+    months = range(-(-start // every) * every, end + 1, every)
+    firsts = [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in months]
+    return [(at.timestamp(), at.strftime("%b %Y")) for at in firsts if low <= at.timestamp() <= high]
 
 
 def _moment(at: float) -> datetime:
