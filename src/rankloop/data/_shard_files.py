@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 from rankloop.data._shard_lock import LOCK, writing
 from rankloop.data._shard_manifest import MANIFEST, Entry, encoded, merged
 from rankloop.data._shard_store import Store
-from rankloop.data.dataset import RankingDataset
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ShardFolder", "columns_of", "put_shard"]
+__all__ = ["ShardFolder", "put_shard"]
 
 _JOB = "job.json"
 _DONE = "done-"
+_ROLES = ("qid", "label", "docid", "query_weight", "item_weight", "position")
 
 
 class ShardFolder:
@@ -69,9 +69,13 @@ class ShardFolder:
             raise ValueError(f"shard {entry.number} has other columns than the shards before it")
         self.schema, self.entries[entry.number] = schema, entry
 
-    def finish(self, kind: str, query: str, about: dict[str, Any]) -> None:
-        """The manifest, and with it the folder."""
-        entries = [self.entries[number] for number in sorted(self.entries)]
+    def finish(self, kind: str, query: str, shards: int) -> None:
+        """Shards for the queries that nobody asked, then the manifest, and with it the folder."""
+        for number in range(shards):
+            if number not in self.entries:
+                self.write(_empty(self.schema), query, number)
+        entries = [self.entries[number] for number in range(shards)]
+        about = _features(self.schema) if kind == "documents" else {}
         manifest = merged(kind, query, self.schema, entries, about)
         self.store.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
         kept = {entry.name for entry in entries} | {MANIFEST, LOCK}
@@ -120,10 +124,16 @@ def put_shard(
     return entry, schema
 
 
-def columns_of(data: RankingDataset) -> dict[str, Any]:
-    """What a manifest says of a data set's features."""
-    names = data.feature_names or tuple(f"f{j}" for j in range(data.n_features))
-    return {"features": list(names), "named": data.feature_names is not None}
+def _features(schema: dict[str, str]) -> dict[str, Any]:
+    """Which columns are features, and whether they have names: `to_frame` numbers those without."""
+    names = [name for name in schema if name not in _ROLES]
+    return {"features": names, "named": names != [f"f{j}" for j in range(len(names))]}
+
+
+def _empty(schema: dict[str, str]) -> "polars.DataFrame":
+    import polars
+
+    return polars.DataFrame(schema={name: getattr(polars, kind) for name, kind in schema.items()})
 
 
 def _ours(name: str) -> bool:

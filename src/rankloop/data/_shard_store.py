@@ -25,10 +25,11 @@ class Store:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = str(path)
+        remote = "://" in str(path)
+        self.path = str(path) if remote else str(Path(path).absolute())  # workers start elsewhere
         self.files: Any = None
         self.root = self.path
-        if "://" in self.path:
+        if remote:
             self.files, self.root = require("fsspec", "cluster").core.url_to_fs(self.path)
 
     def where(self, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloop._progress import progress
-from rankloop.data._shard_files import ShardFolder, columns_of
+from rankloop.data._shard_files import ShardFolder
 from rankloop.data._shard_manifest import shard_of
 from rankloop.data._shard_spill import Spill
 from rankloop.data.convert import convert
@@ -87,7 +87,7 @@ def _of_dataset(data: RankingDataset, folder: ShardFolder, number: int) -> None:
             part = data.select(by_id[place[by_id] == i])
             folder.write(to_frame(_without_pairs(part)), "qid", i)
             advance()
-    folder.finish("documents", "qid", columns_of(data))
+    folder.finish("documents", "qid", number)
 
 
 def _of_frames(
@@ -97,7 +97,7 @@ def _of_frames(
     spill: Spill,
     names: dict[str, str],
 ) -> None:
-    log, kept = None, None
+    log = None
     with progress("reading", None) as advance:
         for frame in frames:
             if log is None:
@@ -112,13 +112,10 @@ def _of_frames(
     with progress("writing shards", number) as advance:
         for i in range(number):
             frame = spill.frame(i).sort(query, maintain_order=True)
-            if not log:
-                part = _documents(frame)
-                kept = kept or columns_of(part)
-                frame = to_frame(part)
-            folder.write(frame, query, i)
+            if frame.height:
+                folder.write(frame if log else to_frame(_documents(frame)), query, i)
             advance()
-    folder.finish("clicks" if log else "documents", query, kept or {})
+    folder.finish("clicks" if log else "documents", query, number)
 
 
 def _documents(frame: "polars.DataFrame") -> RankingDataset:

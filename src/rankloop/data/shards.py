@@ -1,6 +1,7 @@
 """Data larger than memory or machine: a folder of shards, each of whole queries."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._atomic import replacing_folder
 from rankloop.data._npy_stream import NpyStream, mapped
 from rankloop.data._shard_manifest import Entry, checked_frame, read_manifest
 from rankloop.data._shard_store import Store
 from rankloop.data.concat import concat
 from rankloop.data.dataset import RankingDataset
+from rankloop.data.disk import check_target, load_dataset, write_manifest
 
 if TYPE_CHECKING:
     import polars
@@ -106,7 +109,7 @@ class Shards:
     def whole(self, folder: str | Path | None = None) -> RankingDataset:
         """All shards as one data set: in memory, or gathered in a folder and mapped from there.
 
-        In a folder one shard is in memory at a time, and docids are left behind.
+        The folder is a saved data set without docids, made with one shard in memory at a time.
         """
         if folder is None:
             return concat([part for part in self if part.n_queries] or [self.dataset(0)])
@@ -126,10 +129,11 @@ def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
     >>> open_shards(made.path, verify=True)
     Shards(documents, 4 shards, 20 queries, 345 rows)
     """
-    manifest = read_manifest(Store(path))
+    store = Store(path)
+    manifest = read_manifest(store)
     entries = tuple(Entry(**entry) for entry in manifest["shards"])
     found = Shards(
-        path=str(path),
+        path=store.path,
         kind=str(manifest["kind"]).removeprefix("rankloop.Shards."),
         query=manifest["query"],
         schema=manifest["schema"],
@@ -159,29 +163,33 @@ def _array(column: "polars.Series") -> NDArray[Any]:
 
 
 def _gathered(shards: Shards, folder: Path) -> RankingDataset:
-    folder.mkdir(parents=True, exist_ok=True)
-    qid, lengths, columns = [], [], {}
-    weights: dict[str, list[NDArray[Any]]] = {"query_weight": [], "item_weight": [], "position": []}
-    with (
-        NpyStream(folder / "X.npy", np.float32, shards.n_features) as X,
-        NpyStream(folder / "y.npy", np.float32) as y,
-    ):
-        for part in shards:
-            if part.n_queries == 0:
-                continue
-            X.append(part.X)
-            y.append(part.y)
-            qid.append(part.qid)
-            lengths.append(part.lengths)
-            for name, values in weights.items():
-                if getattr(part, name) is not None:
-                    values.append(getattr(part, name))
-    columns = {name: np.concatenate(values) for name, values in weights.items() if values}
-    return RankingDataset._trusted(
-        X=mapped(folder / "X.npy"),
-        y=mapped(folder / "y.npy"),
-        offsets=np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64),
-        qid=np.concatenate(qid),
-        feature_names=shards.features if shards.named else None,
-        **columns,
-    )
+    """A saved data set, made one shard at a time."""
+    rows = ("X", "y", "item_weight", "position")
+    kinds = {"X": np.float32, "y": np.float32, "item_weight": np.float32, "position": np.int32}
+    per_query: dict[str, list[NDArray[Any]]] = {"qid": [], "lengths": [], "query_weight": []}
+    check_target(folder)
+    with replacing_folder(folder) as beside:
+        with ExitStack() as open_files:
+            streams = {
+                name: open_files.enter_context(
+                    NpyStream(beside / f"{name}.npy", kinds[name], shards.n_features if name == "X" else None)
+                )
+                for name in rows
+                if name in ("X", "y") or name in shards.schema
+            }
+            for part in shards:
+                if part.n_queries:
+                    for name, stream in streams.items():
+                        stream.append(getattr(part, name))
+                    for name, values in per_query.items():
+                        if getattr(part, name) is not None:
+                            values.append(getattr(part, name))
+        lengths = np.concatenate(per_query.pop("lengths"))
+        columns = {name: np.concatenate(values) for name, values in per_query.items() if values}
+        columns["offsets"] = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        for name, column in columns.items():
+            np.save(beside / f"{name}.npy", column, allow_pickle=False)
+        names = shards.features if shards.named else None
+        columns |= {name: mapped(beside / f"{name}.npy") for name in streams}
+        write_manifest(beside, RankingDataset._trusted(**columns, feature_names=names))
+    return load_dataset(folder)

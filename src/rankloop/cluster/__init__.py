@@ -1,0 +1,52 @@
+"""The same jobs on many machines: the one argument that changes is `on`.
+
+Every job works on shards (`write_shards`): whole queries, so that no list is ever split over two workers.
+With `on="local"` (the default) the workers are processes of this machine, with `on="ray"` they are those of a
+Ray cluster: the one that this process is connected to, the one at `RAY_ADDRESS`, or one that is started for
+the job. What each worker finds is merged in the order of the shards, so the result is the same in both,
+whoever was first and whoever was lost on the way.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankloop.cluster._failures import LostWorkerError as LostWorkerError
+    from rankloop.cluster.aggregate import aggregate as aggregate
+    from rankloop.cluster.evaluate import compare as compare
+    from rankloop.cluster.evaluate import evaluate as evaluate
+    from rankloop.cluster.features import features as features
+    from rankloop.cluster.features import transform as transform
+    from rankloop.cluster.fit import fit as fit
+    from rankloop.cluster.learn import learn as learn
+    from rankloop.cluster.predict import predict as predict
+    from rankloop.cluster.propensity import propensity as propensity
+    from rankloop.cluster.tune import tune as tune
+
+_HOME = {
+    "LostWorkerError": "_failures",
+    "aggregate": "aggregate",
+    "compare": "evaluate",
+    "evaluate": "evaluate",
+    "features": "features",
+    "fit": "fit",
+    "learn": "learn",
+    "predict": "predict",
+    "propensity": "propensity",
+    "transform": "features",
+    "tune": "tune",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"rankloop.cluster.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'rankloop.cluster' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,82 @@
+"""Where a job runs: the one argument that changes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from rankloop._names import one_of
+from rankloop._progress import Advance, progress
+
+__all__ = ["Engine", "Member", "engine", "over"]
+
+
+class Member(Protocol):
+    """What a task of several workers at once sees of the others."""
+
+    rank: int
+    count: int
+
+    @property
+    def first_here(self) -> bool: ...
+
+    def meet(self, value: Any) -> list[Any]: ...
+
+    def network(self) -> dict[str, Any]: ...
+
+    def tell(self, by: float, note: str = "") -> None: ...
+
+
+class Engine(Protocol):
+    """Runs pure functions elsewhere: one input at a time, or all workers at once.
+
+    Results do not depend on which worker did what, nor on who was first: the caller merges them in the
+    order of the inputs.
+    """
+
+    workers: int
+
+    def map(
+        self, task: Callable[[Any], Any], inputs: Sequence[Any], done: Callable[[int, Any], None]
+    ) -> None: ...
+
+    def together(
+        self, task: Callable[..., Any], argument: Any, advance: Advance, *, torch: bool = False
+    ) -> Any: ...
+
+
+def engine(on: str, workers: int | None) -> Engine:
+    """Processes of this machine ("local"), or a Ray cluster ("ray")."""
+    one_of("on", on, ("local", "ray"))
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers is 1 or more, got {workers}")
+    if on == "local":
+        from rankloop.cluster._local import Local
+
+        return Local(workers)
+    from rankloop.cluster._ray import Ray
+
+    return Ray(workers)
+
+
+def over(
+    task: Callable[[Any], Any],
+    inputs: Sequence[Any],
+    *,
+    on: str,
+    workers: int | None,
+    title: str,
+    sizes: Sequence[float] | None = None,
+    done: Callable[[int, Any], None] | None = None,
+) -> list[Any]:
+    """`task` of each input, in the order of the inputs; one bar shows how much of `sizes` is finished."""
+    weights = [1.0] * len(inputs) if sizes is None else list(sizes)
+    found: list[Any] = [None] * len(inputs)
+    with progress(title, sum(weights)) as advance:
+
+        def take(index: int, result: Any) -> None:
+            found[index] = result
+            if done is not None:
+                done(index, result)
+            advance(weights[index], f"{sum(one is not None for one in found)} of {len(found)}")
+
+        engine(on, workers).map(task, inputs, take)
+    return found

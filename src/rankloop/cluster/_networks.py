@@ -1,0 +1,94 @@
+"""A network trained by several processes that share every batch."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from rankloop.cluster._engine import Member
+from rankloop.cluster._telling import telling
+from rankloop.data import RankingDataset
+from rankloop.data.disk import load_dataset
+from rankloop.data.shards import Shards
+from rankloop.rankers import NeuralRanker
+from rankloop.rankers.saving import dumps
+
+__all__ = ["Started", "Work", "train", "under_torchrun"]
+
+_STATE = "network.zip"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every member is given."""
+
+    ranker: NeuralRanker
+    train: Shards
+    valid: Shards | RankingDataset | None
+    checkpoint: str | None
+
+
+def under_torchrun() -> bool:
+    """Whether this process is one of several already."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def train(work: Work, member: Member) -> bytes:
+    """The trained network, the same in every member."""
+    valid = work.valid.whole() if isinstance(work.valid, Shards) else work.valid
+    ranker = work.ranker
+    if work.checkpoint is not None:
+        ranker.set_params(checkpoint=str(Path(work.checkpoint) / _STATE))
+    with _mapped(work.train, member) as data, telling(member, "rankloop.rankers._training"):
+        ranker.fit(data, valid)
+    ranker.fingerprint_ = work.train.fingerprint
+    return dumps(ranker)
+
+
+@contextmanager
+def _mapped(shards: Shards, member: Member) -> Iterator[RankingDataset]:
+    """All shards as files that the processes of a machine map together; gathered by the first of them."""
+    token = member.meet(uuid4().hex)[0]
+    folder = Path(tempfile.gettempdir()) / f"rankloop-{token}"
+    try:
+        if member.first_here:
+            shards.whole(folder)
+        member.meet("the rows are there")
+        yield load_dataset(folder)
+    finally:
+        if member.first_here:
+            shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays until it is let go
+
+
+class Started:
+    """The processes of `torchrun`, as a team: they meet through torch."""
+
+    def __init__(self) -> None:
+        import torch.distributed as distributed
+
+        from rankloop.rankers._processes import own_device
+
+        self._distributed: Any = distributed
+        if not distributed.is_initialized():
+            distributed.init_process_group("nccl" if own_device("auto").type == "cuda" else "gloo")
+        self.rank, self.count = distributed.get_rank(), distributed.get_world_size()
+
+    @property
+    def first_here(self) -> bool:
+        return os.environ.get("LOCAL_RANK", "0") == "0"
+
+    def meet(self, value: Any) -> list[Any]:
+        met: list[Any] = [None] * self.count
+        self._distributed.all_gather_object(met, value)
+        return met
+
+    def network(self) -> dict[str, Any]:
+        raise NotImplementedError("trees are not grown under torchrun; call fit without it")
+
+    def tell(self, by: float, note: str = "") -> None:
+        """Nobody waits: each process of `torchrun` is its own."""

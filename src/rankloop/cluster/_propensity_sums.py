@@ -1,0 +1,136 @@
+"""What one shard of a log says about a propensity curve: sums by group of queries."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks import ClickLog
+from rankloop.cluster.aggregate import counted
+from rankloop.data._shard_manifest import shard_of
+from rankloop.data.shards import Shards
+from rankloop.propensity._exchanges import Exchange, _arms
+from rankloop.propensity._pairs import edges_of
+from rankloop.propensity.harvest import compare_ranks
+from rankloop.propensity.randomized import _shuffled_ranks
+
+__all__ = ["Part", "harvest", "interventions", "randomized", "swaps"]
+
+Asked = tuple[Shards, int, str | None, int, int]  # shards, index, layout, ranks, groups
+
+
+@dataclass(frozen=True)
+class Part:
+    """`sums` by group; `present`: which groups have a query here; `reach`: how deep pages were shuffled."""
+
+    sums: NDArray[np.float64]
+    present: NDArray[np.bool_]
+    pages: int
+    layouts: list[str]
+    reach: int = 0
+
+
+def interventions(asked: Asked) -> list[str]:
+    """The names of the experiments on the pages of a shard."""
+    frame, _ = _frame(asked)
+    if "intervention" not in frame.columns:
+        return []
+    return [str(name) for name in frame["intervention"].unique().to_list() if name is not None]
+
+
+def harvest(asked: Asked) -> Part | None:
+    """Clicks of each document at every two of its ranks, weighed as `propensity.harvest` does."""
+    _, _, _, ranks, groups = asked
+    frame, layouts = _frame(asked)
+    if frame.height == 0:
+        return None
+    counts = counted(frame)
+    edges = edges_of(ranks, "allpairs")
+    number = np.full((ranks, ranks), -1, np.int64)
+    number[edges.low, edges.high] = np.arange(len(edges))
+    place = shard_of(counts.row_query.table.tolist(), groups)
+    group = place[counts.row_query.code]
+    sums = np.zeros((groups, len(edges), 3))
+    compare_ranks(
+        counts.names.code,
+        np.minimum(counts.position, ranks + 1).astype(np.int64) - 1,
+        counts.impressions.astype(np.float64),
+        counts.clicks.astype(np.float64),
+        group,
+        number,
+        True,
+        sums,
+    )
+    first = counts.position == counts.position.min()
+    return Part(sums, _present(group, groups), int(counts.impressions[first].sum()), layouts)
+
+
+def randomized(asked: Asked) -> Part | None:
+    """Clicks at rank 1 and at rank k on shuffled pages that show both."""
+    _, _, _, ranks, groups = asked
+    frame, layouts = _frame(asked)
+    if frame.height == 0:
+        return None
+    log = ClickLog.from_frame(frame)
+    reach, page = _shuffled_ranks(log), log.row_page
+    shuffled = (log.position <= reach[page]) & (log.position <= ranks)
+    shown, clicked = np.zeros((2, log.n_pages, ranks), bool)
+    shown[page[shuffled], log.position[shuffled] - 1] = True
+    clicked[page[shuffled], log.position[shuffled] - 1] = log.click[shuffled] == 1
+    used = shown[:, 0]
+    group = shard_of(log.queries.tolist(), groups)[log.page_query.code][used]
+    sums = np.zeros((groups, max(ranks - 1, 1), 3))
+    for rank in range(1, ranks):
+        both = shown[used, rank]
+        for i, values in enumerate((clicked[used, 0] & both, clicked[used, rank], both)):
+            sums[:, rank - 1, i] = np.bincount(group, values, minlength=groups)
+    deepest = int(reach.max(initial=0))
+    return Part(sums, _present(group, groups), int(used.sum()), layouts, deepest)
+
+
+def swaps(asked: Asked) -> Part | None:
+    """Clicks at both ranks of each pair, on pages left as they were and on exchanged ones."""
+    _, _, _, ranks, groups = asked
+    frame, layouts = _frame(asked)
+    if frame.height == 0:
+        return None
+    log = ClickLog.from_frame(frame)
+    if log.page_intervention is None or log.original_position is None:
+        raise ValueError(
+            "swaps are read from the columns intervention and original_position; log both, or use harvest"
+        )
+    edges = edges_of(ranks, "allpairs")
+    number = {
+        pair: i
+        for i, pair in enumerate(zip((edges.low + 1).tolist(), (edges.high + 1).tolist(), strict=True))
+    }
+    group = shard_of(log.queries.tolist(), groups)[log.page_query.code]
+    sums, used = np.zeros((groups, len(edges), 6)), np.zeros(log.n_pages, bool)
+    for code, name in enumerate(log.page_intervention.table):
+        told = re.fullmatch(r"swap (\d+)-(\d+)", str(name))
+        if told is None or tuple(sorted((int(told[1]), int(told[2])))) not in number:
+            continue
+        low, high = sorted((int(told[1]), int(told[2])))
+        pages = np.flatnonzero(log.page_intervention.code == code)
+        used[pages] = True
+        sums[:, number[low, high]] += _arms(log, Exchange(low, high, pages), group, groups)
+    return Part(sums, _present(group[used], groups), int(used.sum()), layouts)
+
+
+def _frame(asked: Asked) -> tuple[Any, list[str]]:
+    """The rows of the layout asked for, and the layouts among them."""
+    shards, index, layout, _, _ = asked
+    frame = shards.frame(index)
+    if "layout" not in frame.columns:
+        if layout is not None:
+            raise ValueError(f"layout {layout!r} was asked for, but the log has no column layout")
+        return frame, []
+    if layout is not None:
+        frame = frame.filter(frame["layout"].cast(str) == layout)
+    return frame, [str(name) for name in frame["layout"].unique().sort().to_list()]
+
+
+def _present(group: NDArray[np.int64], groups: int) -> NDArray[np.bool_]:
+    return np.bincount(group, minlength=groups) > 0

@@ -1,0 +1,230 @@
+"""`on="ray"`: tasks and teams on a Ray cluster."""
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from rankloop._extras import require
+from rankloop._progress import Advance
+from rankloop.cluster._failures import RETRIES, LostWorkerError
+from rankloop.cluster._versions import here, refuse_others
+from rankloop.cluster._worker import held_port, packed, unpacked
+
+__all__ = ["Ray"]
+
+_PATIENCE = 0.2  # seconds between two looks at what the members of a team tell
+
+
+class Ray:
+    """The cluster this process is connected to, the one at RAY_ADDRESS, or one that lives for the job."""
+
+    def __init__(self, workers: int | None) -> None:
+        self.asked = workers
+        self.workers = workers or 0
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        ray = require("ray", "cluster")
+        ours = not ray.is_initialized()
+        if ours:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+            try:
+                ray.init(address="auto", **quiet)
+            except ConnectionError:
+                ray.init(num_cpus=self.asked, include_dashboard=False, **quiet)
+        try:
+            self.workers = self.asked or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            _refuse_other_versions(ray)
+            yield
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def map(
+        self, task: Callable[[Any], Any], inputs: Sequence[Any], done: Callable[[int, Any], None]
+    ) -> None:
+        """`done(index, result)` for each input as it comes; what a lost node did is done by another."""
+        ray = require("ray", "cluster")
+        with self.connected():
+            call = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_call)
+            waiting = iter(enumerate(inputs))
+            running: dict[Any, int] = {}
+            while True:
+                while len(running) < self.workers and (following := next(waiting, None)) is not None:
+                    running[call.remote(packed((task, following[1])))] = following[0]
+                if not running:
+                    return
+                ready, _ = ray.wait(list(running), num_returns=1)
+                index = running.pop(ready[0])
+                try:
+                    result = ray.get(ready[0])
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from error
+                except ray.exceptions.RayError as error:
+                    raise LostWorkerError(index, len(inputs), RETRIES + 1) from error
+                done(index, unpacked(result))
+
+    def together(
+        self, task: Callable[..., Any], argument: Any, advance: Advance, *, torch: bool = False
+    ) -> Any:
+        """`task(argument, member)` in all workers at once, by Ray Train; the result of the first.
+
+        With `torch` it is a `TorchTrainer`, else a `LightGBMTrainer`. Ray Train begins again when a
+        worker or a node is lost.
+        """
+        ray = require("ray", "cluster")
+        train = require("ray.train", "cluster")
+        with self.connected(), tempfile.TemporaryDirectory() as folder:
+            board = ray.remote(num_cpus=0)(_Board).options(scheduling_strategy=_this_node(ray)).remote()
+            if torch:
+                trainer = require("ray.train.torch", "cluster").TorchTrainer
+            else:
+                trainer = require("ray.train.lightgbm", "cluster").LightGBMTrainer
+            work = trainer(
+                _member_loop,
+                train_loop_config={"work": packed((task, argument)), "board": board},
+                scaling_config=train.ScalingConfig(num_workers=self.workers),
+                run_config=train.RunConfig(
+                    storage_path=folder, failure_config=train.FailureConfig(max_failures=RETRIES)
+                ),
+            )
+            with _shown(ray, board, advance):
+                try:
+                    work.fit()
+                except train.TrainingFailedError as error:
+                    raise LostWorkerError(0, self.workers, RETRIES + 1) from error
+            failed, result = ray.get(board.outcome.remote())
+            if failed is not None:
+                raise unpacked(failed)
+            return unpacked(result)
+
+
+def _call(whole: bytes) -> bytes:
+    task, argument = unpacked(whole)
+    return packed(task(argument))
+
+
+def _this_node(ray: Any) -> Any:
+    strategies = require("ray.util.scheduling_strategies", "cluster")
+    node = ray.get_runtime_context().get_node_id()
+    return strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+
+
+def _refuse_other_versions(ray: Any) -> None:
+    strategies = require("ray.util.scheduling_strategies", "cluster")
+    asked = {}
+    for node in ray.nodes():
+        if node["Alive"]:
+            there = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            probe = ray.remote(num_cpus=0, scheduling_strategy=there)(_versions)
+            asked[f"node {node['NodeManagerAddress']} ({node['NodeID'][:8]})"] = probe.remote()
+    for where, answer in asked.items():
+        refuse_others(ray.get(answer), where)
+
+
+def _versions() -> dict[str, str]:
+    return dict(here())
+
+
+class _Board:
+    """An actor on which the members of a team write what the waiting process reads."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[float, str]] = []
+        self.failed: bytes | None = None
+        self.result: bytes | None = None
+        self.met: dict[str, dict[int, Any]] = {}
+
+    def tell(self, by: float, note: str) -> None:
+        self.told.append((by, note))
+
+    def fail(self, error: bytes) -> None:
+        self.failed = self.failed or error
+
+    def finish(self, result: bytes) -> None:
+        self.result = result
+
+    def bring(self, place: str, rank: int, value: Any) -> None:
+        self.met.setdefault(place, {})[rank] = value
+
+    def brought(self, place: str, count: int) -> list[Any]:
+        return [self.met[place][rank] for rank in range(count)]
+
+    def outcome(self) -> tuple[bytes | None, bytes | None]:
+        return self.failed, self.result
+
+    def news(self) -> list[tuple[float, str]]:
+        told, self.told = self.told, []
+        return told
+
+
+class _Member:
+    """The same to a task as the member of a local team."""
+
+    def __init__(self, rank: int, count: int, board: Any) -> None:
+        self.rank, self.count, self._board = rank, count, board
+
+    def meet(self, value: Any) -> list[Any]:
+        """What every member brings, by rank; nobody goes on before all are there."""
+        ray, collective = require("ray", "cluster"), require("ray.train.collective", "cluster")
+        place = collective.broadcast_from_rank_zero(uuid4().hex)
+        ray.get(self._board.bring.remote(place, self.rank, value))
+        collective.barrier()
+        met: list[Any] = ray.get(self._board.brought.remote(place, self.count))
+        return met
+
+    def network(self) -> dict[str, Any]:
+        """LightGBM's parameters for a team of several machines; every member must ask at the same time."""
+        host = require("ray.util", "cluster").get_node_ip_address()
+        with held_port() as port:
+            machines = ",".join(f"{one}:{its}" for one, its in self.meet((host, port)))
+        return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
+
+    @property
+    def first_here(self) -> bool:
+        """Whether it is the one that does what is done once on a machine."""
+        return bool(require("ray.train", "cluster").get_context().get_local_rank() == 0)
+
+    def tell(self, by: float, note: str = "") -> None:
+        self._board.tell.remote(by, note)
+
+
+def _member_loop(config: dict[str, Any]) -> None:
+    ray = require("ray", "cluster")
+    context = require("ray.train", "cluster").get_context()
+    board = config["board"]
+    if ray.get(board.outcome.remote())[0] is not None:
+        return  # begun again after a mistake that another try would make again
+    member = _Member(context.get_world_rank(), context.get_world_size(), board)
+    task, argument = unpacked(config["work"])
+    try:
+        result = task(argument, member)
+    except (ValueError, TypeError, FileNotFoundError, ModuleNotFoundError) as error:
+        ray.get(board.fail.remote(packed(error)))
+        raise
+    if member.rank == 0:
+        ray.get(board.finish.remote(packed(result)))
+
+
+@contextmanager
+def _shown(ray: Any, board: Any, advance: Advance) -> Iterator[None]:
+    """The progress that members tell, while the block waits for them."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_PATIENCE):
+            for by, note in ray.get(board.news.remote()):
+                advance(by, note)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()

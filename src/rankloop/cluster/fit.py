@@ -1,0 +1,74 @@
+"""Training on shards: trees by LightGBM's own distributed learner, networks by PyTorch's processes."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sklearn.base import clone
+
+from rankloop._progress import progress
+from rankloop.cluster import _trees
+from rankloop.cluster._engine import engine
+from rankloop.cluster._inputs import shards_of
+from rankloop.data import RankingDataset
+from rankloop.data._shard_store import Store
+from rankloop.data.shards import Shards
+from rankloop.rankers import LambdaMART, Ranker
+from rankloop.rankers.saving import loads
+
+__all__ = ["fit"]
+
+R = TypeVar("R", bound=Ranker)
+
+
+def fit(
+    ranker: R,
+    train: Shards | str | Path,
+    valid: Shards | RankingDataset | str | Path | None = None,
+    *,
+    on: str = "local",
+    workers: int | None = None,
+    checkpoint: str | Path | None = None,
+    every: int = 100,
+) -> R:
+    """A trained copy of a `LambdaMART` (engine "lightgbm") or a `NeuralRanker`.
+
+    Trees: each worker holds its shards, and so whole queries, computes the forces of the loss on them, and
+    LightGBM's data-parallel learner grows one forest from the histograms of all. The validation set is
+    read whole by every worker, so that all stop in the same round. With one worker the model is that of
+    `ranker.fit(train.whole(), valid)` to the last digit; with more, bins are found on parts of the data.
+
+    Networks: every process maps the whole set from the disk of its machine and takes its part of each
+    batch; gradients are summed. The same code runs under `torchrun`, where the processes are there already.
+
+    A lost worker begins the training again, from `checkpoint` where there is one: a folder that every
+    machine sees. Trees are then grown `every` so many at a time, so that an interrupted training ends with
+    the same model as one that was not; networks keep every epoch.
+    """
+    shards = shards_of(train, "documents")
+    judged = valid if valid is None or isinstance(valid, RankingDataset) else shards_of(valid, "documents")
+    if isinstance(ranker, LambdaMART):
+        _trees.check(ranker, every)
+        work = _trees.Work(_trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every)
+        runner, rounds, torch = engine(on, workers), ranker.trees, False
+        task: Any = _trees.grow
+    elif type(ranker).__name__ == "NeuralRanker":
+        from rankloop.cluster import _networks
+
+        work = _networks.Work(clone(ranker), shards, judged, _folder(checkpoint))  # type: ignore[assignment]
+        if _networks.under_torchrun():
+            return loads(_networks.train(work, _networks.Started()))  # type: ignore[arg-type]
+        runner, rounds, torch = engine(on, workers), ranker.get_params()["epochs"], True
+        task = _networks.train
+    else:
+        raise ValueError(
+            f"{type(ranker).__name__} learns in one process: fit it on shards.whole(); LambdaMART and "
+            "NeuralRanker learn on many"
+        )
+    with progress("training", rounds) as advance:
+        made = loads(runner.together(task, work, advance, torch=torch))
+    assert isinstance(made, type(ranker))
+    return made
+
+
+def _folder(checkpoint: str | Path | None) -> str | None:
+    return None if checkpoint is None else Store(checkpoint).path

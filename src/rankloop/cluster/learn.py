@@ -1,0 +1,71 @@
+"""A ranker from a data set and a log that is larger than memory."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rankloop.cluster._inputs import shards_of
+from rankloop.cluster.aggregate import aggregate
+from rankloop.cluster.propensity import propensity as curve_of
+from rankloop.data import RankingDataset
+from rankloop.data.shards import Shards
+from rankloop.propensity import Propensity
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased import Learned
+from rankloop.unbiased import learn as learn_here
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased.learn import SURE
+
+__all__ = ["learn"]
+
+
+def learn(
+    log: Shards | str | Path,
+    data: RankingDataset | Shards | str | Path,
+    *,
+    propensity: ClickBias | None = None,
+    rankers: Mapping[str, LambdaMART] | None = None,
+    seed: int = 0,
+    on: str = "local",
+    workers: int | None = None,
+) -> Learned:
+    """What `rankloop.unbiased.learn` does, with the log counted, and its curve found, shard by shard.
+
+    The workers count; the trees are grown here, on the counts and the documents of `data`, which must fit
+    in memory. Shards of documents need docids, as rows have other numbers in them.
+    """
+    shards = shards_of(log, "clicks")
+    documents = data if isinstance(data, RankingDataset) else shards_of(data, "documents").whole()
+    if not isinstance(data, RankingDataset) and documents.docid is None:
+        raise ValueError(
+            "a log names documents by docid or by row, and shards keep no row numbers; write shards of a "
+            "data set with docids"
+        )
+    counts = aggregate(shards, on=on, workers=workers)
+    given, by = propensity, "the caller"
+    said: list[str] = []
+    if given is None:
+        given, by, said = _experiment(shards, seed, on, workers)
+    found = learn_here(counts, documents, propensity=given, rankers=rankers, seed=seed)
+    if given is None:
+        return replace(found, warnings=(*said, *found.warnings))
+    return replace(found, curve_by=by, warnings=(*said, *found.warnings))
+
+
+def _experiment(
+    shards: Shards, seed: int, on: str, workers: int | None
+) -> tuple[Propensity | None, str, list[str]]:
+    """The curve of an experiment in the log, where it reaches every rank and its interval is narrow."""
+    try:
+        found = curve_of(shards, seed=seed, on=on, workers=workers)
+    except ValueError as error:  # no experiment ties the ranks together
+        return None, "", [f"no experiment gave a curve ({error}); it was learned instead"]
+    if len(found) < shards.ranges["position"][1]:
+        return None, "", [f"{found.method} reaches rank {len(found)} only; the curve was learned instead"]
+    spread = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
+    if not np.all(spread <= SURE):
+        why = f"{found.method} is uncertain by {spread.max():.0%} at rank {int(spread.argmax()) + 1}"
+        return None, "", [f"{why}; the curve was learned instead"]
+    return found, found.method, []

@@ -1,0 +1,186 @@
+"""How likely each rank was to be seen, from a log that is larger than memory."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of
+from rankloop.cluster import _propensity_sums as sums_of
+from rankloop.cluster._engine import over
+from rankloop.cluster._inputs import needed, shards_of
+from rankloop.cluster._propensity_sums import Part
+from rankloop.cluster.aggregate import aggregate
+from rankloop.data import RankingDataset
+from rankloop.data.shards import Shards
+from rankloop.propensity import Propensity
+from rankloop.propensity._bootstrap import DRAWS, GROUPS, NUMBERS, bootstrapped
+from rankloop.propensity._exchanges import _balanced
+from rankloop.propensity._pairs import Edges, edges_of, solve, tied
+from rankloop.propensity.estimate import ESTIMATORS, JOINT
+
+__all__ = ["propensity"]
+
+SUMMED = ("harvest", "randomized", "swap_intervention")
+
+
+def propensity(
+    log: Shards | str | Path,
+    data: RankingDataset | None = None,
+    *,
+    method: str = "auto",
+    depth: int | None = None,
+    monotone: bool = False,
+    layout: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    on: str = "local",
+    workers: int | None = None,
+) -> Propensity:
+    """A curve by `randomized`, `swap_intervention` or `harvest` from sums by shard; "auto" as `estimate`.
+
+    Each shard gives its sums for up to 1,000 groups of queries (by the hash of the query); they are added
+    up in the order of the shards and solved once, here. Curves are those of `rankloop.propensity` on the
+    whole log; intervals draw other groups. The joint fits (`regression_em`, `dual_learning`,
+    `pair_debias`) explain relevance by the features of `data`: they run here, on the counts of all shards.
+    """
+    shards = shards_of(log, "clicks")
+    one_of("method", method, ("auto", *SUMMED, *JOINT))
+    if method in JOINT:
+        if data is None:
+            raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
+        counts = aggregate(shards, on=on, workers=workers)
+        return ESTIMATORS[method](counts, data, depth=depth, monotone=monotone, draws=draws, seed=seed)
+    most = int(shards.ranges["position"][1])
+    work = _Work(shards, min(most, depth or most), layout, _groups(most), method)
+    if method == "auto":
+        names = {name for found in work.run(sums_of.interventions, on, workers) for name in found}
+        work.method = _supported(names)
+    parts = [part for part in work.run(_SUMS[work.method], on, workers) if part is not None]
+    _one_layout(parts, layout)
+    edges, sums, present = _CURVES[work.method](parts, work.ranks)
+    curve = bootstrapped(
+        sums[present],
+        lambda totals: solve(edges, _balanced(totals) if totals.shape[-1] == 6 else totals),
+        draws=draws,
+        seed=seed,
+        method="harvest allpairs" if work.method == "harvest" else work.method,
+        layout=parts[0].layouts[0] if parts[0].layouts else None,
+        pages=sum(part.pages for part in parts),
+    )
+    return curve.monotone() if monotone else curve
+
+
+@dataclass
+class _Work:
+    shards: Shards
+    ranks: int
+    layout: str | None
+    groups: int
+    method: str
+
+    def run(self, task: Callable[..., Any], on: str, workers: int | None) -> list[Any]:
+        numbers = needed(self.shards)
+        return over(
+            task,
+            [(self.shards, i, self.layout, self.ranks, self.groups) for i in numbers],
+            on=on,
+            workers=workers,
+            title=f"{self.method} by shard",
+            sizes=[self.shards.entries[i].rows for i in numbers],
+        )
+
+
+_SUMS: dict[str, Callable[..., Part | None]] = {
+    "harvest": sums_of.harvest,
+    "randomized": sums_of.randomized,
+    "swap_intervention": sums_of.swaps,
+}
+
+
+def _groups(ranks: int) -> int:
+    """As many groups of queries as the bootstrap of `rankloop.propensity` would hold."""
+    width = 3 * ranks * (ranks - 1) // 2
+    return min(GROUPS, max(10 * NUMBERS // max(width, 1), 50))
+
+
+def _supported(names: set[str]) -> str:
+    for pattern, method in ((r"shuffle \d+", "randomized"), (r"swap \d+-\d+", "swap_intervention")):
+        if any(re.fullmatch(pattern, name) for name in names):
+            return method
+    return "harvest"
+
+
+def _one_layout(parts: list[Part], layout: str | None) -> None:
+    """A curve belongs to one layout."""
+    if not parts:
+        raise ValueError(f"no page of the log has layout {layout!r}")
+    present = sorted({name for part in parts for name in part.layouts})
+    if len(present) > 1:
+        raise ValueError(
+            f"the log mixes layouts ({', '.join(present)}) and a curve belongs to one; "
+            f'pass layout="{present[0]}"'
+        )
+
+
+Curve = tuple[Edges, NDArray[np.float64], NDArray[np.bool_]]
+
+
+def _total(parts: list[Part]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The sums of all shards, in their order, and the groups that have a query."""
+    total, present = np.zeros_like(parts[0].sums), np.zeros(len(parts[0].sums), bool)
+    for part in parts:
+        total += part.sums
+        present |= part.present
+    if present.sum() < 2:
+        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
+    return total, present
+
+
+def _of_harvest(parts: list[Part], ranks: int) -> Curve:
+    if ranks < 2:
+        raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
+    edges = edges_of(ranks, "allpairs")
+    sums, present = _total(parts)
+    tied(edges, sums.sum(axis=0), "documents seen at several ranks")
+    return edges, sums, present
+
+
+def _of_shuffles(parts: list[Part], ranks: int) -> Curve:
+    reach = min(ranks, max(part.reach for part in parts))
+    if reach < 2:
+        raise ValueError(
+            'no page has the intervention "shuffle n" with n of 2 or more; show some pages with the first '
+            "n in random order and say so in the column intervention, or use harvest"
+        )
+    edges = edges_of(reach, "pivot")
+    sums, present = _total(parts)
+    sums = sums[:, : reach - 1]
+    tied(edges, sums.sum(axis=0), "shuffled pages")
+    return edges, sums, present
+
+
+def _of_swaps(parts: list[Part], ranks: int) -> Curve:
+    sums, present = _total(parts)
+    whole = sums.sum(axis=0)
+    both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
+    if not both.any():
+        raise ValueError(
+            "swap_intervention found no page of its experiment in the column intervention; "
+            "exchange ranks on some pages and log it, or use harvest"
+        )
+    pairs = edges_of(ranks, "allpairs")
+    edges = Edges(ranks, pairs.low[both], pairs.high[both])
+    tied(edges, _balanced(whole[both]), "exchanged pages")
+    return edges, sums[:, both], present
+
+
+_CURVES: dict[str, Callable[[list[Part], int], Curve]] = {
+    "harvest": _of_harvest,
+    "randomized": _of_shuffles,
+    "swap_intervention": _of_swaps,
+}

@@ -1,0 +1,166 @@
+"""The best parameters of a ranker, tried by many workers."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from rankloop._extras import require
+from rankloop._names import unknown
+from rankloop.cluster._engine import over
+from rankloop.cluster._inputs import needed, shards_of
+from rankloop.data import RankingDataset
+from rankloop.data._shard_store import Store
+from rankloop.data.shards import Shards, open_shards
+from rankloop.metrics import Metric
+from rankloop.metrics import metric as metric_of
+from rankloop.rankers import Ranker, Study
+from rankloop.rankers._objective import Objective
+from rankloop.rankers.study import Trial
+from rankloop.rankers.tuning import Range, _suggest
+
+__all__ = ["tune"]
+
+_STATE = "study.json"
+
+
+def tune(
+    ranker: Ranker,
+    space: Mapping[str, Range],
+    data: Shards | str | Path,
+    metric: str | Metric = "ndcg@10",
+    *,
+    folds: int = 3,
+    trials: int = 50,
+    at_once: int = 4,
+    hold_out: float = 0.0,
+    seed: int = 0,
+    on: str = "local",
+    workers: int | None = None,
+    checkpoint: str | Path | None = None,
+) -> Study:
+    """Try parameters by Optuna's TPE, `at_once` of them at a time, each on folds of whole shards.
+
+    Every fold of every trial is fitted by one worker that reads the shards of the fold. The sampler is
+    told what was found in the order in which it asked, so the study depends on the seed and `at_once` and
+    on nothing else: not on the workers, and not on who was first. Nothing is given up early. With
+    `checkpoint` (a folder) finished trials are kept, and the same call goes on after them. `space` and the
+    rest are as in `rankloop.tune`.
+    """
+    optuna = require("optuna", "engines")
+    shards, judged = shards_of(data, "documents"), metric_of(metric)
+    _check(ranker, space, shards, folds, hold_out, at_once)
+    sign = 1.0 if judged.higher_is_better else -1.0
+    kept = _Kept(checkpoint, [ranker, space, shards.fingerprint, judged.name, folds, at_once, hold_out, seed])
+    done: list[Trial] = []
+    with _silent(optuna):
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        while len(done) < trials:
+            asked = [study.ask() for _ in range(min(at_once, trials - len(done)))]
+            params = [{name: _suggest(one, name, range_) for name, range_ in space.items()} for one in asked]
+            values = kept.values(len(done), params)
+            if values is None:
+                found = over(
+                    _try,
+                    [
+                        (shards.path, shards.fingerprint, ranker, one, judged, folds, fold, hold_out, seed)
+                        for one in params
+                        for fold in range(folds)
+                    ],
+                    on=on,
+                    workers=workers,
+                    title=f"tuning, trials {len(done) + 1} to {len(done) + len(asked)} of {trials}",
+                )
+                values = [found[i : i + folds] for i in range(0, len(found), folds)]
+                kept.add(len(done), params, values)
+            for trial, one, reached in zip(asked, params, values, strict=True):
+                study.tell(trial, sign * float(np.mean(reached)))
+                done.append(Trial(one, reached, False))
+    return Study(ranker, judged, done)
+
+
+def _check(
+    ranker: Ranker, space: Mapping[str, Range], shards: Shards, folds: int, hold_out: float, at_once: int
+) -> None:
+    if not space:
+        raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
+    known = ranker.get_params()
+    for name in space:
+        if name not in known:
+            raise unknown(f"parameter of {type(ranker).__name__}", name, known)
+    if not 0 <= hold_out < 1:
+        raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
+    if not 2 <= folds <= len(needed(shards)):
+        raise ValueError(
+            f"folds are made of whole shards: 2 to {len(needed(shards))} here, got {folds}; write more shards"
+        )
+    if at_once < 1:
+        raise ValueError(f"at_once is 1 or more trials, got {at_once}")
+
+
+def _try(asked: tuple[Any, ...]) -> float:
+    path, fingerprint, ranker, params, judged, folds, fold, hold_out, seed = asked
+    train, test = _fold(path, fingerprint, folds, fold)
+    valid = None
+    if hold_out > 0:
+        train, valid = train.split(1 - hold_out, seed=seed)
+    fitted = clone(ranker).set_params(**params).fit(train, valid)
+    objective = Objective.of(judged, test)
+    signed = objective(fitted.predict(test))
+    return signed if judged.higher_is_better else -signed
+
+
+@lru_cache(maxsize=1)
+def _fold(path: str, fingerprint: str, folds: int, fold: int) -> tuple[RankingDataset, RankingDataset]:
+    """What to train on and what to judge by: every shard is judged once."""
+    shards = open_shards(path)
+    if shards.fingerprint != fingerprint:
+        raise ValueError(f"{path} holds other shards here than where the job was started")
+    filled = needed(shards)
+    judged = filled[fold::folds]
+    return shards.select([i for i in filled if i not in judged]).whole(), shards.select(judged).whole()
+
+
+class _Kept:
+    """Finished trials in a folder, in the order in which they were asked for."""
+
+    def __init__(self, folder: str | Path | None, about: list[Any]) -> None:
+        self.store = None if folder is None else Store(folder)
+        self.trials: list[dict[str, Any]] = []
+        self.about = blake2b(repr(about).encode(), digest_size=16).hexdigest()
+        if self.store is not None and _STATE in self.store.sizes():
+            state = json.loads(self.store.read(_STATE))
+            if state["about"] != self.about:
+                raise ValueError(
+                    f"the checkpoint {self.store.path} is of another study (other data, ranker or space); "
+                    "remove it or choose another folder"
+                )
+            self.trials = state["trials"]
+
+    def values(self, first: int, params: list[dict[str, Any]]) -> list[list[float]] | None:
+        """What was found before for the trials from `first` on."""
+        known = self.trials[first : first + len(params)]
+        return [one["values"] for one in known] if len(known) == len(params) else None
+
+    def add(self, first: int, params: list[dict[str, Any]], values: list[list[float]]) -> None:
+        self.trials[first:] = [
+            {"params": repr(one), "values": its} for one, its in zip(params, values, strict=True)
+        ]
+        if self.store is not None:
+            self.store.write(_STATE, json.dumps({"about": self.about, "trials": self.trials}).encode())
+
+
+@contextmanager
+def _silent(optuna: Any) -> Iterator[None]:
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
