@@ -22,6 +22,7 @@ def run(config: Config, *, host: str, port: int, open_browser: bool = False) -> 
     """Serve until interrupted or terminated; requests under way are answered, and what waits is stored."""
     signal.signal(signal.SIGTERM, _end)
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
+        service.warm()
         address = f"http://{'localhost' if host in LOCAL else host}:{found.getsockname()[1]}"
         server = _Server(web(service))
         server.greeting = _greeting(service, address, host)

@@ -117,7 +117,7 @@ class Service(Serving):
         impression = None
         if record:
             clock = time.perf_counter()
-            shown = self._shown(page_id, query, models[0], seconds)
+            shown = self._shown(page_id, query, models[0], page.shown.snapshot.manifest.generation, seconds)
             shown = replace(
                 shown,
                 documents=tuple(result.id for result in results),
@@ -171,7 +171,7 @@ class Service(Serving):
         impression = None
         if request.record:
             shown = replace(
-                self._shown(new_page_id(), query, model, seconds),
+                self._shown(new_page_id(), query, model, self.index.generation, seconds),
                 documents=order.ids[:k],
                 scores=order.scores[:k],
                 features=order.features[:k],
@@ -219,6 +219,12 @@ class Service(Serving):
         found = self.search(request, record=False).results
         return list(dict.fromkeys(result.title for result in found))[:n]
 
+    def warm(self) -> None:
+        """Search once, so that the first person does not wait for kernels to load."""
+        some = self.index.ids[:1].tolist()
+        words = self.showing.title_of("", self.index[some[0]]) if some else "nothing"
+        self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
+
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person; gives how many pages that were."""
         return self.store.forget(str(self.recorder.user(user)))
@@ -254,9 +260,10 @@ class Service(Serving):
             share=roles.share,
         )
 
-    def _shown(self, page_id: str, query: Query, model: Model, seconds: Seconds) -> ShownPage:
+    def _shown(
+        self, page_id: str, query: Query, model: Model, generation: int, seconds: Seconds
+    ) -> ShownPage:
         """A page of a model, still without its documents."""
-        generation = self.index.generation
         return ShownPage(
             page_id=page_id,
             time=float(query.at or 0.0),

@@ -1,0 +1,279 @@
+"""Faults: the database goes away, the disk is full, an index is empty; searching goes on."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import RankSVM
+from rankloop.search import Features, Index, Query, parse
+from rankloop.search.fields import read_fields
+from rankloop.serve import Service
+from rankloop.serve._segments import Segment
+from rankloop.serve.answering import Showing, as_filters, asked, plain
+from rankloop.serve.config import Config, Gate, Limits
+from rankloop.serve.schema import EventIn, Range, RankRequest, SearchRequest
+from serve.running import another, client_of, config, make_index, serving, wait_until
+
+FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "added": "date"})
+
+
+def event(page, number=0, **more):
+    told = {"id": f"event-{number}", "impression": page["impression"], "kind": "click", "document": "1"}
+    return {"events": [told | more]}
+
+
+def test_searching_goes_on_while_the_database_is_away(tmp_path):
+    """The file of the database is moved away, and comes back: every page and event arrives, once."""
+    with client_of(tmp_path, swap_rate=0.0) as (client, service):
+        database, elsewhere = tmp_path / "shop.serve" / "events.db", tmp_path / "elsewhere.db"
+        wait_until(lambda: service.spool.waiting == 0)
+        moved = [
+            suffix for suffix in ("", "-wal", "-shm") if (tmp_path / f"shop.serve/events.db{suffix}").exists()
+        ]
+        for suffix in moved:
+            os.rename(f"{database}{suffix}", f"{elsewhere}{suffix}")
+        pages = [client.post("/search", json={"query": "red"}).json() for _ in range(5)]
+        for _ in range(2):
+            for page in pages:
+                answer = client.post("/events", json=event(page, document=page["results"][0]["id"]))
+                assert answer.json()["accepted"] == 1
+        wait_until(lambda: client.get("/ready").json()["database"] == "away")
+        ready = client.get("/ready")
+        assert ready.status_code == 200
+        assert ready.json()["waiting"] > 0
+        assert ready.json()["troubles"]
+        for suffix in moved:
+            os.rename(f"{elsewhere}{suffix}", f"{database}{suffix}")
+        wait_until(lambda: client.get("/ready").json()["waiting"] == 0)
+        assert client.get("/ready").json()["database"] == "ok"
+        frame = service.store.click_frame(include_bots=True)
+        assert frame["session"].n_unique() == 5
+        assert frame["click"].sum() == 5
+
+
+def test_administration_says_when_the_database_is_away(tmp_path):
+    from serve.running import ADMIN
+
+    with client_of(tmp_path) as (client, service):
+        database = tmp_path / "shop.serve" / "events.db"
+        wait_until(lambda: service.spool.waiting == 0)
+        os.rename(database, tmp_path / "away.db")
+        answer = client.get("/models", headers=ADMIN)
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "5"
+        assert "does not answer" in answer.json()["detail"]
+        os.rename(tmp_path / "away.db", database)
+
+
+def test_a_full_spool_refuses_events_and_shows_pages(tmp_path):
+    with client_of(tmp_path, spool_megabytes=0.02) as (client, service):
+        page = client.post("/search", json={"query": "red"}).json()
+        service.spool.stop()  # nothing leaves it any more
+        service.spool.waiting = service.spool.limit_bytes
+        refused = client.post("/events", json=event(page))
+        assert refused.status_code == 503
+        assert refused.headers["retry-after"] == "5"
+        assert "wait for the database" in refused.json()["detail"]
+        unlogged = client.post("/search", json={"query": "red"})
+        assert unlogged.status_code == 200
+        assert unlogged.json()["results"]
+        assert unlogged.json()["impression"] is None
+        assert client.get("/ready").status_code == 503
+        service.spool.waiting = 0
+        assert client.post("/search", json={"query": "red"}).json()["impression"]
+        assert client.get("/ready").status_code == 200
+
+
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    with client_of(tmp_path) as (client, service):
+        page = client.post("/search", json={"query": "red"}).json()
+        wait_until(lambda: service.spool.waiting == 0)
+
+        def full(self, data, **options):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Segment, "append", full)
+            refused = client.post("/events", json=event(page))
+            assert refused.status_code == 503
+            assert "No space left on device" in refused.json()["detail"]
+            assert client.post("/search", json={"query": "red"}).json()["impression"] is None
+        assert client.post("/events", json=event(page)).json()["accepted"] == 1
+
+
+def test_what_was_accepted_is_there_after_a_restart(tmp_path):
+    with serving(tmp_path) as service:
+        page = service.search(SearchRequest(query="red"))
+    with pytest.raises(ValueError, match="at most 200 events"):
+        service.record([EventIn(id="e", impression="x", kind="click", document="1")] * 201)
+    with Service.open(config(tmp_path)) as again:
+        assert again.store.page(page.impression.split(".")[0]).query == "red"
+        clicked = EventIn(id="late", impression=page.impression, kind="click", document=page.results[0].id)
+        assert again.record([clicked]).accepted == 1  # the secret is the same
+
+
+def test_an_empty_index_is_served(tmp_path):
+    Index.create(tmp_path / "shop.index", {"title": "text", "price": "number"})
+    with client_of(tmp_path) as (client, service):
+        page = client.post("/search", json={"query": "red", "filters": {"price": 1}}).json()
+        assert (page["found"], page["results"]) == (0, [])
+        assert client.get("/ready").json()["documents"] == 0
+        service.warm()
+        service.index.add([{"id": "a", "title": "red shoes"}])
+        service.index.commit()
+        assert client.post("/search", json={"query": "red"}).json()["found"] == 1
+
+
+def test_features_are_logged_the_same_for_every_model(tmp_path):
+    """A version with other features serves; what is logged stays comparable."""
+    with serving(tmp_path, swap_rate=0.0) as service:
+        few = Features(["bm25(title)", "value(price)"])
+        found = (service.index.retriever(k=100) >> few)("red shoes")
+        X, y = found.columns["features"], np.arange(len(found)) % 2
+        ranker = RankSVM().fit(RankingDataset(X, y, np.zeros(len(y)), feature_names=few.names))
+        service.promote(service.models.register(service.index.retriever(k=100) >> few >> ranker, lineage={}))
+        page = service.search(SearchRequest(query="red shoes"))
+        wait_until(lambda: service.spool.waiting == 0)
+        shown = service.store.page(page.impression.split(".")[0])
+        assert shown.feature_names == service.features.names
+        place = shown.feature_names.index("value(price)")
+        assert shown.features[:, place].tolist() == [result.document["price"] for result in page.results]
+
+
+def test_the_logged_scores_can_be_computed_again(tmp_path):
+    with serving(tmp_path, swap_rate=0.0) as service:
+        page = service.search(SearchRequest(query="red shoes"))
+        wait_until(lambda: service.spool.waiting == 0)
+        shown = service.store.page(page.impression.split(".")[0])
+        again = service.live.production.pipeline.rescore("red shoes", shown.documents)
+        assert again.scores.tolist() == shown.scores.tolist()
+        assert np.array_equal(again.columns["features"], shown.features, equal_nan=True)
+        assert shown.fingerprint == service.live.production.pipeline.fingerprint
+
+
+def test_versions_side_by_side(tmp_path):
+    with serving(tmp_path) as service:
+        both = service.compare("red shoes", ["v1", another(service)], k=3)
+        assert [side.ranker for side in both.sides] == ["v1", "v2"]
+        assert both.sides[0].results != both.sides[1].results
+        wait_until(lambda: service.spool.waiting == 0)
+        assert service.store.click_frame().height == 0
+
+
+def test_a_ranker_of_ones_own(tmp_path):
+    make_index(tmp_path)
+    X, y = np.array([[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]]), [2, 1, 0]
+    ranker = RankSVM().fit(RankingDataset(X, y, [0, 0, 0], feature_names=["clicks", "age"]))
+    ranker.save(tmp_path / "own.model")
+    with serving(tmp_path, rank_with=tmp_path / "own.model") as service:
+        request = RankRequest(
+            query="anything",
+            candidates=[
+                {"id": "old", "features": {"age": 9}},
+                {"id": "liked", "features": {"clicks": 9, "age": 0}},
+            ],
+        )
+        assert service.rank(request).results[0].id == "liked"
+
+
+@given(st.text(max_size=50), st.booleans())
+def test_every_text_is_a_query(text, unfinished):
+    index = type("Index", (), {"fields": FIELDS})
+    found = asked(text, index, {}, unfinished=unfinished)
+    assert isinstance(found, Query)
+    assert "\0" not in found.text
+
+
+def test_unfinished_words_are_prefixes():
+    index = type("Index", (), {"fields": FIELDS})
+    kinds = [
+        asked(text, index, {}, unfinished=True).clauses[-1].kind for text in ("red sho", "red ", "red s")
+    ]
+    assert kinds == ["prefix", "word", "word"]
+
+
+def test_filters_as_the_index_takes_them():
+    made = as_filters({"brand": "Hare", "price": Range(min=1), "added": "2013-05"}, FIELDS)
+    assert made["brand"] == ["Hare"]
+    assert made["price"] == (1.0, None)
+    assert [str(end) for end in made["added"]] == [
+        "2013-05-01 00:00:00+00:00",
+        "2013-05-31 23:59:59.999999+00:00",
+    ]
+    assert parse("x", FIELDS).clauses
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
+def test_what_is_stored_can_be_sent(value):
+    import json
+
+    json.dumps(plain(value), allow_nan=False).encode()
+    json.dumps(plain({"\ud800": [value, "\ud800", object]}), allow_nan=False, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("document", "url"),
+    [
+        ({"url": "https://a.example/"}, "https://a.example/"),
+        ({"url": "javascript:alert(1)"}, None),
+        ({"url": "data:text/html,x"}, None),
+        ({"url": ["https://a.example/"]}, None),
+        ({}, None),
+    ],
+)
+def test_links_lead_to_the_web(document, url):
+    assert Showing("title", "url").url_of(document) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names its index"),
+        ("indx = 'a'", "did you mean 'index'"),
+        ("index = 1", "index is a str, got 1"),
+        ("index = 'a'\nswap_rate = 2.0", "swap_rate lies between 0 and 1"),
+        ("index = 'a'\ntypos = 'no'", "unknown typos 'no'"),
+        ("index = 'a'\n[limits]\nrates = 1", "unknown setting of \\[limits\\] 'rates'; did you mean 'rate'"),
+        ("index = 'a'\n[gate]\npages = 'many'", "gate.pages is a int"),
+        ("index = ", "is not TOML"),
+    ],
+)
+def test_wrong_settings_are_told(tmp_path, text, said):
+    path = tmp_path / "shop.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=said):
+        Config.read(path)
+
+
+def test_settings_from_a_file(tmp_path, monkeypatch):
+    path = tmp_path / "shop.toml"
+    path.write_text(
+        "index = 'shop.index'\nswap_rate = 0\norigins = ['https://a']\nadmin_token = 'hidden'\n"
+        "weights = {title = 2}\n[limits]\nrate = 5\n[gate]\npages = 10\n"
+    )
+    made = Config.read(path)
+    assert made.index == tmp_path / "shop.index"
+    assert made.home == tmp_path / "shop.serve"
+    assert (made.limits, made.gate) == (Limits(rate=5.0), Gate(pages=10))
+    assert (made.origins, made.weights, made.admin_token) == (("https://a",), {"title": 2.0}, "hidden")
+    assert "hidden" not in repr(made)
+    monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "from outside")
+    assert Config.read(path).admin_token == "from outside"
+    with pytest.raises(FileNotFoundError, match="neither a config file nor an index"):
+        Config.read(tmp_path / "none.toml")
+
+
+def test_the_secret_is_made_once_and_for_its_owner(tmp_path):
+    told = Config(index=tmp_path / "a.index")
+    assert told.secret() == told.secret()
+    path = told.home / "secret"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in told.home.iterdir()] == ["secret"]
+    path.write_text("short")
+    with pytest.raises(ValueError, match="is cut short"):
+        told.secret()

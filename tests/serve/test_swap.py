@@ -1,0 +1,144 @@
+"""What serves is changed under load: no request fails, and nothing half-written is ever served."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from rankloop.search import Index
+from rankloop.serve import Service
+from rankloop.serve.schema import SearchRequest
+from serve.running import ADMIN, another, client_of, config, make_index, serving, wait_until
+
+
+def test_swapping_under_load_fails_no_request(tmp_path):
+    """Four clients search while versions are promoted and rolled back and the index commits."""
+    with client_of(tmp_path, swap_rate=0.5) as (client, service):
+        dear = another(service)
+        ends = threading.Event()
+        seen, failures = [], []
+
+        def searching():
+            with httpx.Client(base_url=client.base_url, timeout=30) as mine:
+                while not ends.is_set():
+                    answer = mine.post("/search", json={"query": "red shoes"})
+                    seen.append(answer.json()["ranker"] if answer.status_code == 200 else None)
+                    if answer.status_code != 200:
+                        failures.append(answer.text)
+
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(4):
+                pool.submit(searching)
+            writer = Index.open(service.config.index)
+            for number in range(8):
+                path, body = ("promote", {"version": dear}) if number % 2 == 0 else ("roll_back", None)
+                assert client.post(f"/models/{path}", json=body, headers=ADMIN).status_code == 200
+                writer.add([{"id": 1000 + number, "title": "red shoes anew", "price": number}])
+                writer.commit()
+                service.reload()
+                reached = len(seen)
+                wait_until(lambda at=reached: len(seen) > at + 8 or failures)
+            ends.set()
+        assert failures == []
+        assert set(seen) == {"v1", dear}
+        assert service.index.generation == 9
+
+
+def test_every_page_is_of_one_version_and_one_generation(tmp_path):
+    with serving(tmp_path, swap_rate=0.0) as service:
+        dear = another(service)
+        expected = {
+            version: [
+                result.id for result in service.search(SearchRequest(query="red"), version=version).results
+            ]
+            for version in ("v1", dear)
+        }
+        ends = threading.Event()
+
+        def changing():
+            while not ends.is_set():
+                service.promote(dear)
+                service.roll_back()
+
+        with ThreadPoolExecutor(1) as pool:
+            changing_now = pool.submit(changing)
+            for _ in range(100):
+                page = service.search(SearchRequest(query="red"))
+                assert [result.id for result in page.results] == expected[page.ranker]
+            ends.set()
+            changing_now.result()
+
+
+def test_other_workers_follow(tmp_path):
+    with serving(tmp_path) as one, Service.open(config(tmp_path)) as two:
+        dear = another(one)
+        one.promote(dear)
+        wait_until(lambda: two.search(SearchRequest(query="red"), record=False).ranker == dear, seconds=10)
+        writer = Index.open(one.config.index)
+        writer.add([{"id": 999, "title": "purple umbrella"}])
+        writer.commit()
+        wait_until(lambda: two.search(SearchRequest(query="purple")).found == 1, seconds=10)
+
+
+def damage(service, version):
+    path = service.models.path(version)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_a_damaged_version_is_refused_and_the_old_one_stays(tmp_path):
+    with client_of(tmp_path) as (client, service):
+        dear = another(service)
+        damage(service, dear)
+        answer = client.post("/models/promote", json={"version": dear}, headers=ADMIN)
+        assert answer.status_code == 400
+        assert "damaged" in answer.json()["detail"]
+        assert service.models.roles().production == "v1"
+        for path, body in (
+            ("/models/shadow", {"version": dear}),
+            ("/models/canary", {"version": dear, "share": 1.0}),
+            ("/experiments", {"a": "v1", "b": dear}),
+        ):
+            assert client.post(path, json=body, headers=ADMIN).status_code == 400
+        assert client.post("/search", json={"query": "red"}).json()["ranker"] == "v1"
+
+
+def test_a_version_damaged_behind_our_back_is_not_served(tmp_path):
+    """Another process promotes what cannot be loaded: this one keeps what it has, and says so."""
+    with client_of(tmp_path) as (client, service):
+        dear = another(service)
+        damage(service, dear)
+        service.models.promote(dear)
+        service.reload()
+        assert client.post("/search", json={"query": "red"}).json()["ranker"] == "v1"
+        ready = client.get("/ready").json()
+        assert ready["ready"]
+        assert any(f"{dear} is refused" in trouble for trouble in ready["troubles"])
+        service.models.roll_back()
+        service.reload()
+        assert client.get("/ready").json()["troubles"] == []
+
+
+def test_a_missing_production_model_is_one_sentence_at_the_start(tmp_path):
+    with serving(tmp_path) as service:
+        service.models.path("v1").unlink()
+    with pytest.raises(ValueError, match="the version in production cannot be served"):
+        Service.open(config(tmp_path))
+
+
+def test_the_first_model_is_registered_once(tmp_path):
+    make_index(tmp_path)
+    for _ in range(2):
+        with Service.open(config(tmp_path)) as service:
+            assert [one.version for one in service.models.versions()] == ["v1"]
+            assert service.live.production.version == "v1"
+
+
+def test_closing_is_quick(tmp_path):
+    with serving(tmp_path) as service:
+        service.search(SearchRequest(query="red"))
+        start = time.monotonic()
+    assert time.monotonic() - start < 3
