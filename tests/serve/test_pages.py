@@ -143,6 +143,12 @@ def test_keystrokes_are_answered_and_not_recorded(client, service):
     assert read(client.get("/fragment", params={"q": " "}), 400)
 
 
+def test_a_guess_of_the_browser_is_no_page(client):
+    assert (
+        client.get("/", params={"q": "hat"}, headers={"Sec-Purpose": "prefetch;prerender"}).status_code == 503
+    )
+
+
 def test_misspelt_words_are_forgiven(client):
     assert "blue" in read(client.get("/", params={"q": "bleu runing"})).text
 
@@ -164,6 +170,9 @@ def test_numbers_and_dates_are_filtered_by_ranges(client):
         range(10, 16)
     )
     assert "Price: 100..150" in page.text
+    assert page.all("input", name="from.price", value="100")
+    typed = {"q": "shoes", "from.price": "100", "to.price": "150", "f.price": "1..2", "from.added": ""}
+    assert read(client.get("/", params=typed)).all("a", href="/?q=shoes"), "the range can be taken away"
 
 
 @pytest.mark.parametrize(

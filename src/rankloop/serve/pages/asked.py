@@ -10,13 +10,15 @@ from rankloop.serve.schema import MOST_RESULTS, FilterValue, Range
 
 __all__ = ["Asked"]
 
-FILTER = "f."
+FILTER, FROM, TO = "f.", "from.", "to."
 LONGEST = 500  # letters of a value
 
 
 @dataclass(frozen=True)
 class Asked:
     """A search as an address says it: `?q=red+shoes&f.brand=Hare&f.price=10..50&k=20`.
+
+    A form says a range in two parts, `from.price=10&to.price=50`.
 
     >>> asked = Asked.of([("q", "red shoes"), ("f.brand", "Hare")], k=10)
     >>> asked.chosen
@@ -34,7 +36,16 @@ class Asked:
     def of(cls, pairs: Sequence[tuple[str, str]], k: int) -> "Asked":
         """The search in the pairs of an address; what is no number of results is the usual one."""
         given = dict(pairs)
-        chosen = dict.fromkeys((name, value) for name, value in pairs if name.startswith(FILTER) and value)
+        typed = {name.partition(".")[2] for name, _ in pairs if name.startswith((FROM, TO))}
+        chosen = dict.fromkeys(
+            (name, value)
+            for name, value in pairs
+            if name.startswith(FILTER) and value and name.removeprefix(FILTER) not in typed
+        )
+        for name in sorted(typed):
+            low, high = (given.get(end + name, "").strip() for end in (FROM, TO))
+            if low or high:
+                chosen[FILTER + name, f"{low}..{high}"] = None
         many = given.get("k", "")
         results = min(max(int(many), 1), MOST_RESULTS) if many.isdecimal() and len(many) < 5 else k
         return cls(" ".join(given.get("q", "").split()), tuple(chosen), results, k)

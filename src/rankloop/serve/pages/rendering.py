@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
@@ -20,6 +21,7 @@ __all__ = [
     "duration",
     "figure",
     "fragment",
+    "in_turn",
     "moment",
     "page",
     "percent",
@@ -50,6 +52,11 @@ def page(request: Request, template: str, *, status: int = 200, **shown: Any) ->
         "query": "",
     }
     return fragment(template, status=status, **(frame | shown))
+
+
+async def in_turn(request: Request, work: Callable[[Request], Response]) -> Response:
+    """Run work in one of the threads for searching: more of them than cores only make each slower."""
+    return await to_thread.run_sync(work, request, limiter=request.app.state.threads)
 
 
 def fragment(template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:

@@ -10,7 +10,7 @@ from rankloop.serve.api_answers import metrics_of, service_of
 from rankloop.serve.filtering import is_bot
 from rankloop.serve.pages.asked import Asked
 from rankloop.serve.pages.people import COOKIE, visitor
-from rankloop.serve.pages.rendering import PageRoute, fragment, page
+from rankloop.serve.pages.rendering import PageRoute, fragment, in_turn, page
 from rankloop.serve.pages.views import View, facet_fields, view
 from rankloop.serve.schema import SearchRequest
 
@@ -20,8 +20,20 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/")
-def search_page(request: Request) -> Response:
-    """The whole page; a search on it is recorded."""
+async def search_page(request: Request) -> Response:
+    """The whole page; a search on it is recorded. A browser that guesses what comes next is sent away."""
+    if "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", "")):
+        return Response(status_code=503)
+    return await in_turn(request, _whole)
+
+
+@router.get("/fragment")
+async def results_alone(request: Request) -> Response:
+    """The results for what is typed so far; only a settled query is recorded."""
+    return await in_turn(request, _results)
+
+
+def _whole(request: Request) -> Response:
     service = service_of(request)
     asked = Asked.of(request.query_params.multi_items(), service.config.k)
     who = visitor(request)
@@ -41,9 +53,7 @@ def search_page(request: Request) -> Response:
     return response
 
 
-@router.get("/fragment")
-def results_alone(request: Request) -> Response:
-    """The results for what is typed so far; only a settled query is recorded."""
+def _results(request: Request) -> Response:
     service = service_of(request)
     pairs = request.query_params.multi_items()
     asked = Asked.of(pairs, service.config.k)
@@ -99,7 +109,6 @@ def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -
             filters=asked.filters(service.index.fields),
             facets=facet_fields(service.index.fields),
             user=user,
-            layout="list",
             record=settled,
             unfinished=not settled,
         ),

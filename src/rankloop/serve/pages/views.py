@@ -13,9 +13,9 @@ from rankloop.search.snippets import snippet
 from rankloop.serve.pages.asked import FILTER, Asked
 from rankloop.serve.schema import MOST_RESULTS, Result, SearchAnswer
 
-__all__ = ["Choice", "Facet", "Hit", "View", "document_path", "facet_fields", "hits", "view"]
+__all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fields", "hits", "view"]
 
-FACETS, CHOICES, FACTS = 4, 8, 3
+FACETS, CHOICES, SPANS, FACTS = 4, 8, 3, 3
 LONGEST_FACT = 40
 
 
@@ -51,6 +51,17 @@ class Facet:
 
 
 @dataclass(frozen=True)
+class Span:
+    """A range to set: what is set now, and what else the form carries along."""
+
+    name: str
+    kind: str
+    low: str
+    high: str
+    others: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class View:
     """A page of results."""
 
@@ -61,6 +72,7 @@ class View:
     ranker: str
     results: list[Hit]
     facets: list[Facet]
+    spans: list[Span]
     chosen: list[Choice]
     more: str | None
     unfiltered: str
@@ -79,6 +91,7 @@ def view(answer: SearchAnswer, asked: Asked, index: Index) -> View:
         ranker=answer.ranker,
         results=shown,
         facets=list(_facets(answer.facets, asked)),
+        spans=list(_spans(index.fields, asked)),
         chosen=[Choice(name, value, asked.toggled(name, value).href, chosen=True) for name, value in names],
         more=asked.longer().href if more else None,
         unfiltered=Asked(asked.query).href,
@@ -132,6 +145,16 @@ def _facets(counts: Mapping[str, Mapping[str, int]], asked: Asked) -> Iterable[F
         divides = len(choices) > 1 and choices[0].count > 1
         if divides or any(choice.chosen for choice in choices):
             yield Facet(name, choices)
+
+
+def _spans(fields: Mapping[str, Field], asked: Asked) -> Iterable[Span]:
+    """Number and date fields, the first few."""
+    ranged = [name for name, field in fields.items() if field.kind in ("number", "date")]
+    for name in ranged[:SPANS]:
+        set_now = next((value for key, value in asked.chosen if key == FILTER + name), "")
+        low, dots, high = set_now.partition("..")
+        others = (("q", asked.query), *(pair for pair in asked.chosen if pair[0] != FILTER + name))
+        yield Span(name, fields[name].kind, low, high if dots else low, others)
 
 
 def _facts(document: Mapping[str, Any], fields: Mapping[str, Field], title: str) -> Iterable[str]:
