@@ -1,0 +1,157 @@
+"""A real `rankloop serve`, killed in the middle of everything: what was acknowledged is there afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from rankloop.cli.serve import serve
+from rankloop.search import Index
+from rankloop.serve import Service, Store
+from rankloop.serve.running import listening
+from rankloop.serve.schema import SearchRequest
+from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
+
+COMMAND = "import typer; from rankloop.cli.serve import serve; typer.run(serve)"
+COMMITTER = """
+import sys
+from rankloop.search import Index
+index = Index.open(sys.argv[1])
+print("ready", flush=True)
+for number in range(10_000):
+    index.update([{"id": 5000 + number, "title": f"purple umbrella {number}", "price": number}])
+    index.commit()
+"""
+
+
+@contextmanager
+def process(folder):
+    """The service as people start it, and a client of it."""
+    environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
+    arguments = [str(folder / "shop.toml"), "--port", "0"]
+    started = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        said = []
+        for line in started.stdout:
+            said.append(line)
+            if "page " in line:
+                address = line.split()[-1]
+                break
+        else:
+            pytest.fail("".join(said))
+        with httpx.Client(base_url=address, timeout=30, headers={"user-agent": "Mozilla/5.0"}) as client:
+            yield started, client
+    finally:
+        if started.poll() is None:
+            started.kill()
+        started.wait()
+        started.stdout.close()
+
+
+class Visitors(threading.Thread):
+    """Searches and clicks until the service is gone, and remembers what was acknowledged."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address, self.pages, self.events = address, [], []
+
+    def run(self):
+        with httpx.Client(base_url=self.address, timeout=10) as client:
+            try:
+                for number in range(100_000):
+                    page = client.post("/search", json={"query": "red shoes", "k": 3}).json()
+                    self.pages.append(page["impression"].split(".")[0])
+                    told = {"id": f"e{number}", "impression": page["impression"], "kind": "click"}
+                    event = {**told, "document": page["results"][0]["id"]}
+                    if client.post("/events", json={"events": [event]}).json()["accepted"] == 1:
+                        self.events.append((self.pages[-1], event["document"]))
+            except httpx.HTTPError:
+                return
+
+
+def promoting(client):
+    """Promotes and rolls back until the service is gone."""
+    try:
+        while True:
+            client.post("/models/promote", json={"version": "v2"}, headers=ADMIN)
+            client.post("/models/roll_back", headers=ADMIN)
+            time.sleep(0.02)
+    except httpx.HTTPError:
+        return
+
+
+def test_killed_in_the_middle_of_everything(tmp_path):
+    index = make_index(tmp_path)
+    (tmp_path / "shop.toml").write_text("index = 'shop.index'\nswap_rate = 0.0\n[limits]\nrate = 0\n")
+    with Service.open(config(tmp_path)) as service:
+        another(service)
+    with process(tmp_path) as (started, client):
+        visitors = [Visitors(client.base_url) for _ in range(2)]
+        swapping = threading.Thread(target=promoting, args=(client,))
+        committer = subprocess.Popen(
+            [sys.executable, "-c", COMMITTER, str(index.path)], stdout=subprocess.PIPE, text=True
+        )
+        for one in (*visitors, swapping):
+            one.start()
+        assert committer.stdout.readline() == "ready\n"
+        wait_until(lambda: sum(len(one.events) for one in visitors) > 40)
+        time.sleep(0.3)
+        committer.kill()
+        committer.wait()
+        committer.stdout.close()
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        for one in (*visitors, swapping):
+            one.join()
+    pages = {page for one in visitors for page in one.pages}
+    events = {event for one in visitors for event in one.events}
+    with process(tmp_path) as (started, client):
+        wait_until(lambda: client.get("/ready").json()["waiting"] == 0)
+        ready = client.get("/ready").json()
+        assert ready["ranker"] in ("v1", "v2")
+        assert ready["troubles"] == []
+        page = client.post("/search", json={"query": "purple"}).json()
+        assert page["found"] == len(Index.open(index.path)) - len(index) > 0
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(timeout=20) == 0
+    with Store.open(f"sqlite:///{tmp_path}/shop.serve/events.db") as store:
+        frame = store.click_frame(include_bots=True)
+        assert pages <= set(frame["session"])
+        clicked = frame.filter(click=1)
+        assert events <= set(zip(clicked["session"], clicked["document"], strict=True))
+        assert store.page(page["impression"].split(".")[0]) is not None
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path):
+    make_index(tmp_path)
+    with listening("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(ValueError, match="is not to be had"):
+            serve(tmp_path / "shop.index", port=taken.getsockname()[1])
+
+
+def test_what_is_neither_config_nor_index_is_one_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match="neither a config file nor an index"):
+        serve(tmp_path / "nothing.toml")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileNotFoundError, match="no index at"):
+        serve(tmp_path / "folder", port=0)
+
+
+def test_a_first_search_does_not_wait_for_kernels(tmp_path):
+    make_index(tmp_path)
+    with Service.open(config(tmp_path)) as service:
+        service.warm()
+        assert service.search(SearchRequest(query="red")).seconds["total"] < 0.5
