@@ -9,7 +9,7 @@ from rankloop import online
 from rankloop.report import report_of_online
 
 quick = "RANKLOOP_QUICK" in os.environ
-pages = 1_500 if quick else 20_000
+pages = 1_500 if quick else 5_000
 data = rl.synthetic(n_queries=300, docs_per_query=20, n_features=10, seed=0)
 train, test = data.split(0.7, seed=0)
 
