@@ -32,6 +32,7 @@ VARIANTS = [
     "distill(loss=ranknet)",
     "unique_softmax(gain=linear)",
     "ordinal(max_label=4)",
+    "triplet(negative=semihard)",
 ]
 LOSSES = [kind() for kind in CLASSES] + [loss(name) for name in VARIANTS]
 # Sorts inside: the value jumps where ranks change, and the gradient belongs to the sort at hand.

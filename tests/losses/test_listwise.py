@@ -188,6 +188,21 @@ def test_triplet(lists):
     one_by_one(value, lists, Triplet())
 
 
+@settings(max_examples=15)
+@given(ragged_lists())
+def test_triplet_with_semihard_negatives(lists):
+    def value(s, y):
+        total = 0.0
+        for i in range(len(s)):
+            lower = [s[j] for j in range(len(s)) if y[j] < y[i]]
+            if lower:
+                below = [score for score in lower if score < s[i]]
+                total += max(0.0, 1 - s[i] + (max(below) if below else min(lower)))
+        return total
+
+    one_by_one(value, lists, Triplet(negative="semihard"))
+
+
 @given(ragged_lists())
 def test_smooth_ranks(lists):
     tau = 0.5

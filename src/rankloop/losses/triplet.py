@@ -1,4 +1,4 @@
-"""Triplet margin: each document against the hardest of those it should beat."""
+"""Triplet margin: each document against one of those it should beat."""
 
 from dataclasses import dataclass
 
@@ -7,69 +7,64 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
 from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._options import positive
+from rankloop.losses._input import Lists, list_sums
+from rankloop.losses._options import choice, positive
 from rankloop.losses._order import rank_lists
 
 __all__ = ["Triplet"]
 
 Row = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Triplet(Loss):
-    r"""Margin to the hardest negative (Schroff et al., 2015), on the scores of one query's list.
+    r"""Margin to one negative (Schroff et al., 2015), on the scores of one query's list.
 
-    .. math:: C = \sum_i w_i \max\big(0, m - s_i + \max_{l_j < l_i} s_j\big)
+    .. math:: C = \sum_i w_i \max\big(0, m - s_i + s_{j(i)}\big)
 
-    over the documents with at least one lower label in their list. `Hinge` takes all negatives instead.
-    Curvature: the number of active triplets of a document, as for `Hinge`.
+    over the documents with at least one lower label in their list. The negative j(i) is the highest of the
+    lower labels (`negative="hardest"`), or the highest of those that score below i, and the lowest of all
+    where none does (`"semihard"`). Where rankers cannot yet tell documents apart, the hardest negative stands
+    above most positives, and equal scores are the least loss in reach: networks then collapse to a constant,
+    as the paper warns. Semi-hard negatives do not do this; `Hinge` takes all of them. Curvature: the weight
+    of a document's active triplets, as for `Hinge`.
 
     >>> Triplet()([0.2, 0.3, 0.1], [1, 0, 0], [0, 3]).gradient
     array([-1.,  1.,  0.])
+    >>> Triplet(negative="semihard")([0.2, 0.3, 0.1], [1, 0, 0], [0, 3]).gradient
+    array([-1.,  0.,  1.])
     """
 
     margin: float = 1.0
+    negative: str = "hardest"
 
     def __post_init__(self) -> None:
         positive(self, margin=self.margin)
+        choice(self, "negative", self.negative, ("hardest", "semihard"))
 
     @property
     def smooth(self) -> bool:
         return False
 
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        value, gradient, curvature = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
         order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
-        weight = lists.mass(np.ones(lists.n_documents))
+        rival = np.full(lists.n_documents, -1)
+        find = _semihard if self.negative == "semihard" else _hardest
 
         def work(first: int, last: int) -> None:
-            _triplet_lists(
-                first, last, lists.scores, lists.labels, lists.offsets, weight, order, self.margin,
-                value, gradient, curvature,
-            )  # fmt: skip
+            find(first, last, lists.scores, lists.labels, lists.offsets, order, rival)
 
         over_lists(work, lists.offsets)
-        return LossResult(value, gradient, curvature)
+        short = np.where(rival >= 0, self.margin - lists.scores + lists.scores[rival], 0.0)
+        push = lists.mass(np.ones(lists.n_documents)) * (short > 0.0)
+        pushed = np.bincount(rival[rival >= 0], push[rival >= 0], lists.n_documents)
+        return LossResult(list_sums(push * short, lists.offsets), pushed - push, pushed + push)
 
 
 @kernel
-def _triplet_lists(
-    first: int,
-    last: int,
-    scores: Row,
-    labels: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    weight: Row,
-    order: NDArray[np.int64],
-    margin: float,
-    value: Row,
-    gradient: Row,
-    curvature: Row,
+def _hardest(
+    first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
 ) -> None:
     for q in range(first, last):
         hardest, highest = -1, -1  # among lower labels, and among all met so far
@@ -77,13 +72,35 @@ def _triplet_lists(
             i = order[k]
             if k + 1 < offsets[q + 1] and labels[i] != labels[order[k + 1]]:
                 hardest = highest
-            if hardest >= 0:
-                short = margin - scores[i] + scores[hardest]
-                if short > 0.0:
-                    value[q] += weight[i] * short
-                    gradient[i] -= weight[i]
-                    gradient[hardest] += weight[i]
-                    curvature[i] += weight[i]
-                    curvature[hardest] += weight[i]
+            rival[i] = hardest
             if highest < 0 or scores[i] > scores[highest]:
                 highest = i
+
+
+@kernel
+def _semihard(
+    first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
+) -> None:
+    for q in range(first, last):
+        lower, count = np.empty(offsets[q + 1] - offsets[q], np.int64), 0  # of lower labels, by rising score
+        end = offsets[q + 1]  # where the block of the current label ends
+        for k in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
+            i = order[k]
+            if k + 1 < end and labels[i] != labels[order[k + 1]]:
+                for m in range(k + 1, end):
+                    at = count
+                    while at > 0 and scores[lower[at - 1]] > scores[order[m]]:
+                        lower[at] = lower[at - 1]
+                        at -= 1
+                    lower[at] = order[m]
+                    count += 1
+                end = k + 1
+            if count > 0:
+                low, high = 0, count  # how many of them score below i
+                while low < high:
+                    middle = (low + high) // 2
+                    if scores[lower[middle]] < scores[i]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                rival[i] = lower[max(low - 1, 0)]
