@@ -135,6 +135,7 @@ def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
         page.goto("/")
         page.keyboard.type("runing hat", delay=20)  # misspelt, and the box has the focus
         expect(page.locator(".result").first).to_be_visible()
+        expect(page.get_by_role("searchbox")).to_be_focused()
         expect(page.locator(".welcome")).to_have_count(0)
         settled(page)
         assert page.url.endswith("/?q=runing+hat")
@@ -279,6 +280,17 @@ def test_thumbs_reasons_and_filters_by_hand(shop, browser):
         page.get_by_role("link", name="hat 6").click()
         expect(page.locator(".tally")).to_contain_text("Kind: hat")
         assert all(one.startswith("hat") for one in shown(page))
+
+
+def test_trouble_is_said_and_enter_tries_again(shop, browser):
+    with tab(browser, shop, wrong=("status of 503",)) as page:
+        page.goto("/")
+        page.route("**/fragment*", lambda one: one.fulfill(status=503, headers={"X-Problem": "Not now"}))
+        page.keyboard.type("hat")
+        expect(page.get_by_role("status").last).to_contain_text("Not now; press Enter to try again.")
+        page.unroute("**/fragment*")
+        page.keyboard.press("Enter")
+        settled(page)
 
 
 def test_searching_works_without_scripts(shop, browser):

@@ -115,4 +115,4 @@ def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -
         bot=is_bot(request.headers.get("user-agent")),
     )
     metrics_of(request).page(answer)
-    return view(answer, asked, service.index)
+    return view(answer, asked, service.index, settled=settled)

@@ -67,6 +67,7 @@ class View:
 
     query: str
     impression: str | None
+    settled: bool
     found: int
     seconds: float
     ranker: str
@@ -78,7 +79,7 @@ class View:
     unfiltered: str
 
 
-def view(answer: SearchAnswer, asked: Asked, index: Index) -> View:
+def view(answer: SearchAnswer, asked: Asked, index: Index, *, settled: bool) -> View:
     """The answer to a search as its page shows it."""
     shown = hits(answer.results, asked.query, index)
     names = [(name.removeprefix(FILTER), value) for name, value in asked.chosen]
@@ -86,6 +87,7 @@ def view(answer: SearchAnswer, asked: Asked, index: Index) -> View:
     return View(
         query=asked.query,
         impression=answer.impression,
+        settled=settled,
         found=max(answer.found, len(shown)),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
         ranker=answer.ranker,
