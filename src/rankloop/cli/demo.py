@@ -1,4 +1,4 @@
-"""`rankloop demo`: the loop on data that is on every machine."""
+"""`rankloop demo`: the loop on data that is on every machine, then the page in a browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +9,50 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path | None, typer.Option("--out", help="A folder to keep the index in.")] = None,
+    name: Annotated[
+        str, typer.Argument(help="stdlib: search Python by what you want to do; or movies.")
+    ] = "stdlib",
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page at the end.")] = True,
+    out: Annotated[Path | None, typer.Option("--out", help="A folder to keep everything in.")] = None,
+    port: Annotated[int, typer.Option("--port", help="Of the page; 0 takes any that is free.")] = 8000,
     seed: Annotated[int, typer.Option("--seed")] = 0,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch the movies if they are not on this machine.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON at the end.")] = False,
 ) -> None:
-    """Search the Python standard library by what you want to do, and watch a ranker learn from clicks."""
+    """Watch a search page learn from clicks, see the proof, and try it.
+
+    rankloop demo
+
+    rankloop demo movies --no-serve --out movies
+    """
     import json as json_text
 
-    from rankloop.demo import tell
+    from rankloop._extras import require
 
-    story = tell(out=out, seed=seed)
+    for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
+        require(module, "serve")
+    from rankloop.demo import tell
+    from rankloop.demo.reporting import report_of_story
+    from rankloop.demo.served import prepare
+    from rankloop.demo.served import serve as serve_page
+
+    if serve:
+        from rankloop.serve.running import listening
+
+        listening("127.0.0.1", port).close()  # a port that is taken should not be found out at the end
+    told = tell(name, out=out, seed=seed, download=download)
+    with told.story.step("report", "the report") as found:
+        page = told.folder / "report.html"
+        report_of_story(told).save(page)
+        found["at"] = str(page)
+    settings, versions = prepare(told)
+    total = sum(told.story.seconds.values())
+    typer.echo(f"{total:6.1f} s  in all; everything lies in {told.folder}")
     if json:
-        typer.echo(json_text.dumps({"seconds": story.seconds, "numbers": story.numbers}))
+        typer.echo(json_text.dumps(told.story.to_dict()))
+    if serve:
+        serve_page(settings, versions, told, port)
+    else:
+        typer.echo(f"\nTry it:  rankloop serve {settings}\nLearn:   rankloop learn {settings} --again")

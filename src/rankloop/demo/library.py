@@ -1,21 +1,17 @@
-"""The Python standard library as a collection: documents, searches with graded answers, an index."""
+"""The Python standard library of this machine: documents, and searches with graded answers."""
 
 import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from math import log1p
 from pathlib import Path
 from typing import Any
 
-from rankloop.demo.usage import Usage
-from rankloop.search import Analyser, Field, Index
-
-__all__ = ["Library", "index_library", "read_library", "split_name"]
+__all__ = ["Library", "read_library", "split_name"]
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -77,46 +73,3 @@ def split_name(name: str) -> str:
         pieces = [piece for snake in part.split("_") for piece in _CAMEL.split(snake) if piece]
         words += [part, *pieces] if len(pieces) > 1 else [part]
     return " ".join(words)
-
-
-def index_library(library: Library, usage: Usage, path: Path) -> Index:
-    """An index of every document, with how many packages on this machine use it."""
-    fields: dict[str, Any] = {
-        "name": "text",
-        "summary": "text",
-        "body": "text",
-        "last": "text",
-        "letters": Field("text", source="last", analyser=Analyser(grams=(3, 3))),
-        "kind": "keyword",
-        "module": "keyword",
-        "popularity": "number",
-    }
-    users = _by_document(library, usage.popularity())
-    index = Index.create(path, fields=fields)
-    index.add(_entry(name, document, users.get(name, 0)) for name, document in library.documents.items())
-    index.commit()
-    return index
-
-
-def _by_document(library: Library, calls: Mapping[str, int]) -> dict[str, int]:
-    """Packages per document; an object that goes by several names has the users of all of them."""
-    users: dict[str, int] = {}
-    for name, count in calls.items():
-        if name in library.canonical:
-            users[library.canonical[name]] = users.get(library.canonical[name], 0) + count
-    return users
-
-
-def _entry(name: str, document: Mapping[str, Any], users: int) -> dict[str, Any]:
-    parts: Sequence[str] = name.split(".")
-    return {
-        "id": name,
-        "name": split_name(name),
-        "summary": document["summary"],
-        "body": document["body"],
-        "last": parts[-1],
-        "kind": document["kind"],
-        "module": document["module"] or "builtins",
-        "popularity": log1p(users),
-        "signature": document["signature"],
-    }

@@ -1,13 +1,15 @@
 """Comments that read like searches, for training only."""
 
 import re
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from rankloop.demo.usage import Usage
+from rankloop.demo.usage import Usage, source_text
 
-__all__ = ["Mined", "mined_queries"]
+__all__ = ["Mined", "mined_queries", "promising"]
 
 _VERBS = frozenset(
     [
@@ -38,6 +40,11 @@ _STOP = frozenset(
         *("a", "an", "and", "as", "at", "by", "for", "from", "if", "in", "into", "is", "it", "its", "of"),
         *("on", "or", "so", "that", "the", "then", "this", "to", "we", "with"),
     ]
+)
+
+
+_ABOVE_CODE = re.compile(
+    rf"^[ \t]*#[ \t]*((?:{'|'.join(sorted(_VERBS))})\b[^\n]*)\n(?=[ \t]*[^#\s])", re.MULTILINE | re.IGNORECASE
 )
 
 
@@ -76,6 +83,20 @@ def mined_queries(
         if answers:
             found.append(Mined(text, comment.package, answers))
     return found
+
+
+def promising(files: Iterable[tuple[str, Path]], *, seconds: float) -> list[tuple[str, Path]]:
+    """The files with comments that read like searches, those with most of them for their length first."""
+    end = time.monotonic() + seconds
+    found = []
+    for package, path in files:
+        if time.monotonic() > end:
+            break
+        text = source_text(path) or ""
+        comments = sum(map(_reads_like_a_search, (one.rstrip(".:! ") for one in _ABOVE_CODE.findall(text))))
+        if comments:
+            found.append((comments / len(text), package, path))
+    return [(package, path) for _, package, path in sorted(found, key=lambda one: -one[0])]
 
 
 def _reads_like_a_search(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Comment", "Usage", "read_usage", "sources"]
+__all__ = ["Comment", "Usage", "in_turns", "read_usage", "source_text", "sources"]
 
 _LEFT_OUT = frozenset({"test", "tests", "idlelib", "lib2to3", "site-packages", "__pycache__", "turtledemo"})
 _COMMENT = re.compile(r"^\s*#\s?(.*)$")
@@ -34,7 +34,11 @@ class Usage:
 
     calls: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     comments: list[Comment] = field(default_factory=list)
-    files: int = 0
+    read: set[Path] = field(default_factory=set)
+
+    @property
+    def files(self) -> int:
+        return len(self.read)
 
     def popularity(self, *, without: str | None = None) -> Counter[str]:
         """In how many packages each name is called; a query's own package must not vouch for its answer."""
@@ -59,21 +63,23 @@ def _python_files(root: Path) -> Iterator[Path]:
         yield from (Path(folder) / name for name in sorted(names) if name.endswith(".py"))
 
 
-def read_usage(files: Iterable[tuple[str, Path]], *, seconds: float = 15.0) -> Usage:
-    """Read as many files as the time allows, taking packages in turns so that all have their say."""
-    usage = Usage()
+def read_usage(
+    files: Iterable[tuple[str, Path]], *, seconds: float = 15.0, into: Usage | None = None
+) -> Usage:
+    """Read files, in the order given, for as long as the time allows; `into` goes on with what is read."""
+    usage = Usage() if into is None else into
     end = time.monotonic() + seconds
-    for package, path in _in_turns(files):
+    for package, path in files:
         if time.monotonic() > end:
             break
-        try:
-            if path.stat().st_size > _LARGEST:
-                continue
-            text = path.read_text(encoding="utf-8")
-            tree = ast.parse(text)
-        except (OSError, UnicodeDecodeError, SyntaxError, ValueError, RecursionError):
+        text = None if path in usage.read else source_text(path)
+        if text is None:
             continue
-        usage.files += 1
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        usage.read.add(path)
         nodes = list(ast.walk(tree))
         names = _names_of(nodes)
         for node in nodes:
@@ -83,11 +89,20 @@ def read_usage(files: Iterable[tuple[str, Path]], *, seconds: float = 15.0) -> U
     return usage
 
 
+def source_text(path: Path) -> str | None:
+    """What a file says, unless it cannot be read or is larger than what people write."""
+    try:
+        return path.read_text(encoding="utf-8") if path.stat().st_size <= _LARGEST else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
 def _top(path: Path, root: Path) -> str:
     return path.relative_to(root).parts[0].removesuffix(".py")
 
 
-def _in_turns(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
+def in_turns(files: Iterable[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
+    """One file of each package, then the next of each: all have their say when time is short."""
     waiting: dict[str, list[tuple[str, Path]]] = defaultdict(list)
     for package, path in files:
         waiting[package].append((package, path))

@@ -1,0 +1,43 @@
+"""How the story is told: steps with their time and their numbers, printed and kept."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Story"]
+
+
+@dataclass(slots=True)
+class Story:
+    """What was measured, step by step."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str, title: str) -> Iterator[dict[str, Any]]:
+        """Time a step; what it puts into the dict is printed and kept under the step's name."""
+        start = time.perf_counter()
+        found: dict[str, Any] = {}
+        yield found
+        self.seconds[name] = time.perf_counter() - start
+        self.numbers[name] = found
+        told = ", ".join(f"{what} {_shown(value)}" for what, value in found.items())
+        print(f"{self.seconds[name]:6.1f} s  {title}{': ' if told else ''}{told}", flush=True)
+
+    def say(self, text: str) -> None:
+        """Something to read between the steps."""
+        print(text, flush=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"seconds": self.seconds, "numbers": self.numbers}
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, list | tuple):
+        return " ".join(f"{one:.2f}" for one in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,115 @@
+"""Three verdicts on searches that nobody learned from: by grades, by clicks on another page, side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankloop.clicks import ClickLog, ClickModel
+from rankloop.clicks.users import attraction_by_grade
+from rankloop.data import RankingDataset
+from rankloop.demo.collection import PAGE, Collection
+from rankloop.demo.learners import METRIC, judgments, run
+from rankloop.interleaving import Verdict, simulate_duel
+from rankloop.metrics import Comparison, compare, dcg
+from rankloop.propensity import Propensity
+from rankloop.unbiased import likelihood_ranker
+from rankloop.unbiased._interval import interval
+from rankloop.unbiased.estimate import Question
+
+__all__ = ["Counterfactual", "counterfactual", "interleaved", "offline"]
+
+CLICKED = "dcg@10"
+_JUDGE = 60  # trees of the model of relevance behind the doubly robust estimate
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """A ranking's gain over BM25: estimated from clicks on BM25's pages with its interval, and in truth."""
+
+    estimate: float
+    low: float
+    high: float
+    truth: float
+
+    def __str__(self) -> str:
+        return f"{self.estimate:+.3f} [{self.low:+.3f}, {self.high:+.3f}] (in truth {self.truth:+.3f})"
+
+
+def offline(
+    collection: Collection, rankers: Mapping[str, Any], test: RankingDataset, seed: int
+) -> Comparison:
+    """Every ranking against all graded answers; BM25 is what the others are compared with."""
+    runs = {name: run(ranker, test) for name, ranker in rankers.items()}
+    return compare(runs, judgments(test, collection.searches), METRIC, baseline="bm25", seed=seed)
+
+
+def counterfactual(
+    rankers: Mapping[str, Any],
+    test: RankingDataset,
+    log: ClickLog,
+    seen: Propensity,
+    max_grade: int,
+    seed: int,
+) -> dict[str, Counterfactual]:
+    """What people who saw BM25's pages would have gained had each ranker put them in order (doubly robust).
+
+    Clicks say nothing of what was never shown, so it is the shown documents that are put in another order.
+    No grade is looked at, except for the truth beside it: how much each document attracts.
+    """
+    shown = _shown(test, log)
+    scores = {name: ranker.predict(shown) for name, ranker in rankers.items()}
+    judge = likelihood_ranker(trees=_JUDGE, threads=1)
+    attraction = attraction_by_grade(max_grade=max_grade)[shown.y.astype(np.int64)]
+    truth = {name: _worth(one, attraction, shown, log) for name, one in scores.items()}
+    found = {}
+    question = Question(log, CLICKED, shown, seen, "doubly_robust", seed, {"ranker": judge})
+    for name, one in scores.items():
+        if name != "bm25":
+            gain = question.worth(one) - question.worth(scores["bm25"])
+            above, below = question.sums(gain)
+            value = float(above.sum() / below.sum())
+            low, high = interval(value, *question.error(gain, above, below))
+            found[name] = Counterfactual(value, low, high, truth[name] - truth["bm25"])
+    return found
+
+
+def _shown(data: RankingDataset, log: ClickLog) -> RankingDataset:
+    """The documents that the log shows."""
+    assert data.docid is not None
+    rows = np.unique(log.rows(data))
+    return RankingDataset(
+        data.X[rows],
+        data.y[rows],
+        data.row_qid[rows],
+        docid=data.docid[rows],
+        feature_names=data.feature_names,
+    )
+
+
+def interleaved(
+    rankers: Mapping[str, Any], test: RankingDataset, person: ClickModel, *, pages: int, seed: int
+) -> list[Verdict]:
+    """The unbiased ranker and each of the others on shared pages: whom do the clicks prefer."""
+    rivals = [name for name in rankers if name != "unbiased"]
+    return [
+        simulate_duel(
+            test,
+            {"unbiased": rankers["unbiased"], rival: rankers[rival]},
+            user=person,
+            pages=pages,
+            k=PAGE,
+            seed=seed,
+        ).verdicts(seed=seed)[0]
+        for rival in rivals
+    ]
+
+
+def _worth(scores: Any, attraction: Any, data: RankingDataset, log: ClickLog) -> float:
+    """The mean DCG@10 of a page, with the chance to attract as the gain."""
+    values = dcg(scores, attraction.astype(np.float32), data.offsets, k=10, gain="linear")
+    order = np.argsort(data.qid)
+    query = order[np.searchsorted(data.qid, log.queries, sorter=order)][log.page_query.code]
+    pages = np.bincount(query, minlength=data.n_queries)
+    return float(values @ pages / pages.sum())
