@@ -1,17 +1,21 @@
 """NDCG@10 of every loss in every ranker, beside LightGBM, XGBoost and CatBoost with their own objectives.
 
-    nice python benchmarks/quality.py [--quick] [--sets NAME ...] [--results FILE] [--processes N] [--details]
+    nice python benchmarks/quality.py [--quick] [--sets NAME ...] [--kinds NAME ...] [--results FILE]
+                                      [--processes N] [--details]
 
 Test queries only: the five disjoint folds of webis-clueweb09 (trained on the other four), the test
-part of lightgbm-example, and a synthetic set drawn with another seed. All settings below were fixed by
+part of lightgbm-example, a synthetic set drawn with another seed, and queries of the movies that
+benchmarks/search_quality.py trains and chooses nothing on: their judged documents, described by all features
+that rankloop.search has for the corpus, vectors aside. All settings below were fixed by
 hand before any test query was looked at, without a validation set: the same number of trees, leaves and
 learning rate for all forests, the same epochs for all networks. A limit on leaves that only one library
 knows stays at that library's default (LightGBM's: 20 documents); our trees grow in LightGBM under the same
 limits. CatBoost grows symmetric trees of the depth next to the leaves. `--quick` trains on at most `listed`
 documents of a webis list, drawn at random; tests see whole lists.
 
-Losses have their default options. Distill and RankDistil take the grades for the scores of a teacher, and
-LambdaRank in trees is what `LambdaMART(loss="lambdarank")` means by it.
+Losses have their default options; Triplet is also there with semi-hard negatives. Distill and RankDistil
+take the grades for the scores of a teacher, and LambdaRank in trees is what `LambdaMART(loss="lambdarank")`
+means by it.
 
 Every cell is a line of the results file, written as soon as it is known: run the same command again to go
 on after an interruption. Each data set × kind of ranker is a process of its own with one thread.
@@ -28,6 +32,7 @@ import importlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -46,6 +51,8 @@ from rankloop.metrics import Comparison, Evaluation, evaluate
 METRIC, BASELINE, SEED = "ndcg@10", "LightGBM lambdarank", 0
 FOLDS, LIMIT = range(1, 6), 600  # seconds for one cell
 LIBRARIES = ("lightgbm", "xgboost", "catboost", "torch")
+TEXTS = ("title", "overview", "tags", "genres", "director", "actors", "characters")  # of a film
+NUMBERS = ("year", "votes", "rating", "popularity", "budget")
 
 
 @dataclass(frozen=True)
@@ -61,12 +68,13 @@ class Settings:
     blocks: int = 2
     listed: int | None = None  # documents of a webis list that are trained on
     synthetic: tuple[int, int, int] = (2_000, 60, 50)  # queries, documents a query, features
+    movies: tuple[int, int] = (3_000, 2_000)  # queries to train on and to test on
 
 
 FULL = Settings()
 QUICK = Settings(
     trees=50, leaves=15, learning_rate=0.1, rounds=100, epochs=15, mlp=(64, 32), attention=(32,), blocks=1,
-    listed=60, synthetic=(250, 20, 30),
+    listed=60, synthetic=(250, 20, 30), movies=(300, 300),
 )  # fmt: skip
 
 
@@ -165,7 +173,37 @@ def drawn(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     yield train, test
 
 
-SETS = {"webis-clueweb09": webis, "lightgbm-example": example, "synthetic": drawn}
+def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
+    """Judged documents of the training and the test queries of benchmarks/search_quality.py."""
+    from rankloop.search import Features, Index, Query
+    from rankloop.search.learning import judged_lists
+
+    corpus = catalog.load("msrd-movies")
+    documents = [
+        {"id": id} | {name: film[name] for name in (*TEXTS, *NUMBERS) if film.get(name) is not None}
+        for id, film in corpus.documents.items()
+    ]
+    names = np.random.default_rng(SEED).permutation(sorted(corpus.queries)).tolist()
+    start = int(0.8 * len(names))  # where the test queries begin
+    with tempfile.TemporaryDirectory() as place:
+        fields = {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(NUMBERS, "number")}
+        index = Index.create(Path(place) / "movies", fields)
+        index.add(documents)
+        index.commit()
+        train, test = (
+            judged_lists(
+                index.retriever(),
+                Features.standard(index),
+                {qid: Query.of_words(corpus.queries[qid]) for qid in some},
+                corpus.qrels,
+                "judged",
+            )
+            for some in (names[: how.movies[0]], names[start : start + how.movies[1]])
+        )
+    yield train, test
+
+
+SETS = {"webis-clueweb09": webis, "lightgbm-example": example, "msrd-movies": movies, "synthetic": drawn}
 
 
 def shortened(data: RankingDataset, most: int) -> RankingDataset:
@@ -179,13 +217,14 @@ def shortened(data: RankingDataset, most: int) -> RankingDataset:
 
 
 def trainable() -> dict[str, Loss]:
-    """Every loss that is exported, with its default options."""
+    """Every loss that is exported, with its default options; and Triplet as it is used in networks."""
     members = {name: getattr(losses, name) for name in losses.__all__}
+    semihard = {"Triplet, semi-hard": losses.Triplet(negative="semihard")}
     return {
         name: member()
         for name, member in sorted(members.items(), key=lambda item: item[0].lower())
         if isinstance(member, type) and issubclass(member, Loss) and member is not Loss
-    }
+    } | semihard
 
 
 def cells(kind: str) -> list[str]:
@@ -273,7 +312,7 @@ def compared(known: dict[tuple[str, str, str], dict[str, Any]], data: str) -> Co
     return Comparison(systems, BASELINE) if BASELINE in systems and len(systems) > 1 else None
 
 
-def show(how: Settings, results: Path, sets: list[str], details: bool) -> None:
+def show(how: Settings, results: Path, sets: list[str], kinds: list[str], details: bool) -> None:
     known = read(how, results)
     settings = ", ".join(f"{name} {value}" for name, value in written(how).items() if value is not None)
     print(f"\n{METRIC}, settings: {settings}")
@@ -287,12 +326,14 @@ def show(how: Settings, results: Path, sets: list[str], details: bool) -> None:
         if against is None:
             print(f"\n{data}: {BASELINE} has no result, so that there is nothing to compare with")
             continue
-        show_set(known, data, against)
+        show_set(known, data, kinds, against)
         if details:
             print(f"\n{against}")
 
 
-def show_set(known: dict[tuple[str, str, str], dict[str, Any]], data: str, against: Comparison) -> None:
+def show_set(
+    known: dict[tuple[str, str, str], dict[str, Any]], data: str, kinds: list[str], against: Comparison
+) -> None:
     base = against.systems[BASELINE]
     valued = base.n_queries - base.left_out[METRIC]
     print(f"\n{data}: {valued} test queries, {len(against.rivals)} systems beside the baseline\n")
@@ -305,16 +346,16 @@ def show_set(known: dict[tuple[str, str, str], dict[str, Any]], data: str, again
             return f"({len(reasons)})"
         return value(against, name if kind == "peers" else f"{name} {kind}")
 
-    print(f"{'loss':22}" + "".join(f"{kind:20}" for kind in KINDS).rstrip())
+    print(f"{'loss':22}" + "".join(f"{kind:20}" for kind in kinds).rstrip())
     for name in trainable():
-        print(f"{name:22}" + "".join(f"{cell(kind, name):20}" for kind in KINDS).rstrip())
+        print(f"{name:22}" + "".join(f"{cell(kind, name):20}" for kind in kinds).rstrip())
     print()
     for name in PEERS:
         print(f"{name:22}{cell('peers', name):20}{difference(against, name)}".rstrip())
     for reason in reasons:
         print(reason)
     seconds = {kind: sum(known.get((data, kind, name), {"seconds": 0})["seconds"] for name in cells(kind))
-               for kind in ("peers", *KINDS)}  # fmt: skip
+               for kind in ("peers", *kinds)}  # fmt: skip
     print("CPU seconds: " + ", ".join(f"{kind} {spent:.0f}" for kind, spent in seconds.items()))
 
 
@@ -341,6 +382,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="few trees and epochs, short lists to train on")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument(
         "--results", type=Path, help="JSON lines; default quality-quick.jsonl or quality.jsonl"
     )
@@ -360,14 +402,14 @@ def main() -> None:
     for name in set(given.sets) - set(sets):
         print(f"{name}: not found; set RANKLOOP_DATA to the folder that holds it")
     again = [sys.executable, __file__, *(["--quick"] if given.quick else []), "--results", str(results)]
-    groups = [["--group", name, kind] for name in reversed(sets) for kind in ("peers", *KINDS)]
+    groups = [["--group", name, kind] for name in reversed(sets) for kind in ("peers", *given.kinds)]
     with ThreadPoolExecutor(given.processes) as pool:
         for group, done in zip(
             groups, pool.map(lambda one: subprocess.run([*again, *one]), groups), strict=True
         ):
             if done.returncode:
                 print(f"the process of {group[1]} {group[2]} ended with {done.returncode}", flush=True)
-    show(how, results, sets, given.details)
+    show(how, results, sets, given.kinds, given.details)
 
 
 if __name__ == "__main__":
