@@ -116,7 +116,8 @@ def hold_equal(name, kind, given):
         if (part, kind) == ("curvature", "extreme"):  # differences of equal numbers: what is left is rounding
             continue
         gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
-        assert gap <= 1e-5 * np.linalg.norm(theirs), part
+        # Forces that vanish are differences of doubles near 1, on the CPU as well.
+        assert gap <= 1e-5 * np.linalg.norm(theirs) + 1e-12, part
 
 
 @needs_kernels

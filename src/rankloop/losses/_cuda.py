@@ -15,7 +15,7 @@ from rankloop.losses import _cuda_neural_sort as neural_sort
 from rankloop.losses import _cuda_pairwise as pairwise
 from rankloop.losses import _cuda_smooth_rank as smooth_rank
 from rankloop.losses._contract import Loss
-from rankloop.losses._cuda_checks import HIGHEST, is_sound
+from rankloop.losses._cuda_checks import HIGHEST, look_for_errors
 from rankloop.losses._cuda_jit import runs_on
 from rankloop.losses._cuda_lists import DeviceLists, DevicePairs, list_max, tiled
 from rankloop.losses._cuda_triplet import triplet
@@ -155,9 +155,12 @@ def device_loss(
     w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
     by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
     preferences = None if pairs is None else _on_device(pairs, scores.device)
-    if checked and not is_sound(chosen, s, y, edges, w, by_list, preferences):
+    errors = look_for_errors(chosen, s, y, edges, w, by_list, preferences) if checked else 0
+    if errors is None:
         return None
-    lists = tiled(s, y, edges, w)._replace(pairs=preferences)
+    lists = tiled(s, y, edges, w)._replace(pairs=preferences)  # the device has work while the host waits
+    if int(errors) != 0:
+        return None
     value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     heard = None
     if not (chosen.pointwise or chosen.takes_pairs):

@@ -9,7 +9,7 @@ from rankloop.losses._contract import Loss
 from rankloop.losses._cuda_jit import jit, tl
 from rankloop.losses._cuda_lists import DevicePairs
 
-__all__ = ["HIGHEST", "is_sound"]
+__all__ = ["HIGHEST", "look_for_errors"]
 
 HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
 _LARGEST = 3e38
@@ -18,7 +18,7 @@ _ROWS = 1024
 Tensor = Any
 
 
-def is_sound(
+def look_for_errors(
     chosen: Loss,
     scores: Tensor,
     labels: Tensor,
@@ -26,15 +26,18 @@ def is_sound(
     weight: Tensor | None,
     query_weight: Tensor | None,
     pairs: DevicePairs | None,
-) -> bool:
-    """Whether the CPU's checks would pass, and labels are not too high for single precision."""
+) -> Tensor | None:
+    """A number on the device: 0 where the CPU's checks would pass and no label is too high for float32.
+
+    None where shapes do not fit. Reading the number waits for the device, so that can be left for later.
+    """
     torch = require("torch", "neural")
     if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
-        return False
+        return None
     if len(offsets) < 2 or (weight is not None and weight.shape != scores.shape):
-        return False
+        return None
     if query_weight is not None and query_weight.shape != (len(offsets) - 1,):
-        return False
+        return None
     gain = getattr(chosen, "gain", "linear")
     highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
     if getattr(chosen, "max_label", None) is not None:
@@ -47,19 +50,17 @@ def is_sound(
         WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
-    if int(wrong) != 0:
-        return False
-    return pairs is None or _joins_lists(pairs, offsets, len(scores))
+    return wrong if pairs is None else wrong + _astray(pairs, offsets, len(scores))
 
 
-def _joins_lists(pairs: DevicePairs, offsets: Tensor, rows: int) -> bool:
-    """Whether both rows of every pair are there, and in one list."""
+def _astray(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
+    """How many pairs name a row that is not there, or rows of two lists."""
     torch = require("torch", "neural")
     better, worse = pairs.better, pairs.worse
     inside = (better >= 0) & (worse >= 0) & (better < rows) & (worse < rows)
     edges = offsets[1:].contiguous()
     together = torch.searchsorted(edges, better, right=True) == torch.searchsorted(edges, worse, right=True)
-    return bool((inside & together).all())
+    return (~(inside & together)).sum()
 
 
 @jit

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rankloop.data import Pairs, RankingDataset
+from rankloop.rankers._streaming import streamed
 
 __all__ = ["Batch", "DeviceLists", "at_once", "cuts", "rows_of"]
 
@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 class DeviceLists:
     """A data set on a device, its features transformed once where there is room and else batch by batch.
 
-    Rows that do not fit are read from the host one batch ahead of the network, through pinned memory.
+    Rows that do not fit are read from the host one batch ahead of the network.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class DeviceLists:
             own = cuts(edges[first : last + 1] - edges[first], parts=part[1])
             spans.append((first + own[part[0]], first + own[part[0] + 1]))
             sizes.append(last - first)
-        taken = self._taken([rows[edges[first] : edges[last]] for first, last in spans])
+        taken = self._taken(rows, [(int(edges[first]), int(edges[last])) for first, last in spans])
         for (first, last), size, Z in zip(spans, sizes, taken, strict=True):
             chosen, own_rows = order[first:last], rows[edges[first] : edges[last]]
             yield Batch(
@@ -106,22 +106,14 @@ class DeviceLists:
             made[start : start + len(Z)] = Z
         return torch.empty(0, 0, device=self.device) if made is None else made
 
-    def _taken(self, wanted: Sequence[Tensor]) -> Iterator[Tensor]:
+    def _taken(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
         if self.resident is not None:
-            for rows in wanted:
-                yield self.resident.index_select(0, rows)
+            for low, high in edges:
+                yield self.resident.index_select(0, rows[low:high])
             return
-        with ThreadPoolExecutor(1) as reader:
-            coming = [reader.submit(self._read, rows.cpu()) for rows in wanted[:1]]
-            for following in [*wanted[1:], None]:
-                ready = coming.pop().result()
-                if following is not None:
-                    coming.append(reader.submit(self._read, following.cpu()))
-                yield self.transform(ready.to(self.device, non_blocking=True)).to(self.dtype)
-
-    def _read(self, rows: Tensor) -> Tensor:
-        read = self.host[rows]
-        return read.pin_memory() if self.device.type == "cuda" else read
+        there = rows.cpu()
+        for read in streamed(self.host, [there[low:high] for low, high in edges], self.device):
+            yield self.transform(read).to(self.dtype)
 
 
 def at_once(device: torch.device) -> int:

@@ -19,7 +19,7 @@ from rankloop.rankers._device_metrics import quality_on
 from rankloop.rankers._network import RankingNetwork, make_scorer
 from rankloop.rankers._network_input import TRANSFORMS, FeatureTransform
 from rankloop.rankers._processes import joined, own_device
-from rankloop.rankers._training import Recipe, State, scores_of, train
+from rankloop.rankers._training import DivergenceError, Recipe, State, scores_of, train
 
 if TYPE_CHECKING:
     from rankloop.rankers.neural import NeuralRanker
@@ -161,6 +161,10 @@ def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
     """What a device says when it fails, in a sentence that says what to do."""
     try:
         yield
+    except DivergenceError as error:
+        if path is None or not path.exists():
+            raise
+        raise DivergenceError(f"{error}; the weights of the last good epoch are in {path}") from None
     except RuntimeError as error:
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if path is not None and path.exists():

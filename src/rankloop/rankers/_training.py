@@ -19,7 +19,7 @@ from rankloop.rankers._network import MLP
 from rankloop.rankers._network_gam import GAM
 from rankloop.rankers._processes import Processes
 
-__all__ = ["Recipe", "State", "scores_of", "train"]
+__all__ = ["DivergenceError", "Recipe", "State", "scores_of", "train"]
 
 _OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "adagrad": torch.optim.Adagrad,
@@ -97,7 +97,7 @@ def train(
         advance(state.epoch)
         while state.epoch < recipe.epochs and state.epoch - state.best_epoch < recipe.patience:
             loss = _epoch(scorer, optimizer, lists, recipe, processes, state.epoch, steps)
-            if not isfinite(loss):
+            if not (isfinite(loss) and _finite(scorer)):
                 raise diverged(recipe, state.epoch)
             state.epoch += 1
             state.losses.append(loss)
@@ -125,8 +125,12 @@ def scores_of(scorer: nn.Module, lists: DeviceLists, precision: str) -> Tensor:
     return torch.cat(parts)
 
 
-def diverged(recipe: Recipe, epoch: int) -> ValueError:
-    return ValueError(
+class DivergenceError(ValueError):
+    """Losses or weights are no longer finite."""
+
+
+def diverged(recipe: Recipe, epoch: int) -> DivergenceError:
+    return DivergenceError(
         f"training diverged in epoch {epoch + 1}: the loss is no longer a finite number; lower learning_rate "
         f"({recipe.learning_rate:g}), or squash features of extreme size with feature_transform='log1p'"
     )
@@ -197,6 +201,11 @@ def _scores(scorer: nn.Module, batch: Batch, recipe: Recipe, device: torch.devic
     with _precise(recipe.precision, device):
         scores: Tensor = scorer(Z, batch.offsets)
     return scores.float()
+
+
+def _finite(scorer: nn.Module) -> bool:
+    """Whether no weight has overflowed: the last step of an epoch shows in no loss."""
+    return bool(torch.stack([p.detach().isfinite().all() for p in scorer.parameters()]).all())
 
 
 def _optimizer(scorer: nn.Module, recipe: Recipe, device: torch.device) -> torch.optim.Optimizer:
