@@ -49,6 +49,9 @@ MAKE = {
         curve(n, (np.arange(len(v)) * 86400.0, v)), marks={one: i * 86400.0 for i, one in enumerate(n)}
     ),
     "position_curve": lambda n, v: family.position_curve(curve(n, v), truth=v),
+    "tuning_picture": lambda n, v: family.tuning_picture(
+        [({"number": abs(x) + 1e-3, **dict.fromkeys(n, name)}, x) for name, x in zip(n, v, strict=True)]
+    ),
     "preference": lambda n, v: family.preference([verdict(a, b) for a, b in zip(n, n[::-1], strict=True)]),
 }
 PLOTS = [

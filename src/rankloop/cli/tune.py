@@ -46,6 +46,7 @@ def tune(
     from rankloop.cli._outputs import show
     from rankloop.cli._runs import as_toml, chosen_ranker, read_config, read_data
     from rankloop.rankers import tune as tune_ranker
+    from rankloop.report import tuning_picture
 
     given = read_config(config)
     source = data or (Path(given["data"]) if "data" in given else None)
@@ -75,7 +76,7 @@ def tune(
             (folder / "study.json").write_text(
                 writer.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8"
             )
-            found.plot().savefig(folder / "study.png", dpi=120)
+            tuning_picture(found).save(folder / "study.svg")
     show(found, as_json=json, data=str(source), ranker=settings["name"])
 
 

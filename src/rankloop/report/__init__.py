@@ -26,6 +26,7 @@ from rankloop.report.report_of_learning import report_of_learning
 from rankloop.report.report_of_log import report_of_log
 from rankloop.report.report_of_online import report_of_online
 from rankloop.report.report_of_run import report_of_run
+from rankloop.report.tuning_picture import tuning_picture
 
 __all__ = [
     "STYLE",
@@ -49,4 +50,5 @@ __all__ = [
     "report_of_log",
     "report_of_online",
     "report_of_run",
+    "tuning_picture",
 ]

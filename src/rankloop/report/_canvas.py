@@ -1,7 +1,7 @@
 """Shapes and words as SVG. Text is escaped here and nowhere else."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from rankloop.report._text import BOLD, shorten, width_of, wrapped
@@ -126,6 +126,17 @@ class Canvas:
                 self.y += size + gap
                 self.words(0, self.y - 2, line, role, size=size, font_weight=600 if size == TITLE else None)
         self.y += 10
+
+    def beside(self, draws: Sequence[Callable[["Canvas"], None]], columns: int, gap: float = 28) -> None:
+        """Several drawings side by side, in rows of so many."""
+        wide = (self.width - gap * (columns - 1)) / columns
+        for start in range(0, len(draws), columns):
+            row = [Canvas(wide) for _ in draws[start : start + columns]]
+            for number, (part, draw) in enumerate(zip(row, draws[start:], strict=False)):
+                draw(part)
+                place = f"translate({_value(number * (wide + gap))} {_value(self.y)})"
+                self.parts.append(tag("g", *part.parts, transform=place))
+            self.y += max(part.y for part in row)
 
     def note(self, text: str) -> None:
         """A sentence in small letters below what was drawn."""

@@ -77,6 +77,7 @@ def curves_figure(
     log: bool = False,
     percent: bool = False,
     above: float = 0,
+    x_text: Callable[[float], str] = number_text,
     more: Callable[[Canvas, Panel], None] | None = None,
 ) -> Figure:
     """A figure of curves; `more` draws on top of them, and in the room kept free `above` the panel."""
@@ -103,6 +104,7 @@ def curves_figure(
             log=log,
             percent=percent,
             above=above,
+            x_text=x_text,
         )
         for series, curve in enumerate(curves):
             panel.curve(curve, series)

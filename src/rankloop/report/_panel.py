@@ -1,6 +1,6 @@
 """A plot area with axes, and what is drawn in it: curves with intervals, whiskers, bars."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,8 @@ def role_of(series: int) -> str:
 class Panel:
     """An area on a canvas with its axes; `curve` and the scales `x` and `y` place things in it.
 
-    `above` keeps room over it free; without `floor` there is no line at its bottom.
+    `above` keeps room over it free, without `floor` there is no line at its bottom, and `x_text` says where
+    a point is when a person asks.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Panel:
         percent: bool = False,
         above: float = 0,
         floor: bool = True,
+        x_log: bool = False,
+        x_text: Callable[[float], str] = number_text,
     ) -> None:
-        self.canvas = canvas
+        self.canvas, self.x_text = canvas, x_text
         if y_name:
             canvas.y += 14
             canvas.words(0, canvas.y - 1, shorten(y_name, canvas.width), "soft", tip=y_name)
@@ -62,9 +65,11 @@ class Panel:
         bottom = top + height
         self.y = Scale(*y, bottom, top, log)
         values = self.y.ticks(5)
-        texts = [f"{value:.0%}" for value in values] if percent and y[1] - y[0] > 0.05 else tick_texts(values)
+        texts = (
+            [f"{text}%" for text in tick_texts([100 * v for v in values])] if percent else tick_texts(values)
+        )
         left = max((width_of(text, _SMALL) for text in texts), default=0) + 8
-        self.x = Scale(*x, left + 6, canvas.width - 8)
+        self.x = Scale(*x, left + 6, canvas.width - 8, x_log)
         for value, text in zip(values, texts, strict=True):
             at = self.y(value)
             canvas.line(left, at, canvas.width, at)
@@ -116,7 +121,7 @@ class Panel:
             if len(curve.y) <= _MARKED or b - a == 1:
                 for (px, py), at, v in zip(points, x[a:b], y[a:b], strict=True):
                     self.canvas.marker(
-                        px, py, series, role, tip=f"{curve.name}, {number_text(at)}: {number_text(v)}"
+                        px, py, series, role, tip=f"{curve.name}, {self.x_text(at)}: {number_text(v)}"
                     )
 
     def whisker(self, x: float, low: float, high: float, role: str) -> None:

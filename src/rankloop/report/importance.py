@@ -1,6 +1,7 @@
 """Which features a ranker lives on."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ __all__ = ["importance"]
 
 Floats = NDArray[np.float64]
 Found = tuple[list[str], Floats, Floats | None, Floats | None]
-_ROW, _GAP = 19, 28
+_ROW = 19
 
 
 def importance(
@@ -46,34 +47,32 @@ def importance(
         if not any(names for names, *_ in panels.values()):
             nothing(canvas, "There are no features to show.")
             return
-        beside = len(panels) == 2 and not canvas.narrow
-        top, deepest = canvas.y, canvas.y
-        wide = (canvas.width - _GAP) / 2 if beside else canvas.width
-        for number, (by, one) in enumerate(panels.items()):
-            canvas.y = top if beside else canvas.y
-            _bars(canvas, by, one, role_of(number), number * (wide + _GAP) if beside else 0.0, wide)
-            deepest = max(deepest, canvas.y)
-        canvas.y = deepest
+        draws = [
+            partial(_bars, by=by, found=one, role=role_of(number))
+            for number, (by, one) in enumerate(panels.items())
+        ]
+        canvas.beside(draws, 1 if canvas.narrow else min(len(draws), 2))
 
     return Figure(title, f"{note} {said} Largest first, {'; '.join(told)}.".strip(), draw)
 
 
-def _bars(canvas: Canvas, by: str, found: Found, role: str, x: float, wide: float) -> None:
+def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
     names, values, low, high = found
+    wide = canvas.width
     if by:
         canvas.y += 16
-        canvas.words(x, canvas.y - 3, shorten(f"by {by}", wide, 13 * BOLD), size=13, font_weight=600)
+        canvas.words(0, canvas.y - 3, shorten(f"by {by}", wide, 13 * BOLD), size=13, font_weight=600)
         canvas.y += 4
     texts = [number_text(value) for value in values]
-    left = x + min(max(map(width_of, names), default=0), wide * 0.42) + 8
-    right = x + wide - max((width_of(text, 11) for text in texts), default=0) - 6
+    left = min(max(map(width_of, names), default=0), wide * 0.42) + 8
+    right = wide - max((width_of(text, 11) for text in texts), default=0) - 6
     least, greatest = span([values, low, high], within=(0.0,), room=0.02)
     scale = Scale(min(least, 0.0), max(greatest, 1e-12), left, right)
     zero = scale(0.0)
     for number, (name, value) in enumerate(zip(names, values, strict=True)):
         y = canvas.y + _ROW * number
-        canvas.words(left - 6, y + 14, shorten(name, left - x - 8), tip=name, anchor="end")
-        canvas.words(x + wide, y + 14, texts[number], "soft", size=11, anchor="end")
+        canvas.words(left - 6, y + 14, shorten(name, left - 8), tip=name, anchor="end")
+        canvas.words(wide, y + 14, texts[number], "soft", size=11, anchor="end")
         if not np.isfinite(value):
             continue
         a, b = sorted((zero, scale(value)))

@@ -55,7 +55,9 @@ def ndcg_picture(
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     points, grades = floats(scores, "scores"), floats(labels, "labels")
-    names = [str(one) for one in (range(1, len(points) + 1) if documents is None else documents)]
+    names = (
+        [f"document {i}" for i in range(1, len(points) + 1)] if documents is None else [*map(str, documents)]
+    )
     if not len(points) == len(grades) == len(names):
         raise ValueError(
             f"{len(points)} scores, {len(grades)} labels and {len(names)} documents must be as many"

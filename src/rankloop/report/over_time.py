@@ -72,6 +72,7 @@ def over_time(
         x_ticks=ticks,
         percent=percent,
         above=16 * len(events),
+        x_text=_told,
         more=more,
     )
 
