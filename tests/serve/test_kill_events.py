@@ -73,13 +73,13 @@ def test_a_batch_cut_between_its_two_halves_is_finished_later(store, page, click
         raise Killed
 
     shown = page()
-    join = _writing._place_clicks
+    join = _writing._place
     with Spool(tmp_path) as spool:
         spool.put([shown, click(shown, "b")])
-        monkeypatch.setattr(_writing, "_place_clicks", die)
+        monkeypatch.setattr(_writing, "_place", die)
         with pytest.raises(Killed):
             spool.drain(store)
         assert [one.clicks for one in store.by_position()] == [0, 0, 0]
-        monkeypatch.setattr(_writing, "_place_clicks", join)
+        monkeypatch.setattr(_writing, "_place", join)
         assert spool.drain(store) == 2
     assert [one.clicks for one in store.by_position()] == [0, 1, 0]

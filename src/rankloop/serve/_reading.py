@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 from rankloop.data import RankingDataset
 from rankloop.serve import filtering
 from rankloop.serve._frames import frame
-from rankloop.serve._writing import parts
+from rankloop.serve._writing import one_of_ids
 from rankloop.serve.tables import events, feature_sets, page_features, pages
 
 if TYPE_CHECKING:
@@ -203,11 +203,11 @@ def _last_features(
     for at, (page, key, row) in enumerate(last.select("page_id", "features", "row").iter_rows()):
         wanted.setdefault(page, []).append((at, row))
         keys[page] = key
-    for some in parts(wanted):
-        asked = select(page_features.c.page_id, page_features.c.matrix)
-        for page, matrix in connection.execute(asked.where(page_features.c.page_id.in_(some))):
-            served = np.frombuffer(matrix, "<f4").reshape(-1, len(named_sets[keys[page]]))
-            at, row = np.array(wanted[page]).T
-            old, new = np.array(columns[keys[page]], np.int64).reshape(-1, 2).T
-            X[np.ix_(at, new)] = served[np.ix_(row, old)]
+    asked = select(page_features.c.page_id, page_features.c.matrix)
+    chosen = asked.where(one_of_ids(connection, page_features.c.page_id, wanted))
+    for page, matrix in connection.execute(chosen, execution_options={"yield_per": 1000}):
+        served = np.frombuffer(matrix, "<f4").reshape(-1, len(named_sets[keys[page]]))
+        at, row = np.array(wanted[page]).T
+        old, new = np.array(columns[keys[page]], np.int64).reshape(-1, 2).T
+        X[np.ix_(at, new)] = served[np.ix_(row, old)]
     return X

@@ -1,12 +1,19 @@
 """Batches into the store: each record once, and clicks put where their page showed them."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, bindparam, cast, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    func,
+    select,
+    text,
+)
 
 from rankloop.serve._engine import connected
 from rankloop.serve._records import event_row, feature_key, page_row
@@ -14,9 +21,9 @@ from rankloop.serve.filtering import in_time
 from rankloop.serve.shown import Event, ShownPage
 from rankloop.serve.tables import clicks, events, feature_sets, page_features, pages
 
-__all__ = ["insert_new", "parts", "put_events", "put_pages"]
+__all__ = ["insert_new", "one_of_ids", "put_events", "put_pages"]
 
-_AT_ONCE = 500  # ids in one IN (...)
+_SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
 
 
 def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
@@ -33,7 +40,7 @@ def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
         ]
         insert_new(connection, page_features, matrices)
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
-    _place_clicks(engine, [page.page_id for page in shown])
+    _place_waiting_clicks(engine, [page.page_id for page in shown])
     return new
 
 
@@ -43,7 +50,8 @@ def put_events(engine: Engine, happened: Sequence[Event]) -> int:
         return 0
     with connected(engine, writes=True) as connection:
         new = insert_new(connection, events, [event_row(one) for one in happened])
-    _place_clicks(engine, [one.page_id for one in happened if one.kind == "click"])
+    clicked = ((one.page_id, one.document, one.time) for one in happened if one.kind == "click")
+    _place(engine, clicked)
     return new
 
 
@@ -51,59 +59,68 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
     """Insert the rows whose key is new; gives how many were."""
     if not rows:
         return 0
-    counting = {"preserve_rowcount": True}
+    names = list(rows[0])
+    listed = ", ".join(connection.dialect.identifier_preparer.quote(name) for name in names)
     if connection.dialect.name == "sqlite":
-        into = sqlite.insert(table).on_conflict_do_nothing()
-        return connection.execute(into, rows, execution_options=counting).rowcount
-    names = tuple(rows[0])
-    arrays = {name: [row[name] for row in rows] for name in names}
-    return connection.execute(_insert_arrays(table, names), arrays, execution_options=counting).rowcount
+        places = ", ".join("?" * len(names))
+        into = f"INSERT INTO {table.name} ({listed}) VALUES ({places}) ON CONFLICT DO NOTHING"
+        return connection.exec_driver_sql(into, [tuple(row.values()) for row in rows]).rowcount
+    into = (
+        f"INSERT INTO {table.name} ({listed}) "
+        f"SELECT {listed} FROM json_populate_recordset(NULL::{table.name}, :rows) ON CONFLICT DO NOTHING"
+    )
+    told = json.dumps(rows, ensure_ascii=False, default=_hexadecimal)
+    return connection.execute(
+        text(into), {"rows": told}, execution_options={"preserve_rowcount": True}
+    ).rowcount
 
 
-@cache
-def _insert_arrays(table: Table, names: tuple[str, ...]) -> postgresql.Insert:
-    """One statement for any number of rows: a column each, as PostgreSQL's arrays."""
-    columns = [cast(bindparam(name), postgresql.ARRAY(table.c[name].type)) for name in names]
-    rows = select(func.unnest(*columns).table_valued(*names).render_derived())
-    return postgresql.insert(table).from_select(list(names), rows).on_conflict_do_nothing()
+def one_of_ids(connection: Connection, column: Column[str], ids: Collection[str]) -> ColumnElement[bool]:
+    """Whether a column holds one of many ids, which go to the database as one value."""
+    told = json.dumps(list(ids))
+    if connection.dialect.name == "sqlite":
+        each = func.json_each(told).table_valued("value")
+        return column.in_(select(each.c.value))
+    return column.in_(select(func.json_array_elements_text(text("CAST(:ids AS json)").bindparams(ids=told))))
 
 
-def parts(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Distinct ids, a few hundred at a time."""
-    distinct = list(dict.fromkeys(ids))
-    for first in range(0, len(distinct), _AT_ONCE):
-        yield distinct[first : first + _AT_ONCE]
+def _hexadecimal(blob: bytes) -> str:
+    """Bytes as PostgreSQL reads them from text."""
+    return "\\x" + blob.hex()
 
 
-def _place_clicks(engine: Engine, page_ids: Iterable[str]) -> None:
+def _place_waiting_clicks(engine: Engine, page_ids: Collection[str]) -> None:
+    """Clicks that came before their page find their place now."""
+    asked = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
+    with connected(engine, writes=False) as connection:
+        waiting = connection.execute(asked.where(one_of_ids(connection, events.c.page_id, page_ids))).all()
+    _place(engine, waiting)
+
+
+def _place(engine: Engine, clicked: Iterable[tuple[str, str, float]]) -> None:
     """Clicks and pages are joined after both are committed: of two writers, the later one sees both.
 
     A writer that dies in between has not taken its batch off the spool, and joins them next time.
     """
-    with connected(engine, writes=False) as connection:
-        placed = [row for some in parts(page_ids) for row in _placed(connection, some)]
-    if placed:
-        with connected(engine, writes=True) as connection:
-            insert_new(connection, clicks, placed)
-
-
-def _placed(connection: Connection, page_ids: list[str]) -> Iterator[dict[str, Any]]:
-    clicked: dict[str, list[tuple[str, float]]] = {}
-    rows = select(events.c.page_id, events.c.document, events.c.time).where(
-        events.c.page_id.in_(page_ids), events.c.kind == "click"
-    )
-    for page_id, document, time in connection.execute(rows):
-        clicked.setdefault(page_id, []).append((document, time))
-    if not clicked:
+    by_page: dict[str, list[tuple[str, float]]] = {}
+    for page_id, document, time in clicked:
+        by_page.setdefault(page_id, []).append((document, time))
+    if not by_page:
         return
-    told = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
-    shown = select(pages.c.documents, *(pages.c[name] for name in told)).where(pages.c.page_id.in_(clicked))
-    for page in connection.execute(shown).mappings():
-        place = {document: rank for rank, document in enumerate(json.loads(page["documents"]), 1)}
+    with connected(engine, writes=False) as connection:
+        placed = list(_placed(connection, by_page))
+    with connected(engine, writes=True) as connection:
+        insert_new(connection, clicks, placed)
+
+
+def _placed(connection: Connection, by_page: dict[str, list[tuple[str, float]]]) -> Iterator[dict[str, Any]]:
+    shown = select(*(pages.c[name] for name in _SHOWN), pages.c.documents)
+    for *told, documents in connection.execute(shown.where(one_of_ids(connection, pages.c.page_id, by_page))):
+        page = dict(zip(_SHOWN, told, strict=True))
+        place = {document: rank for rank, document in enumerate(json.loads(documents), 1)}
         first: dict[str, float] = {}
-        for document, time in clicked[page["page_id"]]:
+        for document, time in by_page[page["page_id"]]:
             if document in place and in_time(time, page["time"]):
                 first[document] = min(time, first.get(document, time))
         for document, time in first.items():
-            row = {"document": document, "position": place[document], "clicked": time}
-            yield {**{name: page[name] for name in told}, **row}
+            yield {**page, "document": document, "position": place[document], "clicked": time}
