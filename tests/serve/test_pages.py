@@ -344,6 +344,44 @@ def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
     assert all(labels)
 
 
+def test_versions_and_experiments_are_changed_with_the_token_only(client, service):
+    version = another(service)
+    start = {"a": "v1", "b": version, "kind": "ab", "share": "40"}
+    changes = {"promote": {"version": version}, "experiments": start, "experiments/end": {"experiment": "x"}}
+    for path, told in changes.items():
+        assert read(client.post(f"/dashboard/{path}", data=told), 403)
+    assert service.live.roles.production == "v1"
+    client.post("/login", data={"token": TOKEN})
+    assert (
+        client.post("/dashboard/promote", data={"version": version}, follow_redirects=False).status_code
+        == 303
+    )
+    assert service.live.roles.production == version
+    page = read(client.get("/dashboard"))
+    assert page.all("button", name="version", value="v1")
+    assert not page.all("button", name="version", value=version)
+    client.post("/dashboard/promote", data={"version": "v1"})
+    assert service.live.roles.production == "v1"
+    client.post("/dashboard/experiments", data=start)
+    [running] = service.experiments.running()
+    assert (running.a, running.b, running.kind, running.share) == ("v1", version, "ab", 0.4)
+    page = read(client.get("/dashboard"))
+    assert page.all("input", name="share", value="60")
+    client.post("/dashboard/experiments/end", data={"experiment": running.id})
+    assert service.experiments.running() == ()
+    for wrong in (
+        {"share": "0"},
+        {"share": "many"},
+        {"share": "9" * 12},
+        {"b": "v1"},
+        {"b": "v99"},
+        {"kind": "x"},
+    ):
+        assert read(client.post("/dashboard/experiments", data=start | wrong), 400)
+    assert read(client.post("/dashboard/promote", data={"version": "v99"}), 400)
+    assert read(client.post("/dashboard/experiments/end", data={"experiment": "x"}), 404)
+
+
 def test_reports_are_read_from_their_folder_only(client, service):
     folder = service.config.home / "reports"
     folder.mkdir(exist_ok=True)
@@ -364,6 +402,8 @@ def test_an_open_dashboard_and_one_that_is_off(tmp_path):
         page = read(client.get("/dashboard"))
         assert "No page was shown yet" in page.text
         assert not page.all("form", action="/logout")
+        assert not page.all("form", action="/dashboard/promote")
+        assert read(client.post("/dashboard/promote", data={"version": "v1"}), 403)
 
 
 def test_searching_goes_on_while_the_database_is_away(client, service, monkeypatch):

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rankloop.serve.api_answers import service_of
-from rankloop.serve.pages.entrance import is_admin, only_admin
+from rankloop.serve.pages.entrance import door, has_token, let_look, may_look
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -23,9 +23,8 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 def dashboard(request: Request) -> Response:
     """What people do, what rankers do, and what is wrong."""
     service = service_of(request)
-    if not is_admin(request):
-        closed = not service.config.admin_token
-        return page(request, "login.html", status=401, closed=closed, wrong="", place="dashboard")
+    if not may_look(request):
+        return door(request, status=401)
     days = request.query_params.get("days", "")
     chosen = int(days) if days in map(str, SPANS) else 30
     return page(
@@ -33,15 +32,16 @@ def dashboard(request: Request) -> Response:
         "dashboard.html",
         place="dashboard",
         spans=SPANS,
-        locked=not service.config.open_dashboard,
-        shown=overview(service, chosen),
+        token=has_token(request),
+        administered=bool(service.config.admin_token),
+        shown=overview(service, chosen, changing=has_token(request)),
     )
 
 
 @router.get("/reports/{name}")
 def report(request: Request, name: str) -> Response:
     """A report that learning wrote."""
-    only_admin(request)
+    let_look(request)
     path = service_of(request).config.home / "reports" / name
     if not _REPORT.fullmatch(name) or not path.is_file():
         raise LookupError(f"there is no report {name[:100]!r}")

@@ -12,7 +12,7 @@ from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.signing import Signer
 
-__all__ = ["Form", "form", "is_admin", "only_admin", "router"]
+__all__ = ["Form", "door", "form", "has_token", "let_change", "let_look", "may_look", "router"]
 
 COOKIE = "rankloop_admin"
 HOURS = 12
@@ -27,22 +27,37 @@ async def form(request: Request) -> Form:
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
 
 
-def is_admin(request: Request) -> bool:
-    """Whether the request comes with a valid cookie, or the dashboard is open to all."""
-    service = service_of(request)
-    if service.config.open_dashboard:
-        return True
+def has_token(request: Request) -> bool:
+    """Whether the request comes with the cookie of someone who had the token."""
+    token = service_of(request).config.admin_token
     try:
         opened = _signer(request).open(request.cookies.get(COOKIE, ""))
     except ValueError:
         return False
-    return bool(service.config.admin_token) and hmac.compare_digest(opened, _name(service.config.admin_token))
+    return bool(token) and hmac.compare_digest(opened, _name(token))
 
 
-def only_admin(request: Request) -> None:
-    """Refuse everybody else."""
-    if not is_admin(request):
+def may_look(request: Request) -> bool:
+    """Whether this person may see the dashboard: with the token, or where it is open to all."""
+    return service_of(request).config.open_dashboard or has_token(request)
+
+
+def let_look(request: Request) -> None:
+    """Refuse those who may not look."""
+    if not may_look(request):
         raise PermissionError("this needs the token of administration; open the dashboard first")
+
+
+def let_change(request: Request) -> None:
+    """Refuse those without the token; other sites cannot send its cookie."""
+    if not has_token(request):
+        raise PermissionError("changes need the token of administration; log in first")
+
+
+@router.get("/login")
+def login_page(request: Request) -> Response:
+    """The form for the token."""
+    return door(request)
 
 
 @router.post("/login")
@@ -51,14 +66,7 @@ def login(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
     wanted = service_of(request).config.admin_token
     given = told.get("token", "")
     if not wanted or not hmac.compare_digest(given.encode(), wanted.encode()):
-        return page(
-            request,
-            "login.html",
-            status=403,
-            closed=not wanted,
-            wrong="This is not the token.",
-            place="dashboard",
-        )
+        return door(request, status=403, wrong="This is not the token.")
     response = RedirectResponse("/dashboard", status_code=303)
     response.set_cookie(
         COOKIE,
@@ -77,6 +85,12 @@ def logout(request: Request) -> Response:
     response = RedirectResponse("/", status_code=303)
     response.delete_cookie(COOKIE)
     return response
+
+
+def door(request: Request, *, status: int = 200, wrong: str = "") -> Response:
+    """The page that asks for the token."""
+    closed = not service_of(request).config.admin_token
+    return page(request, "login.html", status=status, closed=closed, wrong=wrong, place="dashboard")
 
 
 def _signer(request: Request) -> Signer:

@@ -1,4 +1,4 @@
-"""Panels about rankers: what is known of each version, who is preferred, what they look at."""
+"""Panels about rankers: what is known of each version, how they were learned, what they look at."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,23 +8,21 @@ import numpy as np
 from sqlalchemy import select
 
 from rankloop.rankers import contributions
-from rankloop.report import importance, metric_intervals, position_curve, preference
+from rankloop.report import importance, metric_intervals, position_curve
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
-from rankloop.serve.pages.rendering import count, moment, percent, signed
+from rankloop.serve.pages.rendering import count, moment, percent
 from rankloop.serve.tables import pages as pages_table
 
 if TYPE_CHECKING:
-    from rankloop.serve.experiments import Experiment, Standing
     from rankloop.serve.learning_record import LearningRun
     from rankloop.serve.registry import Version
     from rankloop.serve.service import Service
     from rankloop.serve.store import ShownPage, Store
     from rankloop.serve.sums import DaySum
 
-__all__ = ["experiments", "learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
+__all__ = ["learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
 
 LATELY = 100  # pages whose features are looked at
-FINISHED = 5  # experiments that ended and are still shown
 
 
 def name_of(version: "Version") -> str:
@@ -33,7 +31,7 @@ def name_of(version: "Version") -> str:
     return str(told)[:60]
 
 
-def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
+def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: bool) -> Panel:
     """All versions, with how their pages did."""
     pages: dict[str, tuple[int, int]] = {}
     for one in rows:
@@ -49,6 +47,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
             Head("Made"),
             Head("Pages", True),
             Head("With a click", True),
+            *([Head("")] if changing else []),
         ),
         rows=table(
             (
@@ -58,6 +57,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]") -> Panel:
                 moment(one.time),
                 count(pages.get(one.version, (0, 0))[0]),
                 percent(_rate(pages.get(one.version, (0, 0)))),
+                *([_promote(one)] if changing else []),
             )
             for one in reversed(known)
         ),
@@ -96,41 +96,6 @@ def propensity(known: "Sequence[Version]") -> Panel:
             said = f"Relative to the first, as {one.version} was learned with; bands are 95 % intervals."
             return Panel("propensity", title, said, drawn(position_curve(curve, title="", note=""), title))
     return Panel("propensity", title, "It is estimated when a ranker is learned from the clicks.")
-
-
-def experiments(service: "Service") -> Panel:
-    """Running experiments with what their clicks say, and the last that ended."""
-    every = service.experiments.every()
-    running = [one for one in every if one.ended is None]
-    ended = [one for one in every if one.ended is not None][:FINISHED]
-    told = [service.experiments.standing(one) for one in (*running, *ended)]
-    duels = [_counts(one.verdict) for one in told if one.verdict and one.experiment.kind == "interleave"]
-    return Panel(
-        "experiments",
-        "Experiments",
-        "" if told else "None has run yet.",
-        drawn(preference(duels, title="", note=""), "Which ranking people prefer") if duels else None,
-        heads=(
-            Head("Versions"),
-            Head("Kind"),
-            Head("Since"),
-            Head("Pages", True),
-            Head("Difference", True),
-            Head("Verdict"),
-        ),
-        rows=table(
-            (
-                f"{one.experiment.a} against {one.experiment.b}",
-                _kind(one.experiment),
-                moment(one.experiment.started),
-                count(one.pages),
-                _difference(one),
-                _verdict(one),
-            )
-            for one in told
-        ),
-        broad=True,
-    )
 
 
 def learning(known: "Sequence[LearningRun]") -> Panel:
@@ -182,36 +147,10 @@ def _lately(store: "Store") -> "list[ShownPage]":
     return [page for id in ids if (page := store.page(id)) is not None]
 
 
-def _kind(one: "Experiment") -> str:
-    share = f", {100 * one.share:.0f} % of people" if one.share < 1 else ""
-    return ("interleaved" if one.kind == "interleave" else "A/B") + share
-
-
-def _counts(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Wins, losses and ties: what they prove is in the table, which may be looked at every day."""
-    return {name: verdict[name] for name in ("first", "second", "wins", "losses", "ties")}
-
-
-def _difference(one: "Standing") -> str:
-    told: Mapping[str, Any] = one.verdict or {}
-    if one.experiment.kind == "ab":
-        told = told.get("clicked", {})
-    value = told.get("preference", told.get("difference"))
-    if value is None:
-        return "\N{EN DASH}"
-    return f"{signed(value)} [{signed(told['low'])}, {signed(told['high'])}]"
-
-
-def _verdict(one: "Standing") -> str:
-    if not one.verdict:
-        return "no clicks yet"
-    winner = one.verdict.get("winner")
-    if winner and one.always_valid and one.always_valid.get("decided"):
-        return f"{winner} is preferred"
-    ended = one.experiment.ended is not None
-    if winner:
-        return f"{winner} is ahead" + (", not yet certain" if not ended else ", not certain")
-    return "no difference was shown" if ended else "no difference so far"
+def _promote(version: "Version") -> Cell:
+    if version.role == "production":
+        return Cell("")
+    return Cell("Promote", action="/dashboard/promote", name="version", value=version.version)
 
 
 def _report(name: str | None) -> Cell:

@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.asked import Asked
-from rankloop.serve.pages.entrance import Form, form, only_admin
+from rankloop.serve.pages.entrance import Form, form, let_look
 from rankloop.serve.pages.people import visitor
 from rankloop.serve.pages.rendering import PageRoute
 
@@ -47,7 +47,7 @@ def judge(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
 @router.get("/judgments.qrels")
 def qrels(request: Request) -> Response:
     """All judgments in TREC form, for those who administer."""
-    only_admin(request)
+    let_look(request)
     headers = {"Content-Disposition": 'attachment; filename="judgments.qrels"'}
     return PlainTextResponse(service_of(request).store.judgments_text(), headers=headers)
 

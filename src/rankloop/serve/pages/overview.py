@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankloop.serve.learning_record import runs
-from rankloop.serve.pages import evidence, traffic
+from rankloop.serve.pages import evidence, traffic, trials
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
 
@@ -30,8 +30,11 @@ class Overview:
     troubles: tuple[str, ...]
 
 
-def overview(service: "Service", days: int, now: float | None = None) -> Overview:
-    """Each panel is one question to the store, the registry or the experiments."""
+def overview(service: "Service", days: int, *, changing: bool = False, now: float | None = None) -> Overview:
+    """Each panel is one question to the store, the registry or the experiments.
+
+    With `changing` there are buttons beside versions and experiments.
+    """
     since = (time.time() if now is None else now) - days * DAY
     store, versions = service.store, service.models.versions()
     daily = store.daily(since=since)
@@ -39,9 +42,9 @@ def overview(service: "Service", days: int, now: float | None = None) -> Overvie
         traffic.by_position(store.by_position(since=since)),
         evidence.propensity(versions),
         traffic.by_day(daily, versions),
-        evidence.versions(versions, daily),
+        evidence.versions(versions, daily, changing=changing),
         evidence.metrics(versions),
-        evidence.experiments(service),
+        trials.experiments(service, versions, changing=changing),
         evidence.learning(runs(store, RUNS)),
         traffic.worst(store.worst_queries(n=QUERIES, since=since)),
         traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),

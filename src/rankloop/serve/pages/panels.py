@@ -21,11 +21,14 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What stands in a table: text, a link, or a small tag."""
+    """What stands in a table: text, a link, a small tag, or a button that posts `name=value` to `action`."""
 
     text: str
     href: str = ""
     tag: str = ""
+    action: str = ""
+    name: str = ""
+    value: str = ""
 
 
 class Number(NamedTuple):
@@ -38,7 +41,10 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One question and its answer; `figure` is safe SVG of `rankloop.report`."""
+    """One question and its answer; `figure` is safe SVG of `rankloop.report`.
+
+    With `versions`, a form starts an experiment between two of them on at most `free` percent of people.
+    """
 
     id: str
     title: str
@@ -47,6 +53,8 @@ class Panel:
     heads: tuple[Head, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
     alarm: str = ""
+    versions: tuple[str, ...] = ()
+    free: int = 100
     broad: bool = False
 
 

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from rankloop.serve.pages import (
+    acting,
     comparing,
     dashboard,
     entrance,
@@ -16,5 +17,5 @@ from rankloop.serve.pages import (
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for part in (searching, explaining, comparing, judging, people, entrance, dashboard, files):
+for part in (searching, explaining, comparing, judging, people, entrance, dashboard, acting, files):
     router.include_router(part.router)
