@@ -89,6 +89,15 @@ def test_a_ranker_without_trees_is_looked_at_by_shuffling(files):
     assert "Without judged lists nothing can be said" in family.report_of_run(out).html
 
 
+def test_a_saved_ranker(files, tmp_path):
+    page = tmp_path / "ranker.html"
+    told = run("report", files / "run" / "model.rank", "--data", files / "test", "-m", "err@10", "-o", page)
+    assert told.startswith("model: 5 figures on one page")
+    assert "err@10" in page.read_text(encoding="utf-8")
+    run("report", files / "run" / "model.rank", "-o", page)
+    assert "One list" not in page.read_text(encoding="utf-8")
+
+
 def test_a_comparison(files):
     rankings = (files / "test.first", files / "test.second", files / "run")
     page = files / "compared.html"

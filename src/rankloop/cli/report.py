@@ -15,20 +15,20 @@ def report(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="A run folder, a click log, a log of interleaved pages (.jsonl), or rankings to compare."
+            help="A run folder, a saved ranker, a click log, interleaved pages (.jsonl), or rankings."
         ),
     ],
     judgments: Annotated[
         Path | None,
         typer.Option(
-            "--qrels", "--data", "-j", help="To compare: TREC qrels or a data set. For a run: lists to draw."
+            "--qrels", "--data", "-j", help="To compare: TREC qrels or a data set. For a ranker: its lists."
         ),
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="To compare by; repeat it.")
+        list[str] | None, typer.Option("--metric", "-m", help="To measure by; repeat it.")
     ] = None,
     query: Annotated[
-        str | None, typer.Option("--query", "-q", help="For a run: draw the list of this query.")
+        str | None, typer.Option("--query", "-q", help="For a ranker: draw the list of this query.")
     ] = None,
     format: Annotated[
         str | None,
@@ -80,6 +80,8 @@ def _made(
     seed: int,
 ) -> "Report":
     """The report that the files ask for."""
+    import zipfile
+
     from rankloop import report as family
 
     for source in sources:
@@ -90,6 +92,11 @@ def _made(
     source = sources[0]
     if source.is_dir():
         return family.report_of_run(source, None if judgments is None else _lists(judgments), query=query)
+    if zipfile.is_zipfile(source):
+        from rankloop.rankers import load
+
+        lists, metrics = None if judgments is None else _lists(judgments), metric or ["ndcg@10", "map", "mrr"]
+        return family.report_of_ranker(load(source), lists, metrics=metrics, query=query, title=source.stem)
     if _interleaved(source):
         from rankloop.interleaving import read_duel
 

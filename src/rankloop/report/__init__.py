@@ -25,6 +25,7 @@ from rankloop.report.report_of_duel import report_of_duel
 from rankloop.report.report_of_learning import report_of_learning
 from rankloop.report.report_of_log import report_of_log
 from rankloop.report.report_of_online import report_of_online
+from rankloop.report.report_of_ranker import report_of_ranker
 from rankloop.report.report_of_run import report_of_run
 from rankloop.report.tuning_picture import tuning_picture
 
@@ -49,6 +50,7 @@ __all__ = [
     "report_of_learning",
     "report_of_log",
     "report_of_online",
+    "report_of_ranker",
     "report_of_run",
     "tuning_picture",
 ]

@@ -66,7 +66,9 @@ class Panel:
         self.y = Scale(*y, bottom, top, log)
         values = self.y.ticks(5)
         texts = (
-            [f"{text}%" for text in tick_texts([100 * v for v in values])] if percent else tick_texts(values)
+            [f"{text}%" for text in tick_texts([100 * v for v in values])]
+            if percent
+            else self.y.texts(values)
         )
         left = max((width_of(text, _SMALL) for text in texts), default=0) + 8
         self.x = Scale(*x, left + 6, canvas.width - 8, x_log)
@@ -83,7 +85,7 @@ class Panel:
     def _x_axis(self, given: Sequence[tuple[float, str]] | None, name: str) -> None:
         canvas = self.canvas
         values = self.x.ticks(4 if canvas.narrow else 7)
-        marks = list(zip(values, tick_texts(values), strict=True)) if given is None else list(given)
+        marks = list(zip(values, self.x.texts(values), strict=True)) if given is None else list(given)
         free = -1e9
         for value, text in marks:
             at, half = self.x(value), width_of(text, _SMALL) / 2

@@ -34,6 +34,9 @@ class Scale:
     def ticks(self, about: int = 5) -> list[float]:
         return _decades(self.low, self.high) if self.log else ticks(self.low, self.high, about)
 
+    def texts(self, values: Sequence[float]) -> list[str]:
+        return [f"{value:g}" for value in values] if self.log else tick_texts(values)
+
 
 def span(
     parts: Iterable[Any], *, within: Sequence[float] = (), room: float = 0.06, log: bool = False

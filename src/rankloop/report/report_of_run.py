@@ -2,23 +2,18 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankloop.report._one_list import one_list
-from rankloop.report.figure import Figure
-from rankloop.report.importance import importance
-from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.page import Report
+from rankloop.report.report_of_ranker import add_ranker
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
 
 __all__ = ["report_of_run"]
-
-_LISTS = 200  # queries that features are shuffled on, where there are no splits to count
 
 
 def report_of_run(
@@ -40,54 +35,15 @@ def report_of_run(
     report = Report(title or f"Run {run.resolve().name}", "A ranker, how it was trained and how good it is.")
     report.add("Figures", metric_intervals(_intervals(figures)), _table(figures))
     if (run / "model.rank").is_file():
-        _model(report, run, data, query)
+        from rankloop.rankers import load
+
+        ranker = load(run / "model.rank")
+        add_ranker(report, ranker, _lists(run, ranker.n_features_in_) if data is None else data, query)
     for name in ("parameters", "data", "environment"):
         path = run / f"{name}.json"
         if path.is_file():
             report.add(name.capitalize(), _flat(_json(path)), folded=True)
     return report
-
-
-def _model(report: Report, run: Path, data: "RankingDataset | None", query: Any) -> None:
-    from rankloop.rankers import load
-
-    ranker = load(run / "model.rank")
-    curves = list(_curves(ranker))
-    if curves:
-        report.add("How it learned", *curves)
-    lists = _lists(run, ranker.n_features_in_) if data is None else data
-    report.add("What it looks at", *_features(ranker, lists))
-    if lists is not None:
-        report.add("One list", *one_list(ranker, lists, query))
-
-
-def _curves(ranker: Any) -> Iterator[Figure]:
-    measured = str(getattr(ranker, "metric", "ndcg@10"))
-    curve = getattr(ranker, "curve_", ())
-    if len(curve):
-        yield learning_curve(
-            {"validation": curve}, x="trees", y=measured, best=ranker.n_trees_, title=f"{measured} by trees"
-        )
-    for name, values in getattr(ranker, "history_", {}).items():
-        best = ranker.n_iter_ if name == measured else None
-        yield learning_curve({name: values}, x="epoch", y=name, best=best, title=f"{name} by epoch")
-
-
-def _features(ranker: Any, lists: "RankingDataset | None") -> Iterator[Figure | str]:
-    """By split and by gain where trees were grown, by shuffling otherwise."""
-    import rankloop.rankers as family
-
-    try:
-        counted = {by: family.importance(ranker, by=by) for by in ("split", "gain")}
-    except ValueError:  # no trees, or an engine that keeps no count
-        if lists is None:
-            yield "Without judged lists nothing can be said about the features of this ranker."
-            return
-        some = lists.select(range(min(lists.n_queries, _LISTS)))
-        found = family.importance(ranker, some, repeats=2)
-        yield importance(found, note=f"What {found.by} loses when a feature is shuffled within each query.")
-        return
-    yield importance(counted, note="How often trees split on a feature, and what the splits gained.")
 
 
 def _lists(run: Path, n_features: int) -> "RankingDataset | None":

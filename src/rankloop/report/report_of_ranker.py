@@ -1,0 +1,84 @@
+"""The page of a ranker: how it learned, what it looks at, what it does to a list."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankloop.report._one_list import one_list
+from rankloop.report.figure import Figure
+from rankloop.report.importance import importance
+from rankloop.report.learning_curve import learning_curve
+from rankloop.report.metric_intervals import metric_intervals
+from rankloop.report.page import Report
+
+if TYPE_CHECKING:
+    from rankloop.data import RankingDataset
+
+__all__ = ["add_ranker", "report_of_ranker"]
+
+_LISTS = 200  # queries that features are shuffled on, where there are no splits to count
+
+
+def report_of_ranker(
+    ranker: Any,
+    data: "RankingDataset | None" = None,
+    *,
+    metrics: Sequence[str] = ("ndcg@10", "map", "mrr"),
+    query: Any = None,
+    title: str | None = None,
+) -> Report:
+    """A fitted ranker on one page; with judged lists, how good it is on them and what it does to one.
+
+    >>> import rankloop as rl
+    >>> data = rl.synthetic(n_queries=20, docs_per_query=5, n_features=3, seed=0)
+    >>> report_of_ranker(rl.RankSVM().fit(data), data)
+    Report('RankSVM', 4 sections)
+    """
+    kind = type(ranker).__name__
+    report = Report(title or kind, f"A {kind} of {ranker.n_features_in_:,} features.")
+    if data is not None:
+        from rankloop.metrics import evaluate
+
+        found = evaluate(ranker, data, list(metrics))
+        report.add("Figures", metric_intervals(found), found)
+    add_ranker(report, ranker, data, query)
+    parameters = {name: str(value) for name, value in ranker.get_params(deep=False).items()}
+    return report.add("Parameters", parameters, folded=True)
+
+
+def add_ranker(report: Report, ranker: Any, lists: "RankingDataset | None", query: Any = None) -> None:
+    """The sections that every ranker has."""
+    curves = list(_curves(ranker))
+    if curves:
+        report.add("How it learned", *curves)
+    report.add("What it looks at", *_features(ranker, lists))
+    if lists is not None:
+        report.add("One list", *one_list(ranker, lists, query))
+
+
+def _curves(ranker: Any) -> Iterator[Figure]:
+    measured = str(getattr(ranker, "metric", "ndcg@10"))
+    curve = getattr(ranker, "curve_", ())
+    if len(curve):
+        yield learning_curve(
+            {"validation": curve}, x="trees", y=measured, best=ranker.n_trees_, title=f"{measured} by trees"
+        )
+    for name, values in getattr(ranker, "history_", {}).items():
+        best = ranker.n_iter_ if name == measured else None
+        yield learning_curve({name: values}, x="epoch", y=name, best=best, title=f"{name} by epoch")
+
+
+def _features(ranker: Any, lists: "RankingDataset | None") -> Iterator[Figure | str]:
+    """By split and by gain where trees were grown, by shuffling otherwise."""
+    import rankloop.rankers as family
+
+    try:
+        counted = {by: family.importance(ranker, by=by) for by in ("split", "gain")}
+    except ValueError:  # no trees, or an engine that keeps no count
+        if lists is None:
+            yield "Without judged lists nothing can be said about the features of this ranker."
+            return
+        some = lists.select(range(min(lists.n_queries, _LISTS)))
+        found = family.importance(ranker, some, repeats=2)
+        yield importance(found, note=f"What {found.by} loses when a feature is shuffled within each query.")
+        return
+    yield importance(counted, note="How often trees split on a feature, and what the splits gained.")
