@@ -1,14 +1,14 @@
-"""The demo's parts: the crawl, reading sources without running them, mined searches, and the story."""
+"""What the demo reads from the machine: the crawl, sources that are never run, mined searches."""
 
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from rankloop.demo import tell
 from rankloop.demo.library import read_library, split_name
-from rankloop.demo.mining import mined_queries
-from rankloop.demo.usage import Comment, Usage, read_usage
+from rankloop.demo.mining import Mined, mined_queries, promising
+from rankloop.demo.stdlib import FEATURES, Popularity, collect, mined_lists, references
+from rankloop.demo.usage import Comment, Usage, in_turns, read_usage
 
 
 @pytest.fixture(scope="module")
@@ -125,14 +125,48 @@ def test_mined_searches_read_like_searches(comment, kept):
     assert [one.answers for one in mined] == ([{"os.remove": 2}] if kept else [])
 
 
-@pytest.mark.slow
-def test_the_story_is_told(tmp_path, capsys):
-    story = tell(out=tmp_path, seed=0, sessions=5_000, reading=1.0)
-    told = capsys.readouterr().out
-    assert "unbiased" in told
-    assert story.numbers["documents"] > 4000
-    assert 0.3 < story.numbers["rank 2"] < 0.7
-    assert (tmp_path / "stdlib.index").is_dir()
+def test_files_full_of_searches_come_first(source, tmp_path):
+    dull = source("# of no use\nx = 1\n", "dull")
+    long = source("# Remove the temporary file\nx()\n" + "y = 1\n" * 100, "long")
+    short = source("# Remove the temporary file\nx()\n", "short")
+    assert promising([*dull, *long, *short], seconds=5) == [*short, *long]
+    assert promising(short, seconds=-1) == []
+
+
+def test_packages_take_turns_and_no_file_is_read_twice(source):
+    files = [*source("len([])", "a"), ("a", Path("second")), *source("len([])", "b")]
+    assert [package for package, _ in in_turns(files)] == ["a", "b", "a"]
+    usage = read_usage(files)
+    again = read_usage(files, into=usage)
+    assert again is usage
+    assert (usage.files, usage.calls["a"]["len"]) == (2, 1)
+    assert read_usage(files, seconds=-1).files == 0
+
+
+def test_mined_lists_leave_out_the_popularity_of_their_own_package(library, tmp_path):
+    usage = Usage()
+    usage.calls["a"]["os.remove"] = 5
+    usage.calls["b"]["os.remove"] = usage.calls["b"]["os.unlink"] = 1
+    usage.comments = [Comment("Remove a file from the folder", "a", {"os.remove": 2})]
+    collection, comments = collect(library, usage, tmp_path / "stdlib.index")
+    assert comments == 1
+    mined = collection.mined
+    assert mined is not None
+    column = FEATURES.index("value(popularity)")
+    row = mined.docid.tolist().index("os.remove")
+    assert mined.y[row] == 1.0
+    assert mined.X[row, column] == pytest.approx(0.6931, abs=1e-3)  # log 2: package b alone
+    popular = Popularity.of(library, usage)
+    assert popular.features("os.remove", "os") == pytest.approx((1.0986, 1.0986), abs=1e-3)
+    assert collection.index["os.remove"]["popularity"] == pytest.approx(1.0986, abs=1e-3)
+    nothing = [Mined("Remove a file", "a", {"abs": 2})]
+    assert mined_lists(collection, library, popular, nothing) is None
+
+
+def test_texts_that_name_a_document_refer_to_it(library):
+    found = references(library)
+    assert found["os.remove"] >= 1
+    assert sum(found.values()) > 500
 
 
 def test_names_become_words():

@@ -19,7 +19,7 @@ from rankloop.serve.store import Store
 
 __all__ = ["prepare", "serve"]
 
-RECORDED = 5000  # pages that are put into the event store
+RECORDED = 15_000  # pages that are put into the event store
 
 
 def prepare(told: Told) -> tuple[Path, dict[str, str]]:

@@ -76,7 +76,7 @@ def collect(library: Library, usage: Usage, path: Path) -> tuple[Collection, int
     popular = Popularity.of(library, usage)
     collection = Collection(
         name="stdlib",
-        title="Search Python by what you want to do",
+        title="Search Python",
         index=index_library(library, popular, path),
         weights={"name": 3.0, "summary": 2.0, "body": 1.0},
         features=FEATURES,

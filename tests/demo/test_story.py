@@ -1,0 +1,164 @@
+"""The story on a tiny collection, from BM25 to the page that is served; and the movies."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from rankloop.cli.demo import demo
+from rankloop.demo import Story, tell, tell_of
+from rankloop.demo.collection import Collection
+from rankloop.demo.movies import collect
+from rankloop.demo.reporting import report_of_story
+from rankloop.demo.served import prepare
+from rankloop.search import Index
+from rankloop.serve.schema import SearchRequest
+from rankloop.serve.service import Service
+
+FEATURES = ("bm25(title)", "length(title)", "value(popularity)", "value(quality)")
+TOPICS = [f"topic{at}" for at in range(60)]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """People want quality; popularity tells a little of it, and words nothing."""
+    folder = tmp_path_factory.mktemp("tiny")
+    random = np.random.default_rng(0)
+    index = Index.create(
+        folder / "tiny.index", fields={"title": "text", "popularity": "number", "quality": "number"}
+    )
+    quality = {f"{topic}-{at}": float(random.normal()) for topic in TOPICS for at in range(12)}
+    index.add(
+        {
+            "id": id,
+            "title": " ".join([id.partition("-")[0], *["filler"] * int(random.integers(0, 6))]),
+            "quality": value,
+            "popularity": value + float(random.normal(scale=2.0)),
+        }
+        for id, value in quality.items()
+    )
+    index.commit()
+    searches: dict[str, dict[str, int]] = {}
+    for id, value in quality.items():
+        if value > 0:
+            searches.setdefault(id.partition("-")[0], {})[id] = 1 + int(value > 0.7) + int(value > 1.4)
+    return Collection(
+        "tiny",
+        "A tiny shop",
+        index,
+        {"title": 1.0},
+        FEATURES,
+        "value(popularity)",
+        searches,
+        3,
+        examples=("topic3",),
+        mined=None,
+    )
+
+
+@pytest.fixture(scope="module")
+def told(tiny):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankloop.demo.story.PAGES", 500)
+        return tell_of(Story(), tiny, tiny.index.path.parent, seed=0, sessions=20_000)
+
+
+def test_every_step_has_a_time_and_a_number(told):
+    steps = ["candidates", "baselines", "people", "propensity", "learning"]
+    verdicts = ["offline", "counterfactual", "interleaved"]
+    assert list(told.story.seconds) == [*steps, *verdicts]
+    numbers = told.story.numbers
+    assert numbers["people"]["pages"] == 20_000
+    assert numbers["propensity"]["estimated"][1] == pytest.approx(0.5, abs=0.1)
+    assert set(numbers["offline"]) == {"bm25", "bm25 + popularity", "naive", "unbiased"}
+    assert json.dumps(told.story.to_dict())
+
+
+def test_clicks_teach_what_people_want(told):
+    quality = told.story.numbers["offline"]
+    assert quality["unbiased"] > quality["bm25 + popularity"] > quality["bm25"]
+    gain = told.counterfactual["unbiased"]
+    assert gain.low < gain.truth < gain.high
+    assert gain.low > 0
+    assert {said.second: said.winner for said in told.interleaved}["bm25"] == "unbiased"
+
+
+def test_the_same_seed_tells_the_same_story(tiny, told):
+    again = tell_of(Story(), tiny, told.folder, seed=0, sessions=20_000)
+    assert again.story.numbers["offline"] == told.story.numbers["offline"]
+
+
+def test_the_report_shows_it(told, tmp_path):
+    report = report_of_story(told)
+    report.save(tmp_path / "report.html")
+    assert "unbiased" in report.html
+    assert len(report.html) < 1_000_000
+
+
+def test_all_rankers_are_served_side_by_side(told):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankloop.demo.served.RECORDED", 400)
+        settings, versions = prepare(told)
+    assert list(versions) == ["bm25", "bm25 + popularity", "naive", "unbiased"]
+    with Service.open(settings) as service:
+        assert service.models.roles().production == versions["unbiased"]
+        assert service.models.roles().previous == versions["bm25"]
+        sides = service.compare("topic3", list(versions.values()), k=5).sides
+        assert [side.ranker for side in sides] == list(versions.values())
+        best = told.collection.searches["topic3"]
+        assert best[sides[3].results[0].id] == max(best.values())
+        assert sum(day.pages for day in service.store.daily()) == 400
+        assert service.store.click_frame()["intervention"].str.starts_with("swap").any()
+        answer = service.search(SearchRequest(query="topic3"))
+        assert answer.impression is not None
+        lineage = service.models.version(versions["unbiased"]).lineage
+        assert lineage["metrics"]["ndcg@10"][0] == told.story.numbers["offline"]["unbiased"]
+
+
+def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys):
+    monkeypatch.setattr("rankloop.demo.story.tell", lambda name, **options: told)
+    monkeypatch.setattr("rankloop.demo.served.prepare", lambda told: (told.folder / "tiny.toml", {}))
+    demo("tiny", serve=False, json=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert json.loads(next(line for line in lines if line.startswith("{")))["seconds"]["report"] >= 0
+    assert (told.folder / "report.html").exists()
+    assert "rankloop serve" in lines[-2]
+
+
+def test_wrong_names_and_used_folders_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="unknown demo 'movie'; did you mean 'movies'"):
+        tell("movie")
+    (tmp_path / "stdlib.index").mkdir()
+    with pytest.raises(ValueError, match="holds this demo already"):
+        tell("stdlib", out=tmp_path)
+
+
+def test_movies_are_read_from_the_machine_and_never_fetched_unasked(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKLOOP_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(FileNotFoundError, match="rankloop datasets get msrd-movies"):
+        collect(tmp_path / "movies.index")
+    folder = tmp_path / "data" / "msrd_movies"
+    folder.mkdir(parents=True)
+    movies = [
+        {
+            "id": "1",
+            "title": "Alien",
+            "overview": "In space",
+            "genres": ["Horror"],
+            "votes": 99,
+            "year": 1979,
+        },
+        {"id": "2", "title": "Heat", "director": None, "actors": ["Al Pacino"], "rating": 8.1},
+    ]
+    with gzip.open(folder / "movies-corpus.jsonl.gz", "wt") as out:
+        out.write("\n".join(map(json.dumps, movies)))
+    with gzip.open(folder / "movies-judgments.tsv.gz", "wt") as out:
+        out.write(
+            "query_id\tquery\tdoc_id\tgrade\nq1\tspace horror\t1\t1\nq1\tspace horror\t2\t0\nq2\tx\t2\t0\n"
+        )
+    collection = collect(tmp_path / "movies.index")
+    assert collection.searches == {"space horror": {"1": 1}}
+    assert collection.search(collection.by(collection.bm25))("al pacino").ids.tolist() == ["2"]
+    assert collection.index["1"]["popularity"] == pytest.approx(np.log(100))
