@@ -45,8 +45,8 @@ def test_a_registered_pipeline_answers_as_before(registry, search, index, tmp_pa
 
 def test_results_are_added_to_the_lineage(registry, search):
     registry.register(search, lineage={"data": "clicks", "ndcg": 0.1})
-    registry.note("v1", {"ndcg": 0.2, "interleaved": {"wins": 3}})
-    expected = {"data": "clicks", "ndcg": 0.2, "interleaved": {"wins": 3}}
+    registry.note("v1", {"ndcg": 0.2, "interleaved": {"wins": 3, "curve": (1.0, float("nan"))}})
+    expected = {"data": "clicks", "ndcg": 0.2, "interleaved": {"wins": 3, "curve": [1.0, None]}}
     assert registry.version("v1").lineage == expected
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 from sqlalchemy.exc import DataError
 
 from rankloop.serve import _engine, _segments
@@ -227,6 +228,26 @@ def test_a_locked_database_is_waited_for(page, click, tmp_path, monkeypatch):
         locker.close()
         assert spool.drain(store) == 2
         assert clicked(store) == 1
+
+
+def test_a_full_disk_under_the_database_is_waited_for(page, tmp_path):
+    """Batches are stored whole or not at all; what does not fit waits."""
+    with Store.open(f"sqlite:///{tmp_path / 'events.db'}") as store, Spool(tmp_path / "spool") as spool:
+        limits = []
+
+        @event.listens_for(store.engine, "checkout")
+        def little_room(connection, *_):
+            connection.execute(f"PRAGMA max_page_count={limits[-1]}")
+
+        limits.append(70)
+        shown = [page(shown=1000.0 + i, documents="abcdefghij") for i in range(400)]
+        spool.put(shown)
+        with pytest.raises(StoreAway, match="database or disk is full"):
+            spool.drain(store)
+        assert store.click_frame().height == 0
+        limits.append(100_000)
+        assert spool.drain(store) == 400
+        assert store.click_frame()["session"].n_unique() == 400
 
 
 def test_a_database_file_that_was_moved_away_is_not_made_anew(page, click, tmp_path):

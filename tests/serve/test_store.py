@@ -9,7 +9,7 @@ from sqlalchemy import text
 from rankloop.clicks import ClickLog
 from rankloop.propensity import swap_intervention
 from rankloop.serve.shown import Event, ShownPage, swap
-from rankloop.serve.store import Store
+from rankloop.serve.store import Store, StoreAway
 
 
 def test_a_page_comes_back_as_it_was_shown(store, page):
@@ -111,6 +111,7 @@ def test_an_empty_store_has_an_empty_frame(store):
     frame = store.click_frame()
     assert frame.height == 0
     assert {"session", "query", "document", "position", "click", "intervention"} <= set(frame.columns)
+    assert len(ClickLog.from_store(store)) == 0
 
 
 def test_the_data_set_has_the_last_features(store, page):
@@ -179,6 +180,10 @@ def test_judgments_average_and_replace(store):
     assert store.judgments_text() == "hat 0 b 0\nred%20shoes 0 a 1.5\n"
     with pytest.raises(ValueError, match="a grade is a number from 0, got -1"):
         store.put_judgment("q", "a", -1)
+    with pytest.raises(ValueError, match="one of them is empty"):
+        store.put_judgment(" ", "a", 1)
+    with pytest.raises(ValueError, match="document holds a zero character"):
+        store.put_judgment("q", "a\0", 1)
 
 
 def test_many_writers_lose_nothing(store, page, click):
@@ -201,6 +206,21 @@ def test_a_newer_schema_is_refused(database):
         connection.execute(text("UPDATE schema_version SET version = 99"))
     with pytest.raises(ValueError, match=r"schema 99, written by a newer rankloop.* upgrade rankloop"):
         Store.open(database)
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes, and no database at all" * 50)
+    with pytest.raises(ValueError, match=r"notes\.txt is not an event store: file is not a database"):
+        Store.open(f"sqlite:///{path}")
+    assert path.read_text().startswith("these are notes")
+
+
+def test_passwords_are_not_told(postgres):
+    url = postgres.database().replace("rankloop@", "nobody:hunter2@")
+    with pytest.raises(StoreAway) as told:
+        Store.open(url)
+    assert "hunter2" not in str(told.value)
 
 
 @pytest.mark.parametrize(

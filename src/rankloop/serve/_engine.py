@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
+    DatabaseError,
     DisconnectionError,
     InterfaceError,
     OperationalError,
@@ -55,8 +56,10 @@ def open_engine(url: str) -> Engine:
         )
     try:
         _make_tables(engine)
-    except BaseException:
+    except BaseException as error:
         engine.dispose()
+        if isinstance(error, DatabaseError):
+            raise ValueError(f"{name_of(engine)} is not an event store: {error.orig}") from error
         raise
     return engine
 

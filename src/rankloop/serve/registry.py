@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import time
@@ -67,7 +68,7 @@ class Registry:
 
     def register(self, search: "Pipeline | str | Path", *, lineage: Mapping[str, Any]) -> str:
         """Keep a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
-        told = json.dumps(dict(lineage))
+        told = _json(lineage)
         digest = self._keep(search)
         with self.store.writing() as connection:
             _one_at_a_time(connection)
@@ -112,7 +113,7 @@ class Registry:
             _one_at_a_time(connection)
             lineage = {**json.loads(_row(connection, version)["lineage"]), **results}
             change = update(models).where(models.c.version == version)
-            connection.execute(change.values(lineage=json.dumps(lineage)))
+            connection.execute(change.values(lineage=_json(lineage)))
 
     def roles(self) -> Roles:
         """Who serves now."""
@@ -176,6 +177,19 @@ class Registry:
         finally:
             beside.unlink(missing_ok=True)
         return digest
+
+
+def _json(lineage: Mapping[str, Any]) -> str:
+    """As JSON that every client reads: a number that is none is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(name): plain(one) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(lineage))
 
 
 def _check_file(path: Path, told: Any) -> None:

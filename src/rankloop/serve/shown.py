@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 
-__all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "swap"]
+__all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "check_text", "swap"]
 
 POLICIES = ("plain", "swap", "interleave", "ab")
 KINDS = ("click", "dwell", "conversion", "viewport")
 _PAGE_ID = re.compile(r"[0-9a-f]{32}")
-_LONGEST = 4096  # characters of a query or of a document id
+LONGEST = 4096  # characters of a query or of a document id
 _LONGEST_NAME = 128  # of an event id, a user key, a layout
 
 
@@ -68,13 +68,13 @@ class ShownPage:
             )
         if len(set(self.documents)) != shown:
             raise ValueError("a document is shown once on a page; drop the repetition")
-        _text("query", self.query, _LONGEST)
+        check_text("query", self.query)
         for document in self.documents:
-            _text("document", document, _LONGEST)
+            check_text("document", document)
         for name in ("ranker", "layout", "user", "experiment", "fingerprint"):
             value = getattr(self, name)
             if value is not None:
-                _text(name, value, _LONGEST_NAME)
+                check_text(name, value, _LONGEST_NAME)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "features", features)
 
@@ -100,10 +100,10 @@ class Event:
     def __post_init__(self) -> None:
         _page_id(self.page_id)
         one_of("kind of event", self.kind, KINDS)
-        _text("event_id", self.event_id, _LONGEST_NAME)
+        check_text("event_id", self.event_id, _LONGEST_NAME)
         if not self.event_id:
             raise ValueError("event_id is empty; a random UUID makes a good one")
-        _text("document", self.document, _LONGEST)
+        check_text("document", self.document)
         if self.value is not None and not (math.isfinite(self.value) and self.value >= 0):
             raise ValueError(f"the value of an event is finite and at least 0, got {self.value}")
         if self.position is not None and not 1 <= self.position < 2**31:
@@ -126,8 +126,8 @@ def _page_id(value: str) -> None:
         raise ValueError(f"a page id is 32 hexadecimal digits, got {value[:40]!r}")
 
 
-def _text(name: str, value: str, longest: int) -> None:
-    """Text that every database can hold."""
+def check_text(name: str, value: str, longest: int = LONGEST) -> None:
+    """Refuse text that not every database can hold."""
     if len(value) > longest:
         raise ValueError(f"{name} has at most {longest} characters, got {len(value)}")
     if "\0" in value or (not value.isascii() and value.encode("utf-8", "replace").decode() != value):

@@ -18,7 +18,7 @@ from rankloop.serve import _reading, _writing, keeping, sums
 from rankloop.serve._engine import StoreAway, connected, name_of, open_engine
 from rankloop.serve._records import page_of
 from rankloop.serve.export import export
-from rankloop.serve.shown import Event, ShownPage, swap
+from rankloop.serve.shown import Event, ShownPage, check_text, swap
 from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 from rankloop.serve.tables import clicks, feature_sets, judgments, page_features, pages
 
@@ -145,8 +145,9 @@ class Store:
 
     def credits(self, experiment: str) -> list[ExperimentPage]:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
+        named = ("page_id", "time", "query", "user", "ranker", "randomness", "documents")
         asked = (
-            select(pages)
+            select(*(pages.c[name] for name in named))
             .where(pages.c.experiment == experiment, pages.c.bot.is_(False))
             .order_by(pages.c.time, pages.c.page_id)
         )
@@ -155,23 +156,24 @@ class Store:
             .where(clicks.c.experiment == experiment)
             .order_by(clicks.c.page_id, clicks.c.position)
         )
+        by_page: dict[str, list[str]] = {}
         with self.reading() as connection:
-            by_page: dict[str, list[str]] = {}
             for page_id, document in connection.execute(clicked):
                 by_page.setdefault(page_id, []).append(document)
-            return [
-                ExperimentPage(
-                    row["page_id"],
-                    row["time"],
-                    row["query"],
-                    row["user"],
-                    row["ranker"],
-                    json.loads(row["randomness"] or "{}"),
-                    tuple(json.loads(row["documents"])),
-                    tuple(by_page.get(row["page_id"], ())),
-                )
-                for row in connection.execute(asked).mappings()
-            ]
+            shown = connection.execute(asked).all()
+        return [
+            ExperimentPage(
+                page_id,
+                when,
+                query,
+                user,
+                ranker,
+                json.loads(randomness or "{}"),
+                tuple(json.loads(documents)),
+                tuple(by_page.get(page_id, ())),
+            )
+            for page_id, when, query, user, ranker, randomness, documents in shown
+        ]
 
     def put_judgment(
         self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
@@ -181,6 +183,8 @@ class Store:
             raise ValueError(f"a grade is a number from 0, got {grade}")
         if not query.strip() or not document.strip():
             raise ValueError("a judgment names a query and a document; one of them is empty")
+        for name, value in {"query": query, "document": document, "user": user}.items():
+            check_text(name, value)
         row = {"query": query, "document": document, "user": user, "grade": grade}
         with self.writing() as connection:
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -107,6 +107,7 @@ clicks = Table(
     Column("bot", Boolean, nullable=False),
     Index("clicks_by_time", "time", "bot", "layout", "ranker", "position"),
     Index("clicks_by_query", "query", "page_id", "time", "bot"),
+    Index("clicks_by_experiment", "experiment", "page_id"),
     sqlite_with_rowid=False,
 )
 
