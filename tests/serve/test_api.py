@@ -305,13 +305,13 @@ def test_models_are_promoted_and_rolled_back(tmp_path):
 
 
 def test_swaps_served_give_propensities(tmp_path):
-    with client_of(tmp_path, swap_rate=1.0) as (client, service):
-        for number in range(60):
-            page = found(client, f"red shoes {number % 3}")
-            event = click(page, page["results"][number % 2]["id"])
+    with client_of(tmp_path, swap_rate=1.0, swap_top=2) as (client, service):
+        for number in range(40):
+            page = found(client, f"red shoes {number % 4}")
+            event = click(page, page["results"][number // 4 % 2]["id"])
             client.post("/events", json={"events": [event]})
         wait_until(lambda: service.spool.waiting == 0)
         log = ClickLog.from_store(service.store)
-        assert log.n_pages == 60
-        assert all(str(name).startswith("swap") for name in log.page_intervention.table)
-        assert swap_intervention(log, depth=2, draws=20).values[0] == 1.0
+        assert log.n_pages == 40
+        assert log.page_intervention.table.tolist() == ["swap 1-2"]
+        assert 0.2 < swap_intervention(log, depth=2, draws=20).values[1] < 5

@@ -18,7 +18,7 @@ __all__ = ["Answered", "Seconds", "Showing", "answered", "as_filters", "asked", 
 
 Seconds = dict[str, float]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_IN_A_WORD = re.compile(r"(?:^|\s)\w{2,}$")
+_IN_A_WORD = re.compile(r"(?:^|\s)(\w{2,})$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,12 @@ class Answered:
 def asked(text: str, index: Index, user: Mapping[str, float], *, unfinished: bool = False) -> Query:
     """The query of a person at this moment; an unfinished one may stop within its last word.
 
+    That word is looked for as it is, too: words of the index are stems, which may be shorter than it.
     No letter that a database refuses comes through.
     """
     clean = text.replace("\0", " ")
-    if unfinished and _IN_A_WORD.search(clean):
-        clean += "*"
+    if unfinished and (last := _IN_A_WORD.search(clean)):
+        clean += f" {last[1]}*"
     return replace(parse(clean, index.fields), at=time.time(), user=user)
 
 

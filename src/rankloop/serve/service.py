@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -117,9 +116,12 @@ class Service(Serving):
         impression = None
         if record:
             clock = time.perf_counter()
-            shown = self._shown(page_id, query, models[0], page.shown.snapshot.manifest.generation, seconds)
-            shown = replace(
-                shown,
+            shown = self._shown(
+                page_id,
+                query,
+                models[0],
+                page.shown.snapshot.manifest.generation,
+                seconds=dict(seconds),
                 documents=tuple(result.id for result in results),
                 scores=np.array([result.score for result in results]),
                 features=self._described(page.shown, models),
@@ -170,8 +172,12 @@ class Service(Serving):
         k = min(request.k, len(order.ids))
         impression = None
         if request.record:
-            shown = replace(
-                self._shown(new_page_id(), query, model, self.index.generation, seconds),
+            shown = self._shown(
+                new_page_id(),
+                query,
+                model,
+                self.index.generation,
+                seconds=seconds,
                 documents=order.ids[:k],
                 scores=order.scores[:k],
                 features=order.features[:k],
@@ -260,22 +266,16 @@ class Service(Serving):
             share=roles.share,
         )
 
-    def _shown(
-        self, page_id: str, query: Query, model: Model, generation: int, seconds: Seconds
-    ) -> ShownPage:
-        """A page of a model, still without its documents."""
+    def _shown(self, page_id: str, query: Query, model: Model, generation: int, **page: Any) -> ShownPage:
+        """A page of a model at a moment."""
         return ShownPage(
             page_id=page_id,
             time=float(query.at or 0.0),
             query=" ".join(query.text.split()),
-            documents=(),
-            scores=np.empty(0),
-            features=np.empty((0, 0), np.float32),
-            feature_names=(),
             ranker=model.version,
             generation=generation,
             fingerprint=model.fingerprint(generation),
-            seconds=dict(seconds),
+            **page,
         )
 
     def _described(self, shown: Candidates, models: Sequence[Model]) -> NDArray[np.float32]:

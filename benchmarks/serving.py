@@ -1,0 +1,191 @@
+"""The service under load on loopback: latency by stage, events, hot swap, memory.
+
+python benchmarks/serving.py            100,000 documents, 1,000 candidates, 60 features, 500 trees
+python benchmarks/serving.py --quick    5,000 documents, few requests
+
+Server and load generator share the machine; the generator is one thread.
+"""
+
+import argparse
+import gc
+import json
+import shutil
+import tempfile
+import threading
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
+from rankloop.search import Features, Index, Pipeline, first
+from rankloop.serve import Service
+from search_latency import corpus
+from serving_load import TOKEN, every, load, resident, served
+from serving_store import databases, event_rates
+
+DOCUMENTS, CANDIDATES, FEATURES, TREES, K = 100_000, 1000, 60, 500, 10
+CLIENTS = (1, 8, 32)
+REQUESTS = 2000  # for each number of clients
+EVENT_BATCHES = {1: 4000, 100: 400}  # events in a request -> requests
+SWAPS = 0.25  # seconds between two
+MEMORY = 100_000  # requests
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--only", choices=("search", "events", "swap", "memory"))
+    told = options.parse_args()
+    scale = 20 if told.quick else 1
+    parts = {"search": search, "events": events, "swap": swap, "memory": memory}
+    folder = Path(tempfile.mkdtemp(prefix="rankloop-serving-"))
+    try:
+        queries = prepared(folder, DOCUMENTS // scale)
+        for name, part in parts.items():
+            if told.only in (None, name):
+                part(folder, queries, scale)
+    finally:
+        shutil.rmtree(folder)
+
+
+def prepared(folder: Path, documents: int) -> list[bytes]:
+    """An index with a forest of 500 trees in production, and BM25 before it; gives requests."""
+    index, queries = corpus(folder, documents)
+    print(
+        f"{documents:,} documents, {CANDIDATES:,} candidates, {FEATURES} features, {TREES} trees, k = {K}; "
+        f"server and load generator on the same machine\n"
+    )
+    names = Features.standard(index).names[:FEATURES]
+    settings = {
+        "index": str(folder / "latency"),
+        "features": list(names),
+        "candidates": CANDIDATES,
+        "typos": "never",
+        "limits": {"rate": 0.0},
+    }
+    (folder / "serve.toml").write_text(_toml(settings))
+    with Service.open(folder / "serve.toml") as service:
+        version = service.models.register(forest(index, names, queries), lineage={"name": "forest"})
+        service.promote(version)
+    gc.collect()
+    return [
+        json.dumps({"query": query, "k": K, "user": f"user {i}"}).encode() for i, query in enumerate(queries)
+    ]
+
+
+def forest(index: Index, names: tuple[str, ...], queries: list[str]) -> Pipeline:
+    """What it learns does not matter here, its size does."""
+    retrieve, features = index.retriever(k=CANDIDATES), Features(names)
+    X = np.concatenate([features.matrix(retrieve(query)) for query in queries[:20]])
+    y = np.random.default_rng(0).integers(0, 5, len(X))
+    data = RankingDataset(X, y, np.arange(len(X)) // 100, feature_names=names)
+    ranker = LambdaMART(trees=TREES, leaves=31, threads=1).fit(data)
+    return retrieve >> features >> ranker >> first(K)
+
+
+def search(folder: Path, queries: list[bytes], scale: int) -> None:
+    print("searches by number of clients; milliseconds")
+    with served(folder / "serve.toml") as (address, _):
+        load(address, "/search", queries, clients=2, requests=100 // scale + 20)
+        rows = []
+        for clients in CLIENTS:
+            found = load(address, "/search", queries, clients=clients, requests=REQUESTS // scale)
+            rows.append((clients, found, found.stages()))
+        stages = list(rows[0][2])
+        print(f"{'clients':>8}{'requests/s':>12}{'failed':>8}{'p50':>9}{'p99':>9}   "
+              + "".join(f"{name:>18}" for name in stages))  # fmt: skip
+        for clients, found, told in rows:
+            p50, p99 = found.percentiles()
+            print(f"{clients:>8}{found.rate:>12.1f}{found.failed:>8}{p50:>9.2f}{p99:>9.2f}   "
+                  + "".join(f"{told[name][0]:>9.2f}{told[name][1]:>9.2f}" for name in stages))  # fmt: skip
+    print("after the first columns: p50 and p99 of each stage, as the server measures it\n", flush=True)
+
+
+def events(folder: Path, queries: list[bytes], scale: int) -> None:
+    print("events a second: acknowledged, so on disk; and stored")
+    print(f"{'':<28}{'events/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'failed':>8}")
+    for name, url in databases():
+        config = folder / f"{name}.toml"
+        config.write_text(
+            (folder / "serve.toml").read_text().replace("[limits]", f"database = '{url}'\n[limits]")
+        )
+        with served(config) as (address, _):
+            page = json.loads(load(address, "/search", queries, clients=1, requests=1).bodies[0])
+            for size, requests in EVENT_BATCHES.items():
+                count = requests // scale
+                bodies = [_events(page, size, f"{size}-{number}") for number in range(count)]
+                found = load(address, "/events", bodies, clients=8, requests=count)
+                p50, p99 = found.percentiles()
+                label = f"{name}, {size} in a request"
+                print(
+                    f"{label:<28}{found.rate * size:>12,.0f}{p50:>9.2f}{p99:>9.2f}{found.failed:>8}",
+                    flush=True,
+                )
+    for name, rate in event_rates(50_000 // scale).items():
+        print(f"{f'into {name}, in batches':<28}{rate:>12,.0f}", flush=True)
+    print()
+
+
+def swap(folder: Path, queries: list[bytes], scale: int) -> None:
+    with served(folder / "serve.toml") as (address, _):
+        ended, swaps = threading.Event(), []
+
+        def promote() -> None:
+            version = ("v1", "v2")[len(swaps) % 2]
+            told = json.dumps({"version": version}).encode()
+            headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(f"{address}models/promote", told, headers)):
+                swaps.append(version)
+
+        swapping = threading.Thread(target=every, args=(SWAPS, promote, ended.is_set))
+        swapping.start()
+        found = load(address, "/search", queries, clients=8, requests=REQUESTS // scale)
+        ended.set()
+        swapping.join()
+    p50, p99 = found.percentiles()
+    print(
+        f"hot swap under load: {len(found.seconds):,} requests of 8 clients while {len(swaps)} versions were"
+    )
+    print(f"promoted: {found.failed} failed; p50 {p50:.2f} ms, p99 {p99:.2f} ms\n", flush=True)
+
+
+def memory(folder: Path, queries: list[bytes], scale: int) -> None:
+    small = Index.create(folder / "small", {"title": "text"})
+    small.add({"id": i, "title": f"document number {i}"} for i in range(100))
+    small.commit()
+    (folder / "small.toml").write_text(_toml({"index": str(folder / "small"), "limits": {"rate": 0.0}}))
+    bodies = [
+        json.dumps({"query": f"number {i}", "user": f"user {i % 5000}"}).encode() for i in range(10_000)
+    ]
+    print("memory of the server over requests (a small index, all pages recorded)")
+    with served(folder / "small.toml") as (address, process):
+        for number in range(10):
+            found = load(address, "/search", bodies, clients=8, requests=MEMORY // 10 // scale, keep=False)
+            done = (number + 1) * MEMORY // 10 // scale
+            print(f"{done:>9,} requests {resident(process):>9.1f} MB {found.rate:>8.0f}/s", flush=True)
+
+
+def _events(page: dict[str, Any], size: int, name: str) -> bytes:
+    told = {"impression": page["impression"], "kind": "viewport"}
+    shown = [result["id"] for result in page["results"]]
+    return json.dumps(
+        {"events": [{"id": f"{name}-{i}", "document": shown[i % len(shown)], **told} for i in range(size)]}
+    ).encode()
+
+
+def _toml(settings: dict[str, Any]) -> str:
+    """The few kinds of settings that are used here; tables come last."""
+    lines = [
+        f"{name} = {json.dumps(value)}" for name, value in settings.items() if not isinstance(value, dict)
+    ]
+    for name, part in settings.items():
+        if isinstance(part, dict):
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in part.items())]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

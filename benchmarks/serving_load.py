@@ -1,0 +1,121 @@
+"""A load generator on loopback: many connections from one thread, so that the server has the rest."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+COMMAND = "import typer; from rankloop.cli.serve import serve; typer.run(serve)"
+TOKEN = "benchmark"
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
+
+@dataclass
+class Load:
+    """What came back: seconds of each request, bodies, and how many were not answered with 200."""
+
+    seconds: list[float]
+    bodies: list[bytes]
+    failed: int
+    wall: float
+
+    @property
+    def rate(self) -> float:
+        return len(self.seconds) / self.wall
+
+    def percentiles(self) -> tuple[float, float]:
+        """p50 and p99 in milliseconds."""
+        p50, p99 = np.percentile(self.seconds, [50, 99]) * 1e3
+        return float(p50), float(p99)
+
+    def stages(self) -> dict[str, tuple[float, float]]:
+        """p50 and p99 of what the server says of each stage, in milliseconds."""
+        told: dict[str, list[float]] = {}
+        for body in self.bodies:
+            for name, took in json.loads(body)["seconds"].items():
+                told.setdefault(name, []).append(took)
+        return {
+            name: (float(np.percentile(took, 50)) * 1e3, float(np.percentile(took, 99)) * 1e3)
+            for name, took in told.items()
+        }
+
+
+def load(
+    address: str, path: str, bodies: Sequence[bytes], *, clients: int, requests: int, keep: bool = True
+) -> Load:
+    """Send requests over as many connections as there are clients, each waiting for its answers."""
+    return asyncio.run(_load(address, path, bodies, clients, requests, keep))
+
+
+async def _load(
+    address: str, path: str, bodies: Sequence[bytes], clients: int, requests: int, keep: bool
+) -> Load:
+    place = urlsplit(address)
+    assert place.hostname is not None
+    done = Load([], [], 0, 0.0)
+    next_one = iter(range(requests))
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ".encode()
+
+    async def client() -> None:
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        for number in next_one:
+            body = bodies[number % len(bodies)]
+            start = time.perf_counter()
+            writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body)
+            told = await reader.readuntil(b"\r\n\r\n")
+            length = _LENGTH.search(told)
+            assert length is not None
+            answer = await reader.readexactly(int(length[1]))
+            done.seconds.append(time.perf_counter() - start)
+            done.failed += not told.startswith(b"HTTP/1.1 200")
+            if keep:
+                done.bodies.append(answer)
+        writer.close()
+
+    start = time.perf_counter()
+    await asyncio.gather(*(client() for _ in range(clients)))
+    done.wall = time.perf_counter() - start
+    return done
+
+
+@contextmanager
+def served(config: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A `rankloop serve` of its own: its address and its process."""
+    environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, str(config), "--port", "0"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield next(line.split()[-1] for line in process.stdout if "page " in line), process
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def resident(process: subprocess.Popen[str]) -> float:
+    """Megabytes of memory of a process's own: files that it maps are the system's to take back."""
+    told = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
+    assert told is not None
+    return int(told[1]) / 1024
+
+
+def every(seconds: float, work: Callable[[], None], stop: Callable[[], bool]) -> None:
+    """Do something again and again until told to stop."""
+    while not stop():
+        work()
+        time.sleep(seconds)
