@@ -1,6 +1,6 @@
 """The click log: what was shown, where, and what was clicked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,10 +24,11 @@ ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "origi
 REQUIRED = ("session", "query", "document", "position", "click")
 
 
-class Store(Protocol):
-    """What keeps pages and clicks, and gives them as a frame of text ids and numbers."""
+class PageStore(Protocol):
+    """What keeps pages and clicks, and gives those of a window as a frame of text ids and numbers."""
 
-    def click_frame(self, **window: Any) -> "polars.DataFrame": ...
+    @property
+    def click_frame(self) -> "Callable[..., polars.DataFrame]": ...
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -293,7 +294,7 @@ class ClickLog:
         return cls(**log_columns(frame))
 
     @classmethod
-    def from_store(cls, store: "Store", **window: Any) -> "ClickLog":
+    def from_store(cls, store: PageStore, **window: Any) -> "ClickLog":
         """The pages of an event store (`rankloop.serve.Store`) with what was clicked on them.
 
         `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `include_bots`.
