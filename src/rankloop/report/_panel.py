@@ -98,7 +98,8 @@ class Panel:
         if name:
             canvas.y += 14
             middle = (self.left + canvas.width) / 2
-            canvas.words(middle, canvas.y - 2, shorten(name, canvas.width), "soft", anchor="middle")
+            shown = shorten(name, canvas.width - self.left)
+            canvas.words(middle, canvas.y - 2, shown, "soft", anchor="middle", tip=name)
         canvas.y += 4
 
     def curve(self, curve: Curve, series: int) -> None:

@@ -6,7 +6,7 @@ __all__ = ["BOLD", "shorten", "width_of", "wrapped"]
 
 BOLD = 1.12  # as wide are bold letters
 _NARROW = frozenset(" .,:;'|!ijlItfr()[]{}-/\\`\"")
-_WIDE = frozenset("mwMW@%—…→")
+_WIDE = frozenset("mwMW@%—…→<>=+~#&^")
 
 
 def width_of(text: str, size: float = 12) -> float:

@@ -72,8 +72,10 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
     n = len(push)
     rank_end = width_of(str(n)) + 4
     text = min(max(map(width_of, names)), canvas.width * (0.34 if canvas.narrow else 0.4))
-    grade = rank_end + text + 20
-    left, right = grade + 24, canvas.width - 14
+    marks = [] if labels is None else [f"{label:.3g}" for label in labels]
+    chip = max((width_of(mark, 11) for mark in marks), default=0) + 12 if marks else 0.0
+    grade = rank_end + text + 12  # where the labels begin
+    left, right = grade + chip + 14, canvas.width - 14
     strongest = float(np.nanmax(np.abs(push), initial=0.0)) or 1.0
     longest = _ROW * max(1.2, min(n - 1, 6))
     reach = (np.arange(n) + 0.5) * _ROW - longest * np.nan_to_num(push) / strongest  # where arrows end
@@ -83,14 +85,14 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
         y = top + _ROW * (number + 0.5)
         canvas.words(rank_end, y + 4, str(number + 1), "soft", anchor="end")
         canvas.words(rank_end + 8, y + 4, shorten(names[number], text), tip=names[number])
-        if labels is not None:
-            canvas.rect(grade - 9, y - 9, 20, 18, "rule", f"label {labels[number]:g}", rx=9)
-            canvas.words(grade + 1, y + 4, f"{labels[number]:g}", size=11, anchor="middle")
+        if marks:
+            canvas.rect(grade, y - 9, chip, 18, "rule", f"label {marks[number]}", rx=9)
+            canvas.words(grade + chip / 2, y + 4, marks[number], size=11, anchor="middle")
         x = left + step * number
-        canvas.line(grade + 16, y, right, y)
+        canvas.line(grade + chip + 6, y, right, y)
         _arrow(canvas, x, y, push[number], strongest, longest, names[number])
     canvas.y = top + max(_ROW * n, float(reach.max()) + 4) + 4
-    if labels is not None:
+    if marks:
         canvas.note("In the circles: the labels.")
 
 

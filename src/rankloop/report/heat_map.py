@@ -95,9 +95,10 @@ def _cells(canvas: Canvas, shade: Floats, rows: Sequence[str], columns: Sequence
     canvas.y += high * len(rows) + 14
     free = -1e9
     for j, column in enumerate(columns):
-        middle, half = left + (j + 0.5) * wide, width_of(column, 11) / 2
-        if middle - half >= free and middle + half <= canvas.width + 4:
-            canvas.words(middle, canvas.y, column, "soft", size=11, anchor="middle")
+        shown = shorten(column, max(wide - 5, 40), 11)
+        middle, half = left + (j + 0.5) * wide, width_of(shown, 11) / 2
+        if middle - half >= max(free, 0) and middle + half <= canvas.width + 4:
+            canvas.words(middle, canvas.y, shown, "soft", size=11, anchor="middle", tip=column)
             free = middle + half + 5
     canvas.y += 6
 

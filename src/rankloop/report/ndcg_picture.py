@@ -113,7 +113,7 @@ def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
         canvas.rect(
             x + 0.75, floor - high, across - 1.5, high, "s1" if order.name == "as ranked" else "s3", tip
         )
-        middle, text = x + across / 2, f"{label:g}"
+        middle, text = x + across / 2, f"{label:.3g}"
         if width_of(text, 12) <= across:
             inside = high > 20
             canvas.words(
