@@ -240,6 +240,21 @@ def test_the_reasons_are_those_of_explain(client, service):
     assert read(client.get("/why", params={"q": "red", "document": "0", "version": "v99"}), 400)
 
 
+def test_the_reasons_tell_why_another_is_above(client, service):
+    page = read(client.get("/", params={"q": "red running shoes"}))
+    links = [told["href"] for told in page.all("a") if "data-why" in told]
+    assert "above=" not in links[0]
+    assert all("above=" in link for link in links[1:])
+    found = service.explain("red running shoes", "2", "0")
+    told = read(client.get("/why", params={"q": "red running shoes", "document": "2", "above": "0"})).text
+    apart = found.against["above"]["score"] - found.against["below"]["score"]
+    assert f"red running shoes is above it by {apart:.3g}" in told
+    assert f"{found.against['features'][0]['share']:+.3f}" in told
+    assert ("would lift it there" in told) == bool(found.against["changes"])
+    told = read(client.get("/why", params={"q": "red running shoes", "document": "0", "above": "2"})).text
+    assert f"It is above red hat by {apart:.3g}" in told
+
+
 def test_two_rankers_side_by_side_are_not_recorded(client, service):
     version = another(service, **{"value(price)": 1.0})
     page = read(client.get("/compare", params={"q": "blue hat", "a": "v1", "b": version}))

@@ -112,11 +112,16 @@ def hits(results: Sequence[Result], query: str, index: Index) -> list[Hit]:
             plain=one.title,
             snippet=_passage(one),
             href=one.url or document_path(one.id),
-            why="/why?" + urlencode({"q": query, "document": one.id}),
+            why="/why?" + urlencode({"q": query, "document": one.id} | _above(results, at)),
             facts=tuple(_facts(one.document, index.fields, one.title)),
         )
-        for one in results
+        for at, one in enumerate(results)
     ]
+
+
+def _above(results: Sequence[Result], at: int) -> dict[str, str]:
+    """The result that this one is compared with."""
+    return {"above": results[at - 1].id} if at else {}
 
 
 def _passage(one: Result) -> Markup:
