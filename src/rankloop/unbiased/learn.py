@@ -24,7 +24,7 @@ __all__ = ["Learned", "candidates", "learn"]
 
 HELD_OUT = 0.2  # of the queries, to choose by
 SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
-CURVE_TREES = 3  # times the trees of the ranker, to learn a curve
+CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
 LEAST = 30  # queries below which nothing is held out
 
 
@@ -77,7 +77,8 @@ def candidates(*, trees: int = 150, threads: int | None = None) -> dict[str, Lam
         threads=threads,
         patience=None,
     )
-    return {"linear leaves": likelihood_ranker(trees=trees, threads=threads), "plain leaves": plain}
+    lines = likelihood_ranker(trees=trees, threads=threads).set_params(learning_rate=0.06)
+    return {"linear leaves": lines, "plain leaves": plain}
 
 
 def learn(
