@@ -3,6 +3,7 @@
 import re
 import shutil
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
+    expect.set_options(timeout=15_000)
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
@@ -132,12 +134,18 @@ def settled(page):
 def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
     service = shop[0]
     with tab(browser, shop) as page:
+        page.clock.install()
         page.goto("/")
-        page.keyboard.type("runing hat", delay=20)  # misspelt, and the box has the focus
-        expect(page.locator(".result").first).to_be_visible()
+        page.clock.pause_at(datetime.now() + timedelta(seconds=60))  # the pauses are ours to make
+        for letter in "runing hat":  # misspelt, and the box has the focus
+            page.keyboard.type(letter)
+            page.clock.run_for(130)
+        expect(page.locator(".results[data-impression=''] .result").first).to_be_visible()
         expect(page.get_by_role("searchbox")).to_be_focused()
         expect(page.locator(".welcome")).to_have_count(0)
+        page.clock.run_for(700)
         settled(page)
+        page.clock.resume()
         assert page.url.endswith("/?q=runing+hat")
         assert page.title() == "runing hat · shop"
         assert page.locator(".tally").inner_text().startswith("1")

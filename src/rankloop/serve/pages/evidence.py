@@ -68,7 +68,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: 
 def metrics(known: "Sequence[Version]") -> Panel | None:
     """The metrics that were measured when a version was made."""
     found = {
-        one.version: {str(name): value for name, value in told.items()}
+        f"{one.version} {name_of(one)}": {str(name): value for name, value in told.items()}
         for one in known
         if isinstance(told := one.lineage.get("metrics"), Mapping) and told
     }

@@ -57,7 +57,7 @@ function returned() {
   const reading = JSON.parse(sessionStorage.getItem(LEFT));
   if (!reading || !document.getElementById("found")) return;
   sessionStorage.removeItem(LEFT);
-  const { left, ...click } = reading, seconds = (Date.now() - left) / 1000;
+  const { left, ...click } = reading, seconds = Math.max(0, Date.now() - left) / 1000;
   if (seconds <= LONGEST) send([{ ...click, id: identifier(), kind: "dwell", value: seconds }]);
 }
 
