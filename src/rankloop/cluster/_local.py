@@ -103,8 +103,9 @@ class _Team:
     """Workers that do one thing together."""
 
     def __init__(self, team: "list[_Process]", advance: Advance) -> None:
+        self.members, self.advance = team, advance
         self.lines = {process.line: rank for rank, process in enumerate(team)}
-        self.count, self.advance = len(team), advance
+        self.count = len(team)
         self.results: dict[int, bytes] = {}
         self.met: dict[int, Any] = {}
 

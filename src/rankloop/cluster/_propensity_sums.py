@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
-from rankloop.cluster.aggregate import counted
+from rankloop.cluster.counting import counted
 from rankloop.data._shard_manifest import shard_of
 from rankloop.data.shards import Shards
 from rankloop.propensity._exchanges import Exchange, _arms

@@ -22,7 +22,7 @@ from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.saving import dumps, loads
 
-__all__ = ["Work", "check", "grow", "settled"]
+__all__ = ["Work", "check", "grow", "refuse_idle", "settled"]
 
 _NETWORK = ("machines", "local_listen_port", "num_machines", "tree_learner", "pre_partition", "time_out")
 _STATE = "state.json"
@@ -55,6 +55,14 @@ def check(ranker: LambdaMART, every: int) -> None:
         raise ValueError(f"every is 1 or more trees, got {every}")
 
 
+def refuse_idle(train: Shards, workers: int) -> None:
+    if len(train.part(0, 1)) < workers:
+        raise ValueError(
+            f"{train.path} has fewer shards with rows than there are workers ({workers}); take fewer "
+            "workers, or write more shards"
+        )
+
+
 def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
     """A copy whose loss knows the best grade of all shards, which a worker's own may lack."""
     made: LambdaMART = clone(ranker)
@@ -66,12 +74,8 @@ def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
 
 def grow(work: Work, member: Member) -> bytes:
     """The forest, the same in every member: all at once, or `every` trees at a time with a checkpoint."""
+    refuse_idle(work.train, member.count)
     part = work.train.part(member.rank, member.count)
-    if len(part) == 0:
-        raise ValueError(
-            f"{work.train.path} has fewer shards with rows than there are workers ({member.count}); take "
-            "fewer workers, or write more shards"
-        )
     own = part.whole()
     valid = work.valid.whole() if isinstance(work.valid, Shards) else work.valid
     ranker, state = work.ranker, _State(work, valid, member.count)
@@ -132,7 +136,7 @@ class _State:
         if self.store is None or self.made is None:
             return
         name = f"forest-{self.trees:06d}.rank"
-        self.store.write(name, dumps(_plain(self.made)))
+        self.store.write(name, dumps(_plain(self.made, self.total)))
         state = {
             "about": self.about,
             "forest": name,
@@ -147,7 +151,7 @@ class _State:
 
     def finished(self, ranker: LambdaMART, whole: str) -> LambdaMART:
         assert self.made is not None
-        made = _plain(self.made)
+        made = _plain(self.made, self.total)
         made.set_params(**{name: getattr(ranker, name) for name in ("trees", "params", "init")})
         made.curve_, made.fingerprint_ = self.curve, whole
         return made
@@ -181,12 +185,13 @@ def _about(work: Work, valid: RankingDataset | None, count: int) -> str:
     return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def _plain(made: LambdaMART) -> LambdaMART:
-    """Without the machines and ports of the team that grew it, which say nothing about the model."""
+def _plain(made: LambdaMART, trees: int) -> LambdaMART:
+    """Without the machines, ports and pieces by which it was grown, which say nothing about the model."""
     from rankloop.rankers._engine_lightgbm import LightGBMForest
 
     names = "|".join(_NETWORK)
     text = re.sub(rf"\n\[(?:{names}): [^\n]*\]", "", str(made.forest_.written()))
+    text = re.sub(r"\n\[num_iterations: \d+\]", f"\n[num_iterations: {trees}]", text)
     made.forest_ = LightGBMForest(text)
     kept = {name: value for name, value in (made.params or {}).items() if name not in _NETWORK}
     made.set_params(params=kept or None, init=None)

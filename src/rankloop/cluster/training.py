@@ -48,6 +48,7 @@ def fit(
     judged = valid if valid is None or isinstance(valid, RankingDataset) else shards_of(valid, "documents")
     if isinstance(ranker, LambdaMART):
         _trees.check(ranker, every)
+        _trees.refuse_idle(shards, workers or 1)
         work = _trees.Work(_trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every)
         runner, rounds, torch = engine(on, workers), ranker.trees, False
         task: Any = _trees.grow

@@ -14,7 +14,7 @@ from rankloop.cluster import _propensity_sums as sums_of
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import needed, shards_of
 from rankloop.cluster._propensity_sums import Part
-from rankloop.cluster.aggregate import aggregate
+from rankloop.cluster.counting import aggregate
 from rankloop.data import RankingDataset
 from rankloop.data.shards import Shards
 from rankloop.propensity import Propensity

@@ -1,0 +1,394 @@
+"""Jobs on shards give what one process gives on the whole, also when a worker is killed under them."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import polars
+import pytest
+
+from rankloop import clicks, cluster, metrics, propensity
+from rankloop.clicks import simulate
+from rankloop.cluster import _failures, _local, _ray, _versions
+from rankloop.cluster._engine import over
+from rankloop.data import synthetic
+from rankloop.data.shard_writer import write_shards
+from rankloop.data.shards import open_shards
+from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
+
+DATA = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
+METRICS = ["ndcg@10", "err@5", "map"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def shards(folder):
+    return write_shards(DATA, folder / "set", shards=4)
+
+
+@pytest.fixture(scope="module")
+def rankers(shards):
+    whole = shards.whole()
+    return {
+        "linear": LinearRanker(loss="squared").fit(whole),
+        "trees": LambdaMART(trees=8, leaves=5, threads=1).fit(whole),
+    }
+
+
+@pytest.fixture(scope="module")
+def logs(folder):
+    """A log of each experiment, whole and as shards."""
+    ways = {"swap": {"randomize": "swap"}, "shuffle": {"randomize": "shuffle"}, "plain": {"temperature": 1.0}}
+    made = {}
+    for name, how in ways.items():
+        log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=6000, k=3, seed=0, **how)
+        made[name] = (log, write_shards([log.to_frame()], folder / name, shards=4))
+    return made
+
+
+@pytest.fixture
+def one_is_killed(monkeypatch):
+    """The first worker of the job is stopped before its first task reaches it, and then killed."""
+    killed = []
+    ready = _local._Process.ready
+
+    def dying(process):
+        ready(process)
+        if not killed:
+            killed.append(process.process.pid)
+            os.kill(process.process.pid, signal.SIGSTOP)
+            threading.Timer(0.05, os.kill, (process.process.pid, signal.SIGKILL)).start()
+
+    monkeypatch.setattr(_local._Process, "ready", dying)
+    yield killed
+    assert len(killed) == 1
+
+
+def same_evaluation(one, other):
+    assert one.mean == other.mean
+    assert one.interval == other.interval
+    assert one.qid.tolist() == other.qid.tolist()
+    assert one.left_out == other.left_out
+
+
+def test_evaluation_is_pooled_to_the_last_digit(shards, rankers):
+    found = cluster.evaluate(rankers["trees"], shards, METRICS, workers=2)
+    same_evaluation(found, metrics.evaluate(rankers["trees"], shards.whole(), METRICS))
+    parts = [metrics.evaluate(rankers["trees"], part, METRICS).mean["ndcg@10"] for part in shards]
+    assert found.mean["ndcg@10"] != np.mean(parts)  # a mean of means is something else
+
+
+@pytest.mark.parametrize("options", [{"convention": "lightgbm"}, {"ties": "worst", "empty": "zero"}])
+def test_evaluation_passes_its_options_on(shards, rankers, options):
+    asked = ["ndcg@5", "map"] if "convention" in options else None
+    found = cluster.evaluate(rankers["linear"], shards, asked, workers=2, **options)
+    here = metrics.evaluate(rankers["linear"], shards.whole(), asked, **options)
+    same_evaluation(found, here)
+    assert found.settings == here.settings
+
+
+def test_evaluation_honours_weights(folder, rankers):
+    weighed = DATA.replace(query_weight=np.linspace(0, 3, len(DATA)))
+    found = write_shards(weighed, folder / "weighed", shards=3)
+    same_evaluation(
+        cluster.evaluate(rankers["linear"], found, ["ndcg@10"], workers=2),
+        metrics.evaluate(rankers["linear"], found.whole(), ["ndcg@10"]),
+    )
+
+
+def test_comparison_is_that_of_the_whole(shards, rankers):
+    found = cluster.compare(rankers, shards, workers=2)
+    assert found.verdicts == metrics.compare(rankers, shards.whole()).verdicts
+
+
+def test_scores_are_written_row_by_row(folder, shards, rankers, tmp_path):
+    rankers["trees"].save(tmp_path / "trees.rank")
+    found = cluster.predict(tmp_path / "trees.rank", shards, tmp_path / "scores", workers=2)
+    assert (found.kind, found.n_rows, len(found)) == ("scores", DATA.n_documents, len(shards))
+    scores = polars.concat([found.frame(i) for i in range(len(found))])
+    assert scores["score"].to_list() == rankers["trees"].predict(shards.whole()).tolist()
+    assert scores["qid"].to_list() == shards.whole().row_qid.tolist()
+
+
+@pytest.mark.parametrize(("name", "method"), [("swap", "swap_intervention"), ("shuffle", "randomized")])
+def test_curves_of_experiments_are_exact(logs, name, method):
+    log, shards = logs[name]
+    found, here = cluster.propensity(shards, workers=2), propensity.estimate(log)
+    assert found.method == here.method == method
+    assert found.values.tolist() == here.values.tolist()  # sums of whole numbers
+    np.testing.assert_allclose(found.low, here.low, atol=0.03)
+    np.testing.assert_allclose(found.high, here.high, atol=0.03)
+
+
+def test_a_harvested_curve_is_that_of_the_whole(logs):
+    log, shards = logs["plain"]
+    for depth in (None, 2):
+        found = cluster.propensity(shards, method="harvest", depth=depth, workers=2)
+        np.testing.assert_allclose(found.values, propensity.harvest(log, depth=depth).values, rtol=1e-12)
+
+
+def test_a_joint_curve_is_fitted_on_the_counts(logs):
+    log, shards = logs["plain"]
+    with pytest.raises(ValueError, match="pass the data set"):
+        cluster.propensity(shards, method="regression_em")
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        found = cluster.propensity(shards, DATA, method="regression_em", draws=20, workers=2)
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        here = propensity.regression_em(clicks.aggregate(log), DATA, draws=20)
+    np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
+
+
+def test_a_log_of_two_layouts_needs_one(folder):
+    frames = [
+        simulate(DATA, shown_by=DATA.X[:, 0], sessions=2000, k=3, temperature=1.0, seed=seed).to_frame()
+        for seed in (0, 1)
+    ]
+    marked = [one.with_columns(layout=polars.lit(name)) for name, one in zip("ab", frames, strict=True)]
+    moved = [marked[0], marked[1].with_columns(session=polars.col("session") + 10_000)]
+    shards = write_shards(moved, folder / "layouts", shards=3)
+    with pytest.raises(ValueError, match=r"mixes layouts \(a, b\)"):
+        cluster.propensity(shards, method="harvest", workers=2)
+    found = cluster.propensity(shards, method="harvest", layout="b", workers=2)
+    here = propensity.harvest(clicks.ClickLog.from_frame(polars.concat(moved)), layout="b")
+    np.testing.assert_allclose(found.values, here.values, rtol=1e-12)
+    assert found.layout == "b"
+
+
+def test_learning_from_counts_is_learning_from_the_log(logs):
+    from rankloop.unbiased import candidates, learn
+
+    log, shards = logs["swap"]
+    chosen = {"plain leaves": candidates(trees=5, threads=1)["plain leaves"]}
+    found = cluster.learn(shards, DATA, rankers=chosen, workers=2)
+    here = learn(log, DATA, rankers=chosen)
+    assert found.curve_by == here.curve_by == "swap_intervention"
+    assert found.ranker.predict(DATA).tolist() == here.ranker.predict(DATA).tolist()
+    with pytest.raises(ValueError, match="shards of a data set with docids"):
+        cluster.learn(shards, write_shards(DATA, shards.path + "-documents", shards=2))
+
+
+def squared(part):
+    """A further feature, which needs the whole query."""
+    best = np.maximum.reduceat(part.X[:, 0], part.offsets[:-1])[part.row_query]
+    return part.replace(X=np.column_stack((part.X, part.X[:, 0] - best)), feature_names=None)
+
+
+@pytest.fixture(scope="module")
+def by_value():
+    """Functions of this file travel whole: workers cannot import it."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    import sys
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.usefixtures("by_value")
+def test_transformed_shards(shards, tmp_path):
+    found = cluster.transform(shards, squared, tmp_path / "more", workers=2)
+    whole = squared(shards.whole())
+    assert np.array_equal(found.whole().X, whole.X)
+    assert np.array_equal(found.whole().qid, whole.qid)
+    with pytest.raises(ValueError, match="which is not among those it was given"):
+        cluster.transform(shards, lambda part: renamed(part), tmp_path / "wrong", workers=2)
+    with pytest.raises(ValueError, match="must give a RankingDataset, got int"):
+        cluster.transform(shards, lambda part: 3, tmp_path / "odd", workers=2)
+
+
+def renamed(part):
+    return type(part)(part.X, part.y, part.row_qid + 1000)
+
+
+def test_search_features_over_shards_of_queries(tmp_path):
+    from rankloop.search import Features, Index
+    from rankloop.search.learning import judged_lists
+
+    index = Index.create(str(tmp_path / "shop"), fields={"title": "text"})
+    words = ["red shoes", "red hat", "blue shoes", "green hat", "blue coat", "old coat"]
+    index.add([{"id": str(i), "title": title} for i, title in enumerate(words)])
+    index.commit()
+    queries = {f"q{i}": word for i, word in enumerate(["red", "blue", "hat", "coat", "shoes"])}
+    grades = {qid: {"0": 1, "1": 0, "3": 2, "5": 1} for qid in queries} | {"q9": {"0": 1}}
+    found = cluster.features(
+        tmp_path / "shop", {**queries, "q7": "nothing"}, grades, tmp_path / "set", shards=3, workers=2
+    )
+    opened = Index.open(str(tmp_path / "shop"))
+    here = judged_lists(opened.retriever(), Features.standard(opened), queries, grades, "judged")
+    order = [here.qid.tolist().index(qid) for qid in found.whole().qid.tolist()]
+    assert found.whole().fingerprint() == here.select(order).fingerprint()
+    with pytest.raises(ValueError, match="none of the 1 queries has judgments"):
+        cluster.features(tmp_path / "shop", {"q7": "nothing"}, grades, tmp_path / "none")
+
+
+SPACE = {"C": (0.01, 10.0, "log")}
+
+
+def test_a_study_does_not_depend_on_the_workers(shards, tmp_path):
+    pytest.importorskip("optuna")
+    studies = [
+        cluster.tune(RankSVM(), SPACE, shards, folds=2, trials=5, at_once=2, workers=workers)
+        for workers in (1, 2)
+    ]
+    assert studies[0].to_dict() == studies[1].to_dict()
+    with pytest.raises(ValueError, match="folds are made of whole shards: 2 to 4 here, got 9"):
+        cluster.tune(RankSVM(), SPACE, shards, folds=9)
+
+
+def test_a_study_goes_on_where_it_ended(shards, tmp_path):
+    pytest.importorskip("optuna")
+    how = {"folds": 2, "at_once": 2, "workers": 2}
+    cluster.tune(RankSVM(), SPACE, shards, trials=3, checkpoint=tmp_path / "study", **how)
+    resumed = cluster.tune(RankSVM(), SPACE, shards, trials=5, checkpoint=tmp_path / "study", **how)
+    assert resumed.to_dict() == cluster.tune(RankSVM(), SPACE, shards, trials=5, **how).to_dict()
+    with pytest.raises(ValueError, match="is of another study"):
+        cluster.tune(RankSVM(), SPACE, shards, trials=3, seed=1, checkpoint=tmp_path / "study", **how)
+
+
+def test_counting_survives_a_kill(logs, one_is_killed):
+    log, shards = logs["plain"]
+    assert cluster.aggregate(shards, workers=2).to_frame().equals(clicks.aggregate(log).to_frame())
+
+
+def test_a_curve_survives_a_kill(logs, one_is_killed):
+    log, shards = logs["swap"]
+    assert cluster.propensity(shards, workers=2).values.tolist() == propensity.estimate(log).values.tolist()
+
+
+def test_evaluation_survives_a_kill(shards, rankers, one_is_killed):
+    found = cluster.evaluate(rankers["linear"], shards, METRICS, workers=2)
+    same_evaluation(found, metrics.evaluate(rankers["linear"], shards.whole(), METRICS))
+
+
+def test_scoring_survives_a_kill(shards, rankers, tmp_path, one_is_killed):
+    found = cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
+    scores = polars.concat([found.frame(i) for i in range(len(found))])["score"]
+    assert scores.to_list() == rankers["linear"].predict(shards.whole()).tolist()
+
+
+@pytest.mark.usefixtures("by_value")
+def test_features_survive_a_kill(shards, tmp_path, one_is_killed):
+    found = cluster.transform(shards, squared, tmp_path / "more", workers=2)
+    assert np.array_equal(found.whole().X, squared(shards.whole()).X)
+
+
+def test_tuning_survives_a_kill(shards, one_is_killed):
+    pytest.importorskip("optuna")
+    how = {"folds": 2, "trials": 2, "workers": 2}
+    killed = cluster.tune(RankSVM(), SPACE, shards, **how)
+    assert killed.to_dict() == cluster.tune(RankSVM(), SPACE, shards, **how).to_dict()
+
+
+def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rankers, monkeypatch):
+    """The job stops with a sentence; what was scored stays, and the same call goes on from there."""
+    ready = _local._Process.ready
+
+    def dying(process):
+        ready(process)
+        os.kill(process.process.pid, signal.SIGSTOP)
+        threading.Timer(0.02, os.kill, (process.process.pid, signal.SIGKILL)).start()
+
+    cluster.predict(rankers["linear"], shards.select([0]), tmp_path / "first", workers=1)
+    _local._send_home()
+    monkeypatch.setattr(_local._Process, "ready", dying)
+    with pytest.raises(cluster.LostWorkerError, match=r"died 4 times .* the same call goes on"):
+        cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=1)
+    assert not (tmp_path / "scores" / "writer.json").exists()
+    with pytest.raises(ValueError, match="run the same job again to go on"):
+        open_shards(tmp_path / "scores")
+    monkeypatch.setattr(_local._Process, "ready", ready)
+    assert cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=1).n_rows == shards.n_rows
+
+
+def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
+    from rankloop.cluster import scoring
+
+    asked = []
+
+    def some(task, inputs, *, done, **options):
+        for i, one in enumerate(inputs):
+            if len(asked) == 2:
+                asked.append("the disk is full")
+                raise OSError(28, "no room for the scores")
+            asked.append(one[1])
+            done(i, task(one))
+
+    monkeypatch.setattr(scoring, "over", some)
+    with pytest.raises(OSError, match="no room"):
+        cluster.predict(rankers["linear"], shards, tmp_path / "scores")
+    cluster.predict(rankers["linear"], shards, tmp_path / "scores")
+    assert asked == [0, 1, "the disk is full", 2, 3]
+    with pytest.raises(ValueError, match="holds shards already"):
+        cluster.predict(rankers["linear"], shards, tmp_path / "scores")
+
+
+def test_a_corrupt_shard_stops_every_job_by_its_name(tmp_path, rankers):
+    shards = write_shards(DATA, tmp_path / "set", shards=3)
+    shard = next((tmp_path / "set").glob("shard-00001-*"))
+    content = bytearray(shard.read_bytes())
+    content[100] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(ValueError, match=f"{shard.name} does not match its checksum"):
+        cluster.evaluate(rankers["linear"], shards, workers=2)
+    with pytest.raises(ValueError, match=shard.name):
+        cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
+
+
+def test_workers_of_other_versions_are_refused(shards, rankers, monkeypatch):
+    _local._send_home()
+    other = {**_versions.here(), "numpy": "0.9"}
+    monkeypatch.setattr(_versions, "here", lambda: other)
+    with pytest.raises(ValueError, match=r"a worker process has numpy .* where this process has 0\.9"):
+        cluster.evaluate(rankers["linear"], shards, workers=1)
+
+
+def test_results_come_in_the_order_of_the_inputs():
+    assert over(abs, [-3, 2, -1, 0], on="local", workers=2, title="") == [3, 2, 1, 0]
+    with pytest.raises(TypeError, match="bad operand") as raised:
+        over(abs, [1, "two"], on="local", workers=2, title="")
+    assert "in a worker process" in raised.value.__notes__[0]
+
+
+def test_wrong_arguments_are_said(shards, logs, rankers):
+    with pytest.raises(ValueError, match="unknown on 'spark'"):
+        cluster.evaluate(rankers["linear"], shards, on="spark")
+    with pytest.raises(ValueError, match="workers is 1 or more, got 0"):
+        cluster.evaluate(rankers["linear"], shards, workers=0)
+    with pytest.raises(ValueError, match="this job is about shards of clicks"):
+        cluster.aggregate(shards)
+    with pytest.raises(ValueError, match="jobs work on shards"):
+        cluster.evaluate(rankers["linear"], DATA)
+    with pytest.raises(ValueError, match="a job takes a ranker"):
+        cluster.evaluate(DATA.y, shards)
+    with pytest.raises(ValueError, match="compare needs at least two rankers"):
+        cluster.compare({"one": rankers["linear"]}, shards)
+
+
+def test_what_may_come_from_a_lost_worker_is_tried_again():
+    assert _failures.passing(RuntimeError("connection closed by peer"))
+    assert not _failures.passing(ValueError("no such loss"))
+    assert _ray.RETRIES == _local.RETRIES
+
+
+def test_progress_adds_up(shards, rankers, monkeypatch):
+    from contextlib import contextmanager
+
+    from rankloop.cluster import _engine
+
+    told = []
+
+    @contextmanager
+    def seen(title, total):
+        told.append((title, total))
+        yield lambda by=1, note="": told.append((by, note))
+
+    monkeypatch.setattr(_engine, "progress", seen)
+    cluster.evaluate(rankers["linear"], shards, workers=2)
+    assert told[0] == ("evaluating", DATA.n_documents)
+    assert sum(by for by, _ in told[1:]) == DATA.n_documents
+    assert [note for _, note in told[1:]] == [f"{i} of 4" for i in range(1, 5)]

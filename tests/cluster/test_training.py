@@ -1,0 +1,183 @@
+"""Training by several local workers: the same model every time, also when one is killed on the way."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rankloop import cluster
+from rankloop.cluster import _local
+from rankloop.cluster._trees import Work, grow, settled
+from rankloop.data import RankingDataset, synthetic
+from rankloop.data.shard_writer import write_shards
+from rankloop.losses import LambdaRank
+from rankloop.metrics import evaluate
+from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker
+from rankloop.rankers.saving import dumps, loads
+
+DATA, VALID = synthetic(n_queries=160, docs_per_query=10, n_features=5, seed=0).split(0.75, seed=0)
+TREES = LambdaMART(trees=12, leaves=5, threads=1, seed=0)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    return write_shards(DATA, tmp_path_factory.mktemp("training") / "set", shards=4)
+
+
+@pytest.fixture(scope="module")
+def two(shards):
+    """The forest of two workers that nobody disturbed."""
+    return cluster.fit(TREES, shards, VALID, workers=2)
+
+
+@pytest.fixture
+def killed(monkeypatch):
+    """Kills a member of the first team of the test after so many rounds."""
+    plan = {"after": 3}
+    take, run = _local._Team._take, _local._Team.run
+    started = []
+
+    def remembered(team, task, argument):
+        team.rounds = 0
+        started.append(team)
+        return run(team, task, argument)
+
+    def killing(team, rank, kind, *said):
+        if kind == "progress":
+            team.rounds += said[0]
+            if team.rounds == plan["after"] and len(started) == 1:
+                team.members[1].process.kill()
+        return take(team, rank, kind, *said)
+
+    monkeypatch.setattr(_local._Team, "run", remembered)
+    monkeypatch.setattr(_local._Team, "_take", killing)
+    plan["started"] = started
+    return plan
+
+
+def test_one_worker_is_one_process(shards):
+    """To the last digit: the trees, and what a saved file says about them."""
+    found = cluster.fit(TREES, shards, VALID, workers=1)
+    here = LambdaMART(**TREES.get_params()).fit(shards.whole(), VALID)
+    assert np.array_equal(found.predict(DATA), here.predict(DATA))
+    assert found.metrics_ == here.metrics_
+    assert found.n_trees_ == here.n_trees_
+    assert found.get_params() == here.get_params()
+    assert found.fingerprint_ == shards.fingerprint
+
+
+def test_two_workers_grow_one_good_forest(shards, two):
+    """Within what the seed of a single process changes, and without a trace of ports or machines."""
+    spread = [
+        evaluate(
+            LambdaMART(trees=12, leaves=5, threads=1, feature_fraction=0.8, seed=seed).fit(DATA),
+            VALID,
+            "ndcg@10",
+        ).mean["ndcg@10"]
+        for seed in range(5)
+    ]
+    reached = evaluate(two, VALID, "ndcg@10").mean["ndcg@10"]
+    assert abs(reached - np.mean(spread)) < 3 * np.std(spread) + 0.01
+    assert "machines" not in two.forest_.text
+    assert two.params is None
+
+
+def test_a_killed_member_changes_nothing(shards, two, killed):
+    assert dumps(cluster.fit(TREES, shards, VALID, workers=2)) == dumps(two)
+    assert len(killed["started"]) == 2
+
+
+class Alone:
+    """A team of one, in this process, that may break down after so many rounds."""
+
+    rank, count, first_here = 0, 1, True
+
+    def __init__(self, breaks=None):
+        self.rounds, self.breaks = 0, breaks
+
+    def tell(self, by, note=""):
+        self.rounds += by
+        if self.rounds == self.breaks:
+            raise ConnectionError("the machine is gone")
+
+
+def test_a_checkpoint_is_gone_on_from(shards, tmp_path):
+    """Broken off in the second of three pieces: the next call ends where an undisturbed one ends."""
+    work = Work(TREES, shards, VALID, str(tmp_path), 5)
+    with pytest.raises(ConnectionError):
+        grow(work, Alone(breaks=7))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["forest-000004.rank", "state.json"]
+    rest = Alone()
+    resumed = loads(grow(work, rest))
+    assert rest.rounds == 8  # the fourth of five was the best so far, and it went on from there
+    here = LambdaMART(**TREES.get_params()).fit(shards.whole(), VALID)
+    assert resumed.forest_.text == here.forest_.text
+    assert np.array_equal(resumed.curve_, here.curve_)
+    with pytest.raises(ValueError, match="is of another training"):
+        grow(Work(LambdaMART(trees=3), shards, VALID, str(tmp_path), 5), Alone())
+
+
+def test_pieces_stop_early_as_a_whole_does(shards, tmp_path):
+    """The best round, and so the forest, is that of one piece; patience ends it."""
+    ranker = LambdaMART(trees=60, leaves=15, learning_rate=0.5, patience=6, threads=1)
+    made = loads(grow(Work(ranker, shards, VALID, str(tmp_path), 10), Alone()))
+    here = LambdaMART(**ranker.get_params()).fit(shards.whole(), VALID)
+    assert here.n_trees_ < 60
+    assert made.n_trees_ == here.n_trees_
+    assert made.metrics_ == here.metrics_
+
+
+def test_other_losses_and_pooled_grades(tmp_path):
+    """A shard without the best grade still counts by it: the loss is settled on all shards."""
+    shards = write_shards(DATA, tmp_path / "set", shards=2)
+    made = settled(LambdaMART(loss="sigmoidcrossentropy"), shards)
+    assert made.loss.max_label == DATA.y.max()
+    assert settled(TREES, shards).loss == "lambdarank"
+
+
+@pytest.mark.slow
+def test_networks_of_two_processes(shards, killed, tmp_path):
+    """One process, two with a kill on the way, and two of `torchrun`: the same network."""
+    network = NeuralRanker(hidden=(8,), epochs=3, threads=1, seed=0)
+    killed["after"] = 2
+    found = cluster.fit(network, shards, workers=2)
+    assert len(killed["started"]) == 2
+    assert found.fingerprint_ == shards.fingerprint
+    here = NeuralRanker(hidden=(8,), epochs=3, threads=1, seed=0).fit(shards.whole())
+    np.testing.assert_allclose(found.predict(DATA), here.predict(DATA), atol=1e-5)
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys\n"
+        "from rankloop import cluster\n"
+        "from rankloop.rankers import NeuralRanker\n"
+        "network = NeuralRanker(hidden=(8,), epochs=3, threads=1, seed=0)\n"
+        "found = cluster.fit(network, sys.argv[1], workers=2)\n"
+        "found.save(f'{sys.argv[2]}/network.rank')\n"
+    )
+    run = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", str(script)]
+    done = subprocess.run([*run, shards.path, str(tmp_path)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "network.rank").read_bytes() == dumps(found)
+
+
+def test_a_mistake_is_said_at_once(shards):
+    with pytest.raises(ValueError, match="unknown feature 'price'") as raised:
+        cluster.fit(LambdaMART(trees=3, monotone={"price": 1}), shards, workers=1)
+    assert "in a worker process" in raised.value.__notes__[0]
+
+
+def test_wrong_arguments_are_said(shards):
+    with pytest.raises(ValueError, match="LinearRanker learns in one process"):
+        cluster.fit(LinearRanker(), shards)
+    with pytest.raises(ValueError, match="trees of several workers are LightGBM's"):
+        cluster.fit(LambdaMART(engine="xgboost"), shards)
+    with pytest.raises(ValueError, match="callbacks would run in the workers"):
+        cluster.fit(LambdaMART(callbacks=[print]), shards)
+    with pytest.raises(ValueError, match="leave 'machines' out of params"):
+        cluster.fit(LambdaMART(params={"machines": "a:1"}), shards)
+    with pytest.raises(ValueError, match="every is 1 or more trees"):
+        cluster.fit(LambdaMART(loss=LambdaRank()), shards, every=0)
+    few = write_shards(RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"]), shards.path + "-few", shards=3)
+    with pytest.raises(ValueError, match="fewer shards with rows than there are workers"):
+        cluster.fit(TREES, few, workers=2)
