@@ -93,3 +93,9 @@ def test_starting_is_fast_and_loads_nothing_heavy(command):
     took, loaded = done.stderr.strip().splitlines()[-2:]
     assert loaded == "[]"
     assert float(took.split()[1]) < 0.5
+
+
+def test_every_family_is_reached_from_the_top():
+    inner = {"cli", "demo"}  # these are run, not imported
+    families = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert families - inner <= set(rankloop.__all__)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rankloop.rankers import AdaRank as AdaRank
     from rankloop.rankers import CoordinateAscent as CoordinateAscent
     from rankloop.rankers import Ensemble as Ensemble
+    from rankloop.rankers import FeatureSum as FeatureSum
     from rankloop.rankers import Forest as Forest
     from rankloop.rankers import Fusion as Fusion
     from rankloop.rankers import LambdaMART as LambdaMART
@@ -80,6 +81,7 @@ __version__ = "0.1.0"
 
 _FAMILIES = (
     "clicks",
+    "cluster",
     "data",
     "interleaving",
     "losses",
@@ -87,7 +89,10 @@ _FAMILIES = (
     "online",
     "propensity",
     "rankers",
+    "report",
     "search",
+    "serve",
+    "unbiased",
 )
 
 _PUBLIC = {
@@ -124,6 +129,7 @@ _PUBLIC = {
         "AdaRank",
         "CoordinateAscent",
         "Ensemble",
+        "FeatureSum",
         "Forest",
         "Fusion",
         "LambdaMART",

@@ -16,7 +16,9 @@ from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
 from rankloop.cli.learn import learn
 from rankloop.cli.predict import predict
+from rankloop.cli.report import report
 from rankloop.cli.search import search
+from rankloop.cli.serve import serve
 from rankloop.cli.simulate import simulate
 from rankloop.cli.train import train
 from rankloop.cli.tune import tune
@@ -37,8 +39,9 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-_LOOP = (demo, evaluate, compare, train, predict, explain, tune, index, search, simulate, learn, interleave)
-for command in (*_LOOP, convert):
+_MODELS = (evaluate, compare, train, predict, explain, tune)
+_LOOP = (index, search, serve, learn, simulate, interleave, report)
+for command in (demo, *_MODELS, *_LOOP, convert):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")
