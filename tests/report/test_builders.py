@@ -71,7 +71,8 @@ def test_a_run_whose_data_is_gone_or_changed_has_no_lists(files, tmp_path):
     lists = synthetic(n_queries=5, docs_per_query=8, n_features=4, seed=1)
     drawn = family.report_of_run(moved, lists, query=lists.qid[2])
     assert len(drawn.figures) == 5
-    assert f"The list of query {lists.qid[2]} has an NDCG@10" in drawn.html
+    assert f"The list of query {lists.qid[2]}: NDCG@10 is" in drawn.html
+    assert "Lowest: query" in drawn.html
     with pytest.raises(ValueError, match="there is no query 'none'"):
         family.report_of_run(moved, lists, query="none")
     irrelevant = lists.replace(y=np.zeros(lists.n_documents))

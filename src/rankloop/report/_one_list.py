@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["one_list"]
 
 _K = 10
+_WORST = 5  # lists that are named
 
 
 def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[str | Figure, ...]:
-    """A sentence and two pictures of a query's list: the one asked for, or the one with most left to gain."""
+    """A sentence and two pictures of a query's list: the one asked for, or one that is as good as most."""
     from rankloop.metrics import ndcg
 
     scores = np.asarray(ranker.predict(lists), np.float64)
@@ -25,7 +26,7 @@ def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[s
     if not np.isfinite(values).any():
         return ("No list has a relevant document, so there is none to draw.",)
     if query is None:
-        index = int(np.nanargmin(values))
+        index = int(np.nanargmin(np.abs(values - np.nanmean(values))))
     else:
         found = np.flatnonzero(lists.qid.astype(str) == str(query))
         if not len(found):
@@ -34,10 +35,11 @@ def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[s
     a, b = lists.offsets[index], lists.offsets[index + 1]
     given = None if lists.docid is None else [str(one) for one in lists.docid[a:b]]
     names = [f"document {number}" for number in range(1, b - a + 1)] if given is None else given
-    why = "is the one with the lowest" if query is None else "has an"
+    worst = [i for i in np.argsort(values, kind="stable")[:_WORST] if np.isfinite(values[i])]
     said = (
-        f"The list of query {lists.qid[index]} {why} NDCG@{_K} ({values[index]:.4f}; the mean of "
-        f"{np.isfinite(values).sum():,} lists is {np.nanmean(values):.4f})."
+        f"The list of query {lists.qid[index]}: NDCG@{_K} is {values[index]:.4f}, and "
+        f"{np.nanmean(values):.4f} in the mean of {np.isfinite(values).sum():,} lists. Lowest: "
+        f"{', '.join(f'query {lists.qid[i]} ({values[i]:.4f})' for i in worst)}."
     )
     pushed, loss = _forces(ranker, scores[a:b], lists.y[a:b])
     return (
