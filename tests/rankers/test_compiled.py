@@ -33,6 +33,8 @@ def goes_left(trees, node, x):
     value, rule = float(x[trees.feature[node]]), trees.rule[node]
     if abs(value) <= trees.zero:
         value = 0.0
+    if rule & CATEGORY and math.isnan(value):
+        return bool(rule & LEFT)
     if rule & CATEGORY:
         return math.isfinite(value) and value > -1 and int(value) in trees.sets[int(trees.threshold[node])]
     if math.isnan(value) and not rule & NAN:
@@ -62,11 +64,11 @@ def forests(draw):
         for (parent, side), child in children.items():
             (left if side == "left" else right)[parent] = child
         for _ in range(count):
-            rule = rng.choice([0, LEFT, NAN, NAN | LEFT, ZERO, ZERO | LEFT, CATEGORY])
+            rule = rng.choice([0, LEFT, NAN, NAN | LEFT, ZERO, ZERO | LEFT, CATEGORY, CATEGORY | LEFT])
             columns["rule"].append(rule)
             columns["feature"].append(rng.integers(3))
-            columns["threshold"].append(len(sets) if rule == CATEGORY else rng.integers(-3, 4) / 2)
-            if rule == CATEGORY:
+            columns["threshold"].append(len(sets) if rule & CATEGORY else rng.integers(-3, 4) / 2)
+            if rule & CATEGORY:
                 sets.append(np.flatnonzero(rng.random(6) < 0.4))
         columns["left"].extend(left)
         columns["right"].extend(right)
@@ -172,6 +174,24 @@ def test_xgboost_to_single_precision():
         np.testing.assert_allclose(forest.score(odd), wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("onehot", [1, 100])
+def test_categories_of_xgboost(onehot):
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X = np.column_stack((rng.integers(0, 40, 800), rng.integers(0, 3, 800), rng.normal(size=800)))
+    X[::17, 0] = np.nan
+    y = np.sin(np.nan_to_num(X[:, 0]) * 7) + X[:, 1] * X[:, 2]
+    kinds = {"feature_types": ["c", "c", "q"], "enable_categorical": True, "nthread": 1}
+    settings = {"max_depth": 5, "nthread": 1, "max_cat_to_onehot": onehot, "max_cat_threshold": 64}
+    booster = xgboost.train(settings, xgboost.DMatrix(X, y, **kinds), 20)
+    text = booster.save_raw("json").decode()
+    assert (read_trees(text).rule & CATEGORY).any()
+    unknown = np.column_stack(([77.0, np.nan, 5.0], [50.0, 1.0, np.nan], [np.nan, 0.0, 1.0]))
+    for rows in (X, unknown):
+        wanted = booster.predict(xgboost.DMatrix(rows, **kinds), output_margin=True)
+        np.testing.assert_allclose(compile_forest(text).score(rows), wanted, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("grow", ["SymmetricTree", "Lossguide", "Depthwise"])
 @pytest.mark.parametrize("missing", ["Min", "Max"])
 def test_catboost_to_the_last_bit(grow, missing, tmp_path):
@@ -209,6 +229,35 @@ def test_arrays_bring_a_forest_back():
     again = Forest.from_arrays(forest.arrays())
     np.testing.assert_array_equal(again.score(X), forest.score(X))
     assert repr(again) == "Forest(25 trees, 500 leaves, 6 features)"
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("words", 0, -1),
+        ("words", 0, 0),  # a child that is its own parent
+        ("words", 3, 255 | 1 << 31 | 40 << 32 | 41 << 48),  # a column that is not there
+        ("words", 3, 255 | 40 << 32 | 4000 << 48),  # a child that is not there
+        ("words", 30, 255 | 31 << 32 | 31 << 48),  # a leaf that leads on
+        ("trees", (1, 0), 7),
+        ("trees", (1, 1), 10**6),
+        ("trees", (1, 2), -1),
+        ("columns", (0, 0), 6),
+        ("columns", (0, 1), 10**6),
+        ("columns", (0, 2), 1 << 20),
+        ("columns", (0, 2), 3),
+        ("constants", 0, 1.0),
+    ],
+)
+def test_damaged_arrays_are_refused(name, at, value):
+    X, y = data()
+    arrays = {key: one.copy() for key, one in compile_forest(train(X, y).model_to_string()).arrays().items()}
+    arrays[name][at] = value
+    with pytest.raises(ValueError, match="not those of a compiled forest; compile or save it again"):
+        Forest.from_arrays(arrays)
+    arrays[name] = arrays[name][:-1]
+    with pytest.raises(ValueError, match="not those of a compiled forest"):
+        Forest.from_arrays(arrays)
 
 
 def test_only_the_best_trees_are_kept():

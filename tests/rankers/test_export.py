@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from rankloop.data import synthetic
+from rankloop.data import RankingDataset, synthetic
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, RankBoost, RankSVM, to_onnx
+from rankloop.rankers._trees import CATEGORY
+from rankloop.rankers.compiled import read_trees
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -57,13 +59,30 @@ def test_values_on_a_threshold_go_the_same_way():
     """Thresholds are no float32 numbers; the nearest ones on both sides are."""
     data = lists(missing=0.0)
     ranker = LambdaMART(trees=10, leaves=8, threads=1).fit(data)
-    from rankloop.rankers.compiled import read_trees
 
     trees = read_trees(ranker.forest_.text)
     near = np.float32(trees.threshold)
     for x in (near, np.nextafter(near, np.float32(9)), np.nextafter(near, np.float32(-9))):
         X = np.repeat(x[:, None], 5, axis=1)
         np.testing.assert_allclose(scores_of(to_onnx(ranker), X), ranker.predict(X), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("many", [3, 90])
+def test_categories_travel_along(engine, many):
+    rng = np.random.default_rng(0)
+    X = np.column_stack((rng.integers(0, many, 900), rng.normal(size=(900, 2)))).astype(np.float32)
+    X[::11, 0] = np.nan
+    y = (np.sin(np.nan_to_num(X[:, 0]) * 5) + X[:, 1] > 0.3).astype(np.float32)
+    data = RankingDataset(X, y, np.arange(900) // 30)
+    loose = {"min_data_per_group": 1, "cat_smooth": 1.0} if engine == "lightgbm" else {}
+    ranker = LambdaMART(
+        engine=engine, trees=20, leaves=8, threads=1, categorical=[0], loss="squared", params=loose
+    ).fit(data)
+    assert (read_trees(ranker.forest_.text).rule & CATEGORY).any()
+    rows = np.concatenate((X, [[many + 5.0, 0.0, 0.0], [np.nan, np.nan, np.nan]])).astype(np.float32)
+    (score,) = onnxruntime.InferenceSession(to_onnx(ranker)).run(None, {"X": rows})
+    np.testing.assert_allclose(score, ranker.predict(rows), rtol=1e-5, atol=1e-5)
 
 
 def test_names_of_the_features_travel_along():
@@ -84,6 +103,3 @@ def test_what_onnx_cannot_say():
     zeros = LambdaMART(trees=3, leaves=4, threads=1, params={"zero_as_missing": True}).fit(data)
     with pytest.raises(ValueError, match="no zeros that count as missing"):
         to_onnx(zeros)
-    coded = data.replace(X=np.floor(np.abs(data.X) * 5))
-    with pytest.raises(ValueError, match="no categorical splits"):
-        to_onnx(LambdaMART(trees=5, leaves=8, threads=1, categorical=[0, 1, 2, 3, 4]).fit(coded))

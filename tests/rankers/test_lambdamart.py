@@ -132,6 +132,15 @@ def test_saved_forests_score_to_the_last_bit(engine, own, tmp_path):
     assert again.callbacks == ()
 
 
+def test_a_saved_forest_scores_without_its_engine(tmp_path, monkeypatch):
+    ranker = small().fit(TRAIN)
+    ranker.save(tmp_path / "model")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # cannot be imported
+    monkeypatch.setattr("rankloop.rankers._engine_lightgbm.compile_forest", None)  # nor read anew
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(VALID), ranker.predict(VALID))
+
+
 @pytest.mark.parametrize("linear", [False, True])
 def test_scores_are_those_of_lightgbm(linear):
     ranker = small(params={"linear_tree": linear}).fit(TRAIN)

@@ -14,6 +14,7 @@ from rankloop.losses import Loss, redraw
 from rankloop.losses._gap_forces import GapForces
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member
+from rankloop.rankers.compiled import Forest
 
 __all__ = ["Boosted", "Forces", "Plan", "Round", "Watch"]
 
@@ -53,6 +54,9 @@ class Boosted(Protocol):
     @property
     def trees(self) -> int: ...
 
+    @property
+    def compiled(self) -> Forest | None: ...
+
     @classmethod
     def grow(
         cls,
@@ -69,7 +73,7 @@ class Boosted(Protocol):
     def written(self) -> Member: ...
 
     @classmethod
-    def read(cls, written: Member) -> Self: ...
+    def read(cls, written: Member, compiled: Forest | None = None) -> Self: ...
 
 
 class Forces:

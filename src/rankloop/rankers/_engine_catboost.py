@@ -15,6 +15,7 @@ from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.rankers._boosting import Floats, Forces, Plan, Watch
 from rankloop.rankers.base import Member
+from rankloop.rankers.compiled import Forest
 
 __all__ = ["CatBoostForest"]
 
@@ -26,6 +27,7 @@ class CatBoostForest:
     """A CatBoost model in its own binary form (its JSON does not keep the last bits)."""
 
     library: ClassVar[str] = "catboost"
+    compiled: ClassVar[None] = None  # it scores by itself
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -90,7 +92,7 @@ class CatBoostForest:
         return _pack(self.model)
 
     @classmethod
-    def read(cls, written: Member) -> "CatBoostForest":
+    def read(cls, written: Member, compiled: Forest | None = None) -> "CatBoostForest":
         if not isinstance(written, bytes):
             raise ValueError("the forest of this model is no CatBoost model; save it again")
         return cls(_unpack(require("catboost", "engines"), written))

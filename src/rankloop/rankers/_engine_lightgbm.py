@@ -1,5 +1,6 @@
 """LightGBM grows the trees."""
 
+import re
 import warnings
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,15 +25,21 @@ class LightGBMForest:
 
     library: ClassVar[str] = "lightgbm"
 
-    def __init__(self, text: str) -> None:
-        import lightgbm
-
+    def __init__(self, text: str, compiled: Forest | None = None) -> None:
         self.text = text
-        self.booster = lightgbm.Booster(model_str=text)
+        if compiled is not None:
+            self.compiled = compiled
 
     @property
     def trees(self) -> int:
-        return int(self.booster.num_trees())
+        return self.text.count("\nTree=")
+
+    @cached_property
+    def booster(self) -> Any:
+        """LightGBM's own form, for what only LightGBM knows: a saved model scores without LightGBM."""
+        import lightgbm
+
+        return lightgbm.Booster(model_str=self.text)
 
     @classmethod
     def grow(
@@ -73,7 +80,7 @@ class LightGBMForest:
         )
         before = 0 if init is None else init.trees
         grown = cls(booster.model_to_string(num_iteration=before + watch.best_round, start_iteration=0))
-        if not grown.booster.feature_importance("split").any():
+        if re.search(r"^split_feature=\d", grown.text, re.MULTILINE) is None:
             warnings.warn(
                 "LightGBM found nothing worth a split, so that all scores are equal; lower min_sum_hessian "
                 f"(now {settings['min_sum_hessian_in_leaf']:g}) or check the features",
@@ -95,8 +102,8 @@ class LightGBMForest:
         return self.text
 
     @classmethod
-    def read(cls, written: Member) -> "LightGBMForest":
-        return cls(str(written))
+    def read(cls, written: Member, compiled: Forest | None = None) -> "LightGBMForest":
+        return cls(str(written), compiled)
 
 
 def _settings(plan: Plan, n_features: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers._boosting import Floats, Forces, Plan, Watch
 from rankloop.rankers.base import Member
+from rankloop.rankers.compiled import Forest
 
 __all__ = ["XGBoostForest"]
 
@@ -30,6 +31,7 @@ class XGBoostForest:
     """An XGBoost model as its JSON; its scores have single precision."""
 
     library: ClassVar[str] = "xgboost"
+    compiled: ClassVar[None] = None  # it scores by itself
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -89,7 +91,7 @@ class XGBoostForest:
         return self.text
 
     @classmethod
-    def read(cls, written: Member) -> "XGBoostForest":
+    def read(cls, written: Member, compiled: Forest | None = None) -> "XGBoostForest":
         return cls(str(written))
 
 

@@ -1,11 +1,13 @@
 """Trees of an XGBoost or CatBoost model, from their JSON."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankloop.rankers._trees import LEFT, NAN, Trees
+from rankloop.rankers._trees import CATEGORY, LEFT, NAN, Trees
 
 __all__ = ["read_json"]
 
@@ -54,30 +56,44 @@ class _Builder:
 
 
 def _xgboost(learner: dict[str, Any]) -> Trees:
-    """XGBoost goes left below the threshold, in single precision."""
+    """XGBoost goes left below the threshold, in single precision; the categories it lists go right.
+
+    Nodes that ask for a category change sides here, so that the listed ones go left.
+    """
     booster, about = learner["gradient_booster"], learner["learner_model_param"]
     objective = learner["objective"]["name"]
     if booster["name"] != "gbtree":
         raise ValueError(f"an XGBoost model of kind {booster['name']} cannot be compiled; train with gbtree")
     if not objective.startswith(("rank:", "reg:squarederror")):
         raise ValueError(f"an XGBoost model with objective {objective} is no ranker; train with rank:ndcg")
-    built = _Builder()
+    built, sets = _Builder(), list[NDArray[np.int64]]()
     for tree in booster["model"]["trees"]:
-        if tree["categories_nodes"]:
-            raise ValueError("categorical splits of XGBoost cannot be compiled; predict with xgboost itself")
+        listed = dict(zip(tree["categories_nodes"], _listed(tree), strict=True))
         left, right, cut = tree["left_children"], tree["right_children"], tree["split_conditions"]
         inner = [node for node in range(len(left)) if left[node] != -1]
         leaves = [node for node in range(len(left)) if left[node] == -1]
         number = {node: i for i, node in enumerate(inner)} | {node: ~i for i, node in enumerate(leaves)}
         rows = []
         for node in inner:
+            if node in listed:
+                rule = CATEGORY | (0 if tree["default_left"][node] else LEFT)
+                sides = number[right[node]], number[left[node]]
+                rows.append((tree["split_indices"][node], float(len(sets)), rule, *sides))
+                sets.append(listed[node])
+                continue
             below = np.nextafter(np.float32(cut[node]), np.float32(-np.inf))
             rule = NAN | (LEFT if tree["default_left"][node] else 0)
             sides = number[left[node]], number[right[node]]
             rows.append((tree["split_indices"][node], float(below), rule, *sides))
         built.add(rows, [float(np.float32(cut[node])) for node in leaves])
     base = float(np.float32(about["base_score"].strip("[]")))
-    return built.trees(n_features=int(about["num_feature"]), bias=base)
+    return built.trees(n_features=int(about["num_feature"]), bias=base, sets=sets)
+
+
+def _listed(tree: dict[str, Any]) -> Iterator[NDArray[np.int64]]:
+    """The categories of each node that asks for some."""
+    for start, size in zip(tree["categories_segments"], tree["categories_sizes"], strict=True):
+        yield np.array(tree["categories"][start : start + size], np.int64)
 
 
 def _catboost(model: dict[str, Any]) -> Trees:

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 __all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Trees"]
 
-# The rule of a node: which values are missing, and whether those go left. Otherwise nan counts as 0.
+# The rule of a node: which values are missing, and whether those go left. Otherwise nan counts as 0, or goes
+# right where it is asked for its category.
 NAN, ZERO, LEFT, CATEGORY = 1, 2, 4, 8
 
 
@@ -15,7 +16,8 @@ NAN, ZERO, LEFT, CATEGORY = 1, 2, 4, 8
 class Trees:
     """All trees, node after node: a value goes left when it is at most the threshold.
 
-    Where `rule` has CATEGORY, threshold is an index into `sets`, and the categories of that set go left. A
+    Where `rule` has CATEGORY, threshold is an index into `sets`, and the categories of that set go left; nan
+    goes right, or left where LEFT is there too. A
     child is a node of the same tree or, as ~leaf, one of its leaves; children come after their parent.
     """
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers._forest import add_alone, add_blocks, add_by_eight, to_bins
 from rankloop.rankers._lanes import LANES
-from rankloop.rankers._packing import MOST_LEAVES, pack
+from rankloop.rankers._packing import MOST_LEAVES, checked, pack
 from rankloop.rankers._trees import Trees
 
 __all__ = ["Forest", "compile_forest", "read_trees"]
@@ -112,7 +112,8 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "Forest":
-        return cls(**{field.name: np.asarray(arrays[field.name]) for field in fields(cls)})
+        """The forest of arrays from anywhere: they are checked, as kernels would read past their ends."""
+        return cls(**checked({field.name: np.asarray(arrays[field.name]) for field in fields(cls)}))
 
     def _add(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
         """All trees: for blocks of up to 64 documents, or for eight, or for one, whichever costs least."""

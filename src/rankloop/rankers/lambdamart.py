@@ -18,6 +18,7 @@ from rankloop.rankers._boosting import Boosted, Forces, Plan, Round, Watch
 from rankloop.rankers._feature_names import feature_index, feature_indices, numbered
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member, Ranker
+from rankloop.rankers.compiled import Forest
 
 __all__ = ["LambdaMART"]
 
@@ -28,6 +29,7 @@ ENGINES = {
 }
 _OWN = "engine:"
 _BY = "by:"
+_COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its engine
 # What "lambdarank" alone means in trees: near pairs count more, and forces reach down to rank 30. Without
 # it, trees need more rounds for the same NDCG; LightGBM's own objective has it too.
 _BY_NAME = LambdaRank(truncation=30, norm_gap=True)
@@ -203,10 +205,15 @@ class LambdaMART(Ranker):
         return self.forest_.scores(X, self.threads)
 
     def _state(self) -> dict[str, Member]:
-        return {"forest": self.forest_.written(), "curve": self.curve_}
+        state = {"forest": self.forest_.written(), "curve": self.curve_}
+        if self.forest_.compiled is not None:
+            state |= {_COMPILED + name: value for name, value in self.forest_.compiled.arrays().items()}
+        return state
 
     def _restore(self, state: Mapping[str, Member]) -> None:
-        self.forest_ = _engine(self.engine).read(state["forest"])
+        arrays = {name.removeprefix(_COMPILED): state[name] for name in state if name.startswith(_COMPILED)}
+        ready = Forest.from_arrays(arrays) if arrays else None
+        self.forest_ = _engine(self.engine).read(state["forest"], ready)
         self.n_trees_ = self.forest_.trees
         self.curve_ = np.asarray(state["curve"])
 
