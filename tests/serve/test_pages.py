@@ -4,11 +4,15 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsRegressor
 
+from rankloop.rankers import PointwiseRanker, RankSVM
 from rankloop.serve.pages.asked import Asked
+from rankloop.serve.pages.evidence import _moved
 from rankloop.serve.pages.traffic import by_day, drift
 from rankloop.serve.sums import DaySum
 from serve.running import TOKEN, another, client_of, wait_until
@@ -197,6 +201,7 @@ def test_more_results_are_a_link_until_there_are_no_more(client):
     page = read(client.get("/", params={"q": "shoes running hat"}))
     assert page.all("a", href="/?q=shoes+running+hat&k=20")
     assert len(read(client.get("/", params={"q": "shoes", "k": "20"})).all("li", **{"class": "result"})) > 10
+    assert Asked.of([("q", "a"), ("k", "90")], k=10, most=25).longer().k == 25
     for k in ("0", "-1", "9" * 30, "ten", "²"):
         assert read(client.get("/", params={"q": "shoes", "k": k}))
 
@@ -454,6 +459,17 @@ def test_an_address_says_what_was_asked(query, filters, k):
     assert Asked.of(parse_qsl(asked.href[2:], keep_blank_values=True), k=10) == asked
     if filters:
         assert len(asked.toggled(*filters[0]).chosen) == len(asked.chosen) - 1
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), PointwiseRanker(KNeighborsRegressor(3))])
+def test_the_feature_that_moves_scores_is_seen(ranker):
+    """One ranker whose shares are exact, and one whose shares are drawn at random."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3)).astype(np.float32)
+    ranker.fit(X, np.digitize(X[:, 1], [-1, 0, 1]), qid=np.repeat(np.arange(12), 10))
+    size = _moved(ranker, np.split(X, 12), ("a", "b", "c"))
+    assert size.argmax() == 1
+    assert size[1] > 2 * size[[0, 2]].max()
 
 
 def day(number, ranker="v1", pages=100, clicked=50, first=20):

@@ -31,9 +31,10 @@ class Asked:
     chosen: tuple[tuple[str, str], ...] = ()
     k: int = 10
     usual: int = 10
+    most: int = MOST_RESULTS
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[str, str]], k: int) -> "Asked":
+    def of(cls, pairs: Sequence[tuple[str, str]], k: int, most: int = MOST_RESULTS) -> "Asked":
         """The search in the pairs of an address; what is no number of results is the usual one."""
         given = dict(pairs)
         typed = {name.partition(".")[2] for name, _ in pairs if name.startswith((FROM, TO))}
@@ -47,8 +48,8 @@ class Asked:
             if low or high:
                 chosen[FILTER + name, f"{low}..{high}"] = None
         many = given.get("k", "")
-        results = min(max(int(many), 1), MOST_RESULTS) if many.isdecimal() and len(many) < 5 else k
-        return cls(" ".join(given.get("q", "").split()), tuple(chosen), results, k)
+        results = min(max(int(many), 1), most) if many.isdecimal() and len(many) < 5 else k
+        return cls(" ".join(given.get("q", "").split()), tuple(chosen), results, k, most)
 
     @property
     def href(self) -> str:
@@ -66,7 +67,7 @@ class Asked:
 
     def longer(self) -> "Asked":
         """The same with more results."""
-        return replace(self, k=min(self.k + max(self.usual, 10), MOST_RESULTS))
+        return replace(self, k=min(self.k + max(self.usual, 10), self.most))
 
     def filters(self, fields: Mapping[str, Field]) -> dict[str, FilterValue]:
         """The filters as a request takes them: one of several values, or a range `low..high`."""

@@ -45,5 +45,5 @@ def report(request: Request, name: str) -> Response:
     path = service_of(request).config.home / "reports" / name
     if not _REPORT.fullmatch(name) or not path.is_file():
         raise LookupError(f"there is no report {name[:100]!r}")
-    headers = {"Content-Security-Policy": _SELF_CONTAINED, "X-Content-Type-Options": "nosniff"}
+    headers = {"Content-Security-Policy": _SELF_CONTAINED}
     return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import select
 
-from rankloop.rankers import contributions
+from rankloop.data import RankingDataset
+from rankloop.rankers import Ranker, contributions
 from rankloop.report import importance, metric_intervals, position_curve
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, percent
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
 
 LATELY = 100  # pages whose features are looked at
+FEW = 20  # documents, and orders of features, where shares are drawn at random
 
 
 def name_of(version: "Version") -> str:
@@ -123,20 +126,31 @@ def looked_at(service: "Service") -> Panel:
     """How far each feature moves the scores of pages shown lately: the mean size of its share."""
     title = "What the ranker looks at"
     production = str(service.live.roles.production)
-    pages = _lately(service.store)
     model = service.model(production)
     names = model.pipeline.features.names
-    rows = [page.features for page in pages if page.feature_names == names and len(page.documents)]
-    if not rows:
-        return Panel("features", title, "No page was shown yet.")
-    parts = contributions(model.ranked.ranker, np.vstack(rows))
-    size = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
+    shown = [page for page in _lately(service.store) if len(page.documents)]
+    pages = [page.features for page in shown if page.feature_names == names]
+    if not pages:
+        return Panel("features", title, "No page with its features was shown yet.")
+    size = _moved(model.ranked.ranker, pages, names)
     moving = [(name, value) for name, value in zip(names, size.tolist(), strict=True) if value > 0]
     if not moving:
         return Panel("features", title, "No feature moves the scores of the last pages.")
     drawing = importance(tuple(zip(*moving, strict=True)), most=12, title="")
-    said = f"How far each feature moves the scores of {production} on the last {len(rows)} pages."
+    said = f"How far each feature moves the scores of {production} on the last {len(pages)} pages."
     return Panel("features", title, said, drawn(drawing, title))
+
+
+def _moved(ranker: Ranker, pages: list[NDArray[np.float32]], names: Sequence[str]) -> NDArray[np.float64]:
+    """The mean size of each feature's share; of a few documents where shares have to be drawn at random."""
+    page = np.repeat(np.arange(len(pages)), [len(rows) for rows in pages])
+    data = RankingDataset(np.vstack(pages), np.zeros(len(page)), page, feature_names=tuple(names))
+    few = np.linspace(0, len(page) - 1, FEW).astype(np.int64)
+    parts = contributions(ranker, data, rows=few, samples=FEW)
+    if parts.exact:
+        parts = contributions(ranker, data)
+    size: NDArray[np.float64] = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
+    return size
 
 
 def _lately(store: "Store") -> "list[ShownPage]":

@@ -25,7 +25,7 @@ def static(request: Request, name: str) -> Response:
     """A file of the page; browsers keep it and ask whether it changed."""
     if name not in FILES:
         return Response(status_code=404)
-    headers = {"ETag": TAGS[name], "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    headers = {"ETag": TAGS[name], "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == TAGS[name]:
         return Response(status_code=304, headers=headers)
     return Response(FILES[name], media_type=KINDS[Path(name).suffix], headers=headers)

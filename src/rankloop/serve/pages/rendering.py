@@ -30,16 +30,7 @@ __all__ = [
     "words",
 ]
 
-POLICY = (
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "img-src 'self' data:"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, no-cache",
-}
+KEEPING = {"Cache-Control": "private, no-cache"}  # so that going back shows the page as it was
 
 
 def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
@@ -61,7 +52,7 @@ async def in_turn(request: Request, work: Callable[[Request], Response]) -> Resp
 
 def fragment(template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
     """A piece of a page."""
-    return HTMLResponse(_TEMPLATES.get_template(template).render(shown), status, HEADERS)
+    return HTMLResponse(_TEMPLATES.get_template(template).render(shown), status, KEEPING)
 
 
 def problem(request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:

@@ -35,7 +35,7 @@ async def results_alone(request: Request) -> Response:
 
 def _whole(request: Request) -> Response:
     service = service_of(request)
-    asked = Asked.of(request.query_params.multi_items(), service.config.k)
+    asked = _asked(request)
     who = visitor(request)
     response = page(
         request,
@@ -54,13 +54,11 @@ def _whole(request: Request) -> Response:
 
 
 def _results(request: Request) -> Response:
-    service = service_of(request)
-    pairs = request.query_params.multi_items()
-    asked = Asked.of(pairs, service.config.k)
+    asked = _asked(request)
     if not asked.query:
         raise ValueError("type something to search for")
     who = visitor(request)
-    settled = ("settled", "1") in pairs
+    settled = request.query_params.get("settled") == "1"
     shown = _found(request, asked, settled=settled, user=who.id)
     response = fragment("results.html", asked=asked, view=shown)
     if settled:
@@ -98,6 +96,11 @@ def _readable(stored: Mapping[str, Any], left_out: set[str | None]) -> Iterable[
         if name in left_out or hasattr(value, "dtype") or value in (None, "", []):
             continue
         yield name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _asked(request: Request) -> Asked:
+    config = service_of(request).config
+    return Asked.of(request.query_params.multi_items(), config.k, config.limits.k)
 
 
 def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -> View:

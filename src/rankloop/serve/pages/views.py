@@ -11,7 +11,7 @@ from rankloop.search import Field, Index
 from rankloop.search.query import parse
 from rankloop.search.snippets import snippet
 from rankloop.serve.pages.asked import FILTER, Asked
-from rankloop.serve.schema import MOST_RESULTS, Result, SearchAnswer
+from rankloop.serve.schema import Result, SearchAnswer
 
 __all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fields", "hits", "view"]
 
@@ -83,7 +83,7 @@ def view(answer: SearchAnswer, asked: Asked, index: Index, *, settled: bool) -> 
     """The answer to a search as its page shows it."""
     shown = hits(answer.results, asked.query, index)
     names = [(name.removeprefix(FILTER), value) for name, value in asked.chosen]
-    more = len(shown) == asked.k < min(answer.found, MOST_RESULTS)
+    more = len(shown) == asked.k < min(answer.found, asked.most)
     return View(
         query=asked.query,
         impression=answer.impression,
