@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from rankloop.report._text import BOLD, shorten, width_of, wrapped
+from rankloop.report._theme import dash
 
-__all__ = ["Canvas", "clean", "dash", "legal", "tag"]
+__all__ = ["Canvas", "clean", "legal", "tag"]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TITLE, NOTE = 15, 12  # sizes of letters
@@ -89,18 +90,9 @@ class Canvas:
     ) -> None:
         """`anchor` is start, middle or end; `y` is the line the letters stand on."""
         anchor = more.pop("anchor", None)
-        self.parts.append(
-            tag(
-                "text",
-                *(() if tip is None else (tag("title", clean(tip)),)),
-                clean(text),
-                x=x,
-                y=y,
-                class_=role,
-                font_size=size,
-                text_anchor=None if anchor == "start" else anchor,
-                **more,
-            )
+        side = None if anchor == "start" else anchor
+        self.add(
+            "text", clean(text), tip=tip, x=x, y=y, class_=role, font_size=size, text_anchor=side, **more
         )
 
     def marker(
@@ -162,11 +154,6 @@ class Canvas:
             self.words(x + key, self.y, shown, size=size, tip=name if shown != name else None)
             x += wide
         self.y += 8
-
-
-def dash(series: int) -> str | None:
-    """Curves beyond the colours there are differ by their dashes."""
-    return (None, "7 3", "2 3", "8 3 2 3")[series // 6 % 4]
 
 
 def _value(value: object) -> str:

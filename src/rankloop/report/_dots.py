@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from rankloop.report._canvas import Canvas
-from rankloop.report._panel import role_of
 from rankloop.report._scale import Scale, number_text, span, tick_texts
 from rankloop.report._text import BOLD, shorten, width_of
+from rankloop.report._theme import role_of
 
 __all__ = ["Interval", "dots"]
 

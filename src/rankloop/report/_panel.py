@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.report._canvas import Canvas, dash
+from rankloop.report._canvas import Canvas
 from rankloop.report._scale import Scale, number_text, tick_texts
 from rankloop.report._text import shorten, width_of
+from rankloop.report._theme import dash, role_of
 
-__all__ = ["Curve", "Panel", "role_of"]
+__all__ = ["Curve", "Panel"]
 
 Floats = NDArray[np.float64]
 _MARKED = 40  # points of a curve that get a mark each
@@ -26,10 +27,6 @@ class Curve:
     y: Floats
     low: Floats | None = None
     high: Floats | None = None
-
-
-def role_of(series: int) -> str:
-    return f"s{series % 6 + 1}"
 
 
 class Panel:

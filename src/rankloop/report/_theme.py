@@ -1,6 +1,6 @@
 """Colours of figures and pages: one table, light and dark."""
 
-__all__ = ["ROLES", "STYLE", "variables_of"]
+__all__ = ["ROLES", "STYLE", "dash", "role_of", "variables_of"]
 
 # role: (on light paper, on dark paper); a test holds the contrast of words and of lines.
 ROLES = {
@@ -17,6 +17,17 @@ ROLES = {
     "s5": ("#c2334a", "#ff8593"),
     "s6": ("#7a6500", "#d6bd48"),
 }
+SERIES = 6  # colours that tell curves apart
+
+
+def role_of(series: int) -> str:
+    """The colour of a curve by its number."""
+    return f"s{series % SERIES + 1}"
+
+
+def dash(series: int) -> str | None:
+    """Curves beyond the colours there are differ by their dashes."""
+    return (None, "7 3", "2 3", "8 3 2 3")[series // SERIES % 4]
 
 
 def _variables(which: int) -> str:

@@ -89,7 +89,7 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
             canvas.rect(grade, y - 9, chip, 18, "rule", f"label {marks[number]}", rx=9)
             canvas.words(grade + chip / 2, y + 4, marks[number], size=11, anchor="middle")
         x = left + step * number
-        canvas.line(grade + chip + 6, y, right, y)
+        canvas.line(grade + chip + 6, y, left + step * (n - 1) + 14, y)
         _arrow(canvas, x, y, push[number], strongest, longest, names[number])
     canvas.y = top + max(_ROW * n, float(reach.max()) + 4) + 4
     if marks:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import floats, nothing
-from rankloop.report._panel import role_of
 from rankloop.report._scale import Scale, number_text, span
 from rankloop.report._text import BOLD, shorten, width_of
+from rankloop.report._theme import role_of
 from rankloop.report.figure import Figure
 
 __all__ = ["importance"]

@@ -42,7 +42,7 @@ def learning_curve(
     ]
 
     def more(canvas: Canvas, panel: Panel) -> None:
-        if best is not None:
+        if best is not None and panel.x.low <= best <= panel.x.high:
             at = panel.x(best)
             canvas.line(at, panel.top, at, panel.bottom, "axis", stroke_dasharray="4 3")
             left = at > (panel.left + canvas.width) / 2
