@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli._cluster import On, Workers
+
 __all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
 
 Metrics = Annotated[
@@ -41,6 +43,8 @@ def evaluate(
         Path | None,
         typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
     ] = None,
+    on: On = None,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """How good is this ranking? Means with 95 % intervals over the queries.
@@ -50,6 +54,8 @@ def evaluate(
     rankloop evaluate scores.txt test.txt -m ndcg@10 -m map
 
     rankloop evaluate test.txt --by 25
+
+    rankloop evaluate model.rank test.shards --on ray
     """
     from rankloop.cli._inputs import read_judgments, read_ranking
     from rankloop.cli._outputs import show, write_frame
@@ -64,10 +70,16 @@ def evaluate(
         )
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
-    with compiling_beside():
-        labels = read_judgments(judged_by)
-        ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
-    found = evaluation_of(ranked, labels, metric or None, convention=convention, ties=ties, empty=empty)
+    options: dict[str, Any] = {"convention": convention, "ties": ties, "empty": empty}
+    if on is not None:
+        from rankloop.cli._cluster import evaluate_on
+
+        found = evaluate_on(on, workers, ranking, judged_by, metric, **options)
+    else:
+        with compiling_beside():
+            labels = read_judgments(judged_by)
+            ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
+        found = evaluation_of(ranked, labels, metric or None, **options)
     if per_query is not None:
         write_frame(found.per_query, per_query)
     show(

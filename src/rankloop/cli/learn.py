@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli._cluster import On, Workers
 from rankloop.cli._reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="Of a service: learn even if nobody searched since the last time.")
     ] = False,
+    on: On = None,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn from clicks without their bias, and say how the new ranker would have done.
@@ -46,6 +49,8 @@ def learn(
     Labels of the data set are not looked at. Documents of the log are docids of the data set, or row numbers.
 
     rankloop learn train.txt log.parquet --from clicks --out fair.model
+
+    rankloop learn train.txt log.shards --on ray --out fair.model
 
     With the config (or the index) of a service alone, learn from what it recorded: the new version is
     registered with a report, and serves if it passes the gate of the config.
@@ -64,14 +69,18 @@ def learn(
     if log is None:
         _serve(data, again, seed, json, {"--out": out, "--propensity": propensity, "--report": report})
         return
-    clicks = read_clicks(log, format=format)
-    found = learned_from(
-        clicks,
-        open_dataset(data),
-        propensity=None if propensity is None else _curve(propensity),
-        rankers=candidates(trees=trees),
-        seed=seed,
-    )
+    how: dict[str, Any] = {
+        "propensity": None if propensity is None else _curve(propensity),
+        "rankers": candidates(trees=trees),
+        "seed": seed,
+    }
+    if on is not None:
+        from rankloop.cli._cluster import learn_on
+
+        found = learn_on(on, workers, log, data, format, report, **how)
+    else:
+        clicks = read_clicks(log, format=format)
+        found = learned_from(clicks, open_dataset(data), **how)
     if out is not None:
         found.ranker.save(out)
     if report is not None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli._cluster import On, Workers
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -21,10 +23,14 @@ def predict(
         Path | None,
         typer.Option("--out", help="scores.txt, .npy or .parquet; without it the scores are printed."),
     ] = None,
+    on: On = None,
+    workers: Workers = None,
 ) -> None:
     """Score the documents of a data set: one number per document, in the order of the rows.
 
     rankloop predict runs/linear test.txt --out scores.txt
+
+    rankloop predict runs/linear test.shards --on ray --out scores.shards
     """
     import numpy as np
 
@@ -32,6 +38,12 @@ def predict(
     from rankloop.cli._runs import MODEL, read_data
     from rankloop.rankers import load
 
+    if on is not None:
+        from rankloop.cli._cluster import predict_on
+
+        made = predict_on(on, workers, model, data, out)
+        typer.echo(f"{made.n_rows:,} scores written to {len(made)} shards in {out}")
+        return
     forms = (".npy", ".parquet", ".txt")
     if out is not None and out.suffix not in forms:
         raise ValueError(f"cannot write {out}: the name must end in {', '.join(forms)}")

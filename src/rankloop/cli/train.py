@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli._cluster import On, Workers
 from rankloop.cli._reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
+    on: On = None,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a ranker. The run folder holds the model, figures, parameters, data and environment.
@@ -54,6 +57,8 @@ def train(
     rankloop train --config runs/linear/run.toml --set l2=0.1 --out runs/again
 
     rankloop train --index shop.index --queries queries.tsv --judgments qrels.txt --out runs/shop
+
+    rankloop train train.shards --valid vali.txt --on ray --workers 8 --out runs/large
     """
     import json as writer
     import time
@@ -84,15 +89,21 @@ def train(
             _write_report(target, report)
         return
 
-    sets = {"data": read_data(source)}
-    for part in ("valid", "test"):
-        if (path := paths[part]) is not None:
-            sets[part] = read_data(path, sets["data"].n_features)
-    started = time.perf_counter()
-    model.fit(sets["data"], sets.get("valid"))
-    seconds = round(time.perf_counter() - started, 3)
-    judged = {part: evaluate(model, judged, metrics) for part, judged in sets.items() if part != "data"}
-    judged = judged or {"train": evaluate(model, sets["data"], metrics)}
+    sets: dict[str, Any]
+    if on is not None:
+        from rankloop.cli._cluster import train_on
+
+        model, seconds, judged, sets = train_on(on, workers, model, paths, metrics, report)
+    else:
+        sets = {"data": read_data(source)}
+        for part in ("valid", "test"):
+            if (path := paths[part]) is not None:
+                sets[part] = read_data(path, sets["data"].n_features)
+        started = time.perf_counter()
+        model.fit(sets["data"], sets.get("valid"))
+        seconds = round(time.perf_counter() - started, 3)
+        judged = {part: evaluate(model, judged, metrics) for part, judged in sets.items() if part != "data"}
+        judged = judged or {"train": evaluate(model, sets["data"], metrics)}
     for part, found in judged.items():
         model.metrics_[part] = {key: value for key, value in found.mean.items() if value == value}
     figures = {part: found.to_dict() for part, found in judged.items()}
@@ -113,7 +124,7 @@ def _write(
     model: "Ranker",
     run: dict[str, Any],
     figures: dict[str, Any],
-    sets: dict[str, "RankingDataset"],
+    sets: dict[str, Any],
     seconds: float,
 ) -> None:
     """The run folder, whole or not at all."""

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli._cluster import On, Workers
+
 __all__ = ["tune"]
 
 
@@ -34,6 +36,8 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for the study, its plot and best.toml.")
     ] = None,
+    on: On = None,
+    workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the best parameters; best.toml goes to rankloop train --config.
@@ -57,17 +61,19 @@ def tune(
     model, settings = chosen_ranker(given, ranker, set_ or [])
     ranges = {**given.get("space", {}), **dict(_range(text) for text in space or [])}
     chosen = metric or given.get("metrics", ["ndcg@10"])[0]
-    found = tune_ranker(
-        model,
-        ranges,
-        read_data(source),
-        chosen,
-        folds=folds,
-        trials=trials,
-        timeout=timeout,
-        hold_out=hold_out,
-        seed=seed,
-    )
+    options: dict[str, Any] = {
+        "folds": folds,
+        "trials": trials,
+        "timeout": timeout,
+        "hold_out": hold_out,
+        "seed": seed,
+    }
+    if on is not None:
+        from rankloop.cli._cluster import tune_on
+
+        found = tune_on(on, workers, model, ranges, source, chosen, **options)
+    else:
+        found = tune_ranker(model, ranges, read_data(source), chosen, **options)
     if out is not None:
         best = {**settings, **found.best_params_}
         with replacing_folder(out) as folder:

@@ -1,0 +1,157 @@
+"""What `--on` and `--workers` do: the same commands, on shards, by local processes or on a Ray cluster."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.data.shards import Shards
+    from rankloop.rankers import Ranker
+
+__all__ = ["On", "Workers", "evaluate_on", "learn_on", "predict_on", "train_on", "tune_on"]
+
+On = Annotated[
+    str | None,
+    typer.Option("--on", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
+]
+Workers = Annotated[int | None, typer.Option("--workers", help="With --on: how many; else all cores.")]
+
+
+@contextmanager
+def shards_at(path: Path) -> Iterator["Shards"]:
+    """The shards at an address; of any other data, shards that live as long as the command."""
+    import tempfile
+
+    from rankloop._jit import thread_count
+    from rankloop.data.shard_writer import write_shards
+    from rankloop.data.shards import is_shards, open_shards
+
+    address = _address(path)
+    if "://" in address or (path.is_dir() and is_shards(path)):
+        yield open_shards(address)
+        return
+    if not path.exists():
+        raise FileNotFoundError(f"there is no data set {path}")
+    with tempfile.TemporaryDirectory() as folder:
+        yield write_shards(path, Path(folder) / "shards", shards=max(8, 2 * thread_count()))
+
+
+def _address(path: Path) -> str:
+    """`s3://bucket/set` as it was typed: a path has taken one of its slashes."""
+    return re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
+
+
+def evaluate_on(
+    on: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
+) -> Any:
+    """The evaluation of a saved ranker."""
+    from rankloop.cli._inputs import kind_of
+    from rankloop.cli._runs import MODEL
+    from rankloop.cluster import evaluate
+
+    model = ranking / MODEL if ranking.is_dir() else ranking
+    if kind_of(model) != "ranker":
+        raise ValueError(
+            f"--on scores where the documents are, and so needs a saved ranker; {ranking} is none"
+        )
+    with shards_at(judgments) as shards:
+        return evaluate(model, shards, metric or None, on=on, workers=workers, **options)
+
+
+def predict_on(on: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
+    """Scores as a folder of Parquet shards."""
+    from rankloop.cli._runs import MODEL
+    from rankloop.cluster import predict
+
+    if out is None or out.suffix in (".npy", ".parquet", ".txt"):
+        raise ValueError("with --on scores are shards: name a folder for them with --out")
+    with shards_at(data) as shards:
+        ranker = model / MODEL if model.is_dir() else model
+        return predict(ranker, shards, _address(out), on=on, workers=workers)
+
+
+def tune_on(
+    on: str, workers: int | None, ranker: "Ranker", space: Any, data: Path, metric: Any, **options: Any
+) -> Any:
+    """The study over folds of whole shards."""
+    from rankloop.cluster import tune
+
+    if options.pop("timeout") is not None:
+        raise ValueError("--timeout would make the study depend on the clock; with --on set --trials instead")
+    with shards_at(data) as shards:
+        return tune(ranker, space, shards, metric, on=on, workers=workers, **options)
+
+
+def learn_on(
+    on: str,
+    workers: int | None,
+    log: Path,
+    data: Path,
+    format: str | None,
+    report: Path | None,
+    **options: Any,
+) -> Any:
+    """What the clicks of a log teach, the log counted by the workers."""
+    from rankloop.cluster import learn
+    from rankloop.data import open_dataset
+    from rankloop.data.shards import is_shards, open_shards
+
+    if format is not None:
+        raise ValueError("with --on the log is shards, or Parquet, CSV or JSONL; leave --format out")
+    _refuse_report(report)
+    apart = "://" in _address(data) or (data.is_dir() and is_shards(data))
+    documents = open_shards(_address(data)) if apart else open_dataset(data)
+    with shards_at(log) as shards:
+        return learn(shards, documents, on=on, workers=workers, **options)
+
+
+def _refuse_report(report: Path | None) -> None:
+    if report is not None:
+        raise ValueError("--report draws from data in memory, and with --on it is not; leave it out")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of shards, what a run folder says about a data set."""
+
+    shards: "Shards"
+
+    def fingerprint(self) -> str:
+        return self.shards.fingerprint
+
+    def __getattr__(self, name: str) -> int:
+        return int(getattr(self.shards, {"n_documents": "n_rows"}.get(name, name)))
+
+
+def train_on(
+    on: str,
+    workers: int | None,
+    model: "Ranker",
+    paths: dict[str, Path | None],
+    metrics: Sequence[str],
+    report: Path | None,
+) -> tuple["Ranker", float, dict[str, Any], dict[str, Any]]:
+    """The trained ranker, the seconds it took, its evaluations, and the facts of the data."""
+    import time
+    from contextlib import ExitStack
+
+    from rankloop.cluster import evaluate, fit
+
+    _refuse_report(report)
+    with ExitStack() as opened:
+        sets = {
+            part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
+        }
+        started = time.perf_counter()
+        made = fit(model, sets["data"], sets.get("valid"), on=on, workers=workers)
+        seconds = round(time.perf_counter() - started, 3)
+        judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
+        found = {
+            part: evaluate(made, one, list(metrics), on=on, workers=workers) for part, one in judged.items()
+        }
+        return made, seconds, found, {part: Facts(one) for part, one in sets.items()}

@@ -1,0 +1,51 @@
+"""`rankloop shard`: a data set or a click log as a folder of shards."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["shard"]
+
+
+def shard(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="SVMLight text, a saved folder, or Parquet, CSV or JSONL files of rows or clicks."
+        ),
+    ],
+    target: Annotated[str, typer.Argument(help="The folder to make, also s3://... and other addresses.")],
+    shards: Annotated[
+        int | None, typer.Option("--shards", help="How many; else one for every 64 MB of files.")
+    ] = None,
+    qid: Annotated[
+        str, typer.Option("--qid", help="The column of query ids, in tables of documents.")
+    ] = "qid",
+    label: Annotated[str, typer.Option("--label", help="The column of labels.")] = "label",
+    spill: Annotated[
+        Path | None, typer.Option("--spill", help="Where rows wait on disk; else a temporary folder.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write shards of whole queries, in one pass and in bounded memory; --on works on them.
+
+    rankloop shard train.txt train.shards --shards 32
+
+    rankloop shard clicks-*.parquet s3://bucket/clicks.shards
+    """
+    import json as writer
+
+    from rankloop.data.shard_writer import write_shards
+
+    source = sources[0] if len(sources) == 1 else sources
+    found = write_shards(source, target, shards=shards, qid=qid, label=label, spill=spill)
+    if json:
+        facts = {"shards": len(found), "queries": found.n_queries, "rows": found.n_rows}
+        made = {"target": target, "kind": found.kind, **facts, "labels": found.labels}
+        typer.echo(writer.dumps({**made, "fingerprint": found.fingerprint}, indent=2))
+    else:
+        typer.echo(
+            f"wrote {target}: {len(found):,} shards of {found.kind}, {found.n_queries:,} queries, "
+            f"{found.n_rows:,} rows"
+        )

@@ -1,0 +1,106 @@
+"""`rankloop shard`, and `--on` on the commands that have it."""
+
+import json
+
+import polars
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rankloop.cli.evaluate import evaluate
+from rankloop.cli.learn import learn
+from rankloop.cli.predict import predict
+from rankloop.cli.shard import shard
+from rankloop.cli.train import train
+from rankloop.cli.tune import tune
+from rankloop.clicks import simulate, write_clicks
+from rankloop.data import synthetic, write_svmlight
+from rankloop.data.shards import open_shards
+
+DATA = synthetic(n_queries=60, docs_per_query=6, n_features=4, seed=0)
+
+app = typer.Typer(pretty_exceptions_enable=False)
+for command in (shard, train, evaluate, predict, tune, learn):
+    app.command()(command)
+
+
+def said(*arguments):
+    done = CliRunner().invoke(app, [str(one) for one in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text file, its shards, and a model trained on them."""
+    folder = tmp_path_factory.mktemp("commands")
+    write_svmlight(DATA, folder / "set.txt")
+    told = json.loads(said("shard", folder / "set.txt", folder / "set.shards", "--shards", "4", "--json"))
+    assert (told["kind"], told["shards"], told["rows"]) == ("documents", 4, DATA.n_documents)
+    chosen = ("--set", "trees=5", "--set", "threads=1", "--on", "local", "--workers", "1")
+    said("train", folder / "set.shards", *chosen, "--out", folder / "run")
+    return folder
+
+
+def test_training_leaves_a_whole_run_folder(folder):
+    names = {path.name for path in (folder / "run").iterdir()}
+    assert {"model.rank", "run.toml", "metrics.json", "parameters.json", "data.json"} <= names
+    facts = json.loads((folder / "run" / "data.json").read_text())["data"]
+    assert facts["fingerprint"] == open_shards(folder / "set.shards").fingerprint
+    assert (facts["queries"], facts["documents"], facts["features"]) == (60, DATA.n_documents, 4)
+
+
+def test_evaluation_and_scores(folder, tmp_path):
+    model = folder / "run" / "model.rank"
+    here = json.loads(said("evaluate", model, folder / "set.txt", "-m", "ndcg@10", "--json"))
+    there = json.loads(
+        said("evaluate", model, folder / "set.shards", "-m", "ndcg@10", "--on", "local", "--json")
+    )
+    assert there["metrics"]["ndcg@10"] == pytest.approx(here["metrics"]["ndcg@10"])
+    told = said("predict", folder / "run", folder / "set.txt", "--on", "local", "--out", tmp_path / "scores")
+    assert f"{DATA.n_documents} scores written to 8 shards" in told
+    assert open_shards(tmp_path / "scores").n_rows == DATA.n_documents
+    with pytest.raises(ValueError, match="name a folder for them with --out"):
+        said("predict", folder / "run", folder / "set.txt", "--on", "local", "--out", tmp_path / "scores.txt")
+    with pytest.raises(ValueError, match="needs a saved ranker"):
+        said("evaluate", folder / "set.txt", folder / "set.shards", "--on", "local")
+
+
+def test_tuning(folder):
+    pytest.importorskip("optuna")
+    asked = ("--ranker", "ranksvm", "--space", "C=0.1:1", "--folds", "2", "--trials", "2")
+    told = json.loads(
+        said("tune", folder / "set.shards", *asked, "--on", "local", "--workers", "1", "--json")
+    )
+    assert len(told["trials"]) == 2
+    with pytest.raises(ValueError, match="--timeout would make the study depend on the clock"):
+        said("tune", folder / "set.shards", *asked, "--timeout", "3", "--on", "local")
+
+
+def test_learning_from_a_log_in_shards(folder, tmp_path):
+    log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=4000, k=3, randomize="swap", seed=0)
+    write_clicks(log, tmp_path / "log.parquet")
+    said("shard", tmp_path / "log.parquet", tmp_path / "log.shards", "--shards", "3")
+    here = json.loads(said("learn", folder / "set.txt", tmp_path / "log.parquet", "--trees", "4", "--json"))
+    there = json.loads(
+        said("learn", folder / "set.txt", tmp_path / "log.shards", "--trees", "4", "--on", "local", "--json")
+    )
+    assert there["curve"] == here["curve"]
+    assert there["chosen"] == here["chosen"]
+    with pytest.raises(ValueError, match="leave --format out"):
+        said("learn", folder / "set.txt", tmp_path / "log.parquet", "--format", "csv", "--on", "local")
+
+
+def test_a_shard_folder_that_is_not_there(folder):
+    with pytest.raises(FileNotFoundError, match="there is no data set"):
+        said("train", folder / "none", "--on", "local", "--out", folder / "no")
+
+
+def test_tables_of_rows(tmp_path):
+    frame = polars.DataFrame({"q": [1, 1, 2], "grade": [0, 1, 2], "price": [1.0, 2.0, 3.0]})
+    frame.write_csv(tmp_path / "rows.csv")
+    told = said("shard", tmp_path / "rows.csv", tmp_path / "rows", "--qid", "q", "--label", "grade")
+    assert "1 shards of documents, 2 queries, 3 rows" in told
+    assert open_shards(tmp_path / "rows").features == ("price",)
