@@ -85,6 +85,10 @@ def test_results_of_other_families_are_taken_as_they_are():
     found = compare({"a": data.X[:, 0], "b": data.X[:, 1]}, data, ["ndcg@5", "arp"])
     gains = family.gains_and_losses(found, metric="arp")
     assert gains.title == "arp by query: b against a"
+    with pytest.raises(ValueError, match="unknown system 'c'"):
+        family.gains_and_losses(found, system="c")
+    with pytest.raises(ValueError, match="unknown metric 'map'"):
+        family.gains_and_losses(found, metric="map")
     verdict_of = found.verdicts["arp"]["b"]
     assert f"gain: {verdict_of.wins}, that lose: {verdict_of.losses}" in gains.description
     alone = evaluate(data.X[:, 0], data, ["ndcg@5"])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._names import unknown
 from rankloop.report._canvas import Canvas
 from rankloop.report._curves import floats, nothing
 from rankloop.report._panel import Panel
@@ -112,6 +113,10 @@ def _of_comparison(
 ) -> Figure:
     name = system or next(one for one in found.systems if one != found.baseline)
     measure = metric or found.names[0]
+    if name not in found.systems:
+        raise unknown("system", name, found.systems)
+    if measure not in found.names:
+        raise unknown("metric", measure, found.names)
     old, new = found.systems[found.baseline], found.systems[name]
     sign = -1.0 if measure in old.lower_is_better else 1.0
     return gains_and_losses(

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rankloop.report._looked_at import looked_at
 from rankloop.report.ctr_by_position import ctr_by_position
-from rankloop.report.importance import importance
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.page import Report
 from rankloop.report.position_curve import position_curve
@@ -32,7 +32,7 @@ def report_of_learning(
             "How surprised each candidate is by the clicks on queries that were held out; the least wins.",
             _candidates(learned),
         )
-    return report.add("What it looks at", *_features(learned.ranker))
+    return report.add("What it looks at", *looked_at(learned.ranker))
 
 
 def _verdict(learned: "Learned") -> list[Any]:
@@ -64,10 +64,3 @@ def _candidates(learned: "Learned") -> Any:
     rows = [(name, f"{value:.5f}") for name, value in learned.held_out.items()]
     strong = frozenset((row, 1) for row, value in enumerate(learned.held_out.values()) if value == best)
     return Table(("candidate", "nats a showing"), rows, strong=strong)
-
-
-def _features(ranker: Any) -> list[Any]:
-    from rankloop.rankers import importance as counted
-
-    found = {by: counted(ranker, by=by) for by in ("split", "gain")}
-    return [importance(found, note="How often trees split on a feature, and what the splits gained.")]

@@ -66,7 +66,7 @@ def _propensities(
             continue
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore", family.IdentifiabilityWarning)
                 curves[name.replace("_", " ")] = family.estimate(log, method=name, seed=seed)
         except ValueError:  # what the log holds of the experiment is too little
             continue

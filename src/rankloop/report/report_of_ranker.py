@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankloop.report._looked_at import looked_at
 from rankloop.report._one_list import one_list
 from rankloop.report.figure import Figure
-from rankloop.report.importance import importance
 from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.page import Report
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
 
 __all__ = ["add_ranker", "report_of_ranker"]
-
-_LISTS = 200  # queries that features are shuffled on, where there are no splits to count
 
 
 def report_of_ranker(
@@ -50,7 +48,7 @@ def add_ranker(report: Report, ranker: Any, lists: "RankingDataset | None", quer
     curves = list(_curves(ranker))
     if curves:
         report.add("How it learned", *curves)
-    report.add("What it looks at", *_features(ranker, lists))
+    report.add("What it looks at", *looked_at(ranker, lists))
     if lists is not None:
         report.add("One list", *one_list(ranker, lists, query))
 
@@ -65,20 +63,3 @@ def _curves(ranker: Any) -> Iterator[Figure]:
     for name, values in getattr(ranker, "history_", {}).items():
         best = ranker.n_iter_ if name == measured else None
         yield learning_curve({name: values}, x="epoch", y=name, best=best, title=f"{name} by epoch")
-
-
-def _features(ranker: Any, lists: "RankingDataset | None") -> Iterator[Figure | str]:
-    """By split and by gain where trees were grown, by shuffling otherwise."""
-    import rankloop.rankers as family
-
-    try:
-        counted = {by: family.importance(ranker, by=by) for by in ("split", "gain")}
-    except ValueError:  # no trees, or an engine that keeps no count
-        if lists is None:
-            yield "Without judged lists nothing can be said about the features of this ranker."
-            return
-        some = lists.select(range(min(lists.n_queries, _LISTS)))
-        found = family.importance(ranker, some, repeats=2)
-        yield importance(found, note=f"What {found.by} loses when a feature is shuffled within each query.")
-        return
-    yield importance(counted, note="How often trees split on a feature, and what the splits gained.")
