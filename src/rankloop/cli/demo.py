@@ -48,8 +48,7 @@ def demo(
         report_of_story(told).save(page)
         found["at"] = str(page)
     settings, versions = prepare(told)
-    total = sum(told.story.seconds.values())
-    typer.echo(f"{total:6.1f} s  in all; everything lies in {told.folder}")
+    typer.echo(f"{told.story.total:6.1f} s  in all; everything lies in {told.folder}")
     if json:
         typer.echo(json_text.dumps(told.story.to_dict()))
     if serve:

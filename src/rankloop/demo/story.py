@@ -17,6 +17,7 @@ from rankloop.demo.collection import CANDIDATES, PAGE, Collection
 from rankloop.demo.learners import METRIC, baselines, from_clicks, from_comments
 from rankloop.demo.telling import Story
 from rankloop.demo.verdicts import Counterfactual, counterfactual, interleaved, offline
+from rankloop.demo.warming import compiling_beside
 from rankloop.interleaving import Verdict
 from rankloop.metrics import Comparison
 from rankloop.propensity import Propensity, swap_intervention
@@ -70,7 +71,7 @@ def tell(
         )
     folder.mkdir(parents=True, exist_ok=True)
     story = Story()
-    collection = (_movies if name == "movies" else _stdlib)(story, folder, reading, download)
+    collection = _movies(story, folder, download) if name == "movies" else _stdlib(story, folder, reading)
     return tell_of(story, collection, folder, seed=seed, sessions=sessions)
 
 
@@ -132,31 +133,32 @@ def _clicks(data: RankingDataset, ranker: Any, person: Any, sessions: int, seed:
     )
 
 
-def _stdlib(story: Story, folder: Path, reading: float, download: bool) -> Collection:
+def _stdlib(story: Story, folder: Path, reading: float) -> Collection:
     from rankloop.demo.library import read_library
     from rankloop.demo.mining import promising
     from rankloop.demo.stdlib import collect
     from rankloop.demo.usage import in_turns, read_usage, sources
 
-    with story.step("documents", "the standard library of this machine") as found:
-        library = read_library()
-        found["documents"] = len(library.documents)
-        found["searches with graded answers"] = len(library.searches)
-        if library.dropped:
-            found["answers this Python lacks"] = library.dropped
-    with story.step("usage", "how the Python sources on this machine use it") as found:
-        files = list(in_turns(sources()))
-        usage = read_usage(files, seconds=reading / 2)
-        read_usage(promising(files, seconds=reading / 4), seconds=reading / 2, into=usage)
-        found["files read"], found["packages"] = usage.files, len(usage.calls)
-    with story.step("index", "index") as found:
+    with compiling_beside():
+        with story.step("documents", "the standard library of this machine") as found:
+            library = read_library()
+            found["documents"] = len(library.documents)
+            found["searches with graded answers"] = len(library.searches)
+            if library.dropped:
+                found["answers this Python lacks"] = library.dropped
+        with story.step("usage", "how the Python sources on this machine use it") as found:
+            files = list(in_turns(sources()))
+            usage = read_usage(files, seconds=reading / 2)
+            read_usage(promising(files, seconds=reading / 4), seconds=reading / 2, into=usage)
+            found["files read"], found["packages"] = usage.files, len(usage.calls)
+    with story.step("index", "the index") as found:
         collection, comments = collect(library, usage, folder / "stdlib.index")
         found["documents"] = len(collection.index)
         found["comments that read like searches"] = comments
     return collection
 
 
-def _movies(story: Story, folder: Path, reading: float, download: bool) -> Collection:
+def _movies(story: Story, folder: Path, download: bool) -> Collection:
     from rankloop.demo.movies import collect
 
     with story.step("index", "movies with searches that people judged") as found:

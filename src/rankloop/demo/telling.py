@@ -15,6 +15,12 @@ class Story:
 
     seconds: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def total(self) -> float:
+        """Seconds since the story began, between the steps too."""
+        return time.perf_counter() - self.started
 
     @contextmanager
     def step(self, name: str, title: str) -> Iterator[dict[str, Any]]:
@@ -32,7 +38,7 @@ class Story:
         print(text, flush=True)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"seconds": self.seconds, "numbers": self.numbers}
+        return {"seconds": {**self.seconds, "total": self.total}, "numbers": self.numbers}
 
 
 def _shown(value: Any) -> str:
