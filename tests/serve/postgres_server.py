@@ -1,6 +1,7 @@
 """A PostgreSQL server on loopback, for tests and benchmarks."""
 
 import os
+import pwd
 import secrets
 import shutil
 import socket
@@ -71,7 +72,9 @@ class Postgres:
 
 
 def postgres_programs() -> Path | None:
-    """The folder of the newest server on this machine."""
+    """The folder of the newest server that can be run on this machine."""
+    if os.getuid() == 0 and "postgres" not in {user.pw_name for user in pwd.getpwall()}:
+        return None
     found = shutil.which("pg_ctl")
     homes = [Path(found).parent] if found else []
     homes += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

@@ -85,10 +85,9 @@ def test_worst_queries(store, traffic):
     within = 4000.0
     by_query = defaultdict(list)
     for one, ranks in people(traffic):
-        again = one.user is not None and any(
-            other.user == one.user and one.time < other.time <= one.time + within and other.query != one.query
-            for other, _ in traffic
-        )
+        later = [other for other, _ in traffic if other.user == one.user and other.time > one.time]
+        after = min(later, key=lambda other: other.time, default=None) if one.user else None
+        again = after is not None and after.time <= one.time + within and after.query != one.query
         by_query[one.query].append((bool(ranks), again))
     expected = [
         WorstQuery(query, len(pages), sum(hit for hit, _ in pages), sum(again for _, again in pages))

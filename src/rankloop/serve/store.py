@@ -235,7 +235,7 @@ class Store:
     ) -> list[WorstQuery]:
         """The queries with most pages on which nothing was clicked.
 
-        `reformulated` counts pages after which the same user asked something else within `seconds`.
+        `reformulated` counts pages whose user's next search was another one, within `seconds`.
         """
         with self.reading() as connection:
             return sums.worst_queries(connection, n, since, until, seconds)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, exists, func, select
+from sqlalchemy import Column, Connection, Over, Select, case, func, select
 
 from rankloop.serve._reading import within
 from rankloop.serve._records import DAY
@@ -69,11 +69,15 @@ def by_position(
 
 def daily(connection: Connection, since: float | None, until: float | None) -> list[DaySum]:
     shown = _grouped(pages, (pages.c.day, pages.c.ranker), since, until, None, func.avg(pages.c.seconds))
-    highest = func.min(clicks.c.position).label("highest")
     per_page = (
-        select(clicks.c.day, clicks.c.ranker, func.count().label("clicks"), highest)
+        select(
+            func.min(clicks.c.day).label("day"),
+            func.min(clicks.c.ranker).label("ranker"),
+            func.count().label("clicks"),
+            func.min(clicks.c.position).label("highest"),
+        )
         .where(within(clicks, since, until), clicks.c.bot.is_(False))
-        .group_by(clicks.c.page_id, clicks.c.day, clicks.c.ranker)
+        .group_by(clicks.c.page_id)  # in the order of its key: nothing is sorted
         .subquery()
     )
     clicked = select(
@@ -145,19 +149,33 @@ def _reformulated(
     connection: Connection, queries: Sequence[str], since: float | None, until: float | None, seconds: float
 ) -> dict[str, int]:
     """Pages after which the same user asked something else within so many seconds."""
-    later = pages.alias("later")
-    soon = exists().where(
-        and_(
-            later.c.user == pages.c.user,
-            later.c.time > pages.c.time,
-            later.c.time <= pages.c.time + seconds,
-            later.c.query != pages.c.query,
+    searches = (
+        select(
+            pages.c.query,
+            pages.c.bot,
+            pages.c.time,
+            _next(pages.c.time).label("next_time"),
+            _next(pages.c.query).label("next_query"),
         )
+        .where(within(pages, since, until), pages.c.user.is_not(None))
+        .subquery()
     )
-    asked = _grouped(pages, (pages.c.query,), since, until, None).where(
-        pages.c.query.in_(queries), pages.c.user.is_not(None), soon
+    asked = (
+        select(searches.c.query, func.count())
+        .where(
+            searches.c.query.in_(queries),
+            searches.c.bot.is_(False),
+            searches.c.next_time <= searches.c.time + seconds,
+            searches.c.next_query != searches.c.query,
+        )
+        .group_by(searches.c.query)
     )
     return _by_key(connection, asked)
+
+
+def _next(column: Column[Any]) -> Over[Any]:
+    """The value on the same user's next page."""
+    return func.lead(column).over(partition_by=pages.c.user, order_by=pages.c.time)
 
 
 def _by_key(connection: Connection, asked: Select[Any]) -> dict[Any, int]:

@@ -58,7 +58,7 @@ pages = Table(
     Column("bot", Boolean, nullable=False),
     Index("pages_by_time", "time", "bot", "layout", "ranker", "shown", "day", "seconds"),
     Index("pages_by_query", "query", "time", "bot", "seconds"),
-    Index("pages_by_user", "user", "time", "query"),
+    Index("pages_by_user", "user", "time", "query", "bot"),
     Index("pages_by_experiment", "experiment", "time"),
 )
 
