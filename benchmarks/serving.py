@@ -9,6 +9,7 @@ Server and load generator share the machine; the generator is one thread.
 import argparse
 import gc
 import json
+import os
 import shutil
 import tempfile
 import threading
@@ -23,7 +24,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.search import Features, Index, Pipeline, first
 from rankloop.serve import Service
 from search_latency import corpus
-from serving_load import TOKEN, every, load, resident, served
+from serving_load import TOKEN, cpu_seconds, every, load, resident, served
 from serving_store import databases, event_rates
 
 DOCUMENTS, CANDIDATES, FEATURES, TREES, K = 100_000, 1000, 60, 500, 10
@@ -87,21 +88,24 @@ def forest(index: Index, names: tuple[str, ...], queries: list[str]) -> Pipeline
 
 
 def search(folder: Path, queries: list[bytes], scale: int) -> None:
-    print("searches by number of clients; milliseconds")
-    with served(folder / "serve.toml") as (address, _):
-        load(address, "/search", queries, clients=2, requests=100 // scale + 20)
-        rows = []
-        for clients in CLIENTS:
-            found = load(address, "/search", queries, clients=clients, requests=REQUESTS // scale)
-            rows.append((clients, found, found.stages()))
-        stages = list(rows[0][2])
-        print(f"{'clients':>8}{'requests/s':>12}{'failed':>8}{'p50':>9}{'p99':>9}   "
-              + "".join(f"{name:>18}" for name in stages))  # fmt: skip
-        for clients, found, told in rows:
-            p50, p99 = found.percentiles()
-            print(f"{clients:>8}{found.rate:>12.1f}{found.failed:>8}{p50:>9.2f}{p99:>9.2f}   "
-                  + "".join(f"{told[name][0]:>9.2f}{told[name][1]:>9.2f}" for name in stages))  # fmt: skip
-    print("after the first columns: p50 and p99 of each stage, as the server measures it\n", flush=True)
+    print(
+        "searches; milliseconds at p50 and p99: of a request, and of its stages as the server measures them"
+    )
+    for workers in dict.fromkeys((1, min(os.cpu_count() or 1, 8))):
+        with served(folder / "serve.toml", workers=workers) as (address, process):
+            load(address, "/search", queries, clients=4 * workers, requests=400 // scale + 20 * workers)
+            for clients in CLIENTS:
+                before = cpu_seconds(process)
+                found = load(address, "/search", queries, clients=clients, requests=REQUESTS // scale)
+                cpu = 1e3 * (cpu_seconds(process) - before) / len(found.seconds)
+                stages = {"request": found.percentiles(), **found.stages()}
+                if clients == CLIENTS[0]:
+                    names = "".join(f"{name:>18}" for name in stages)
+                    print(f"{'workers':>8}{'clients':>8}{'per second':>12}{'CPU ms':>8}{'failed':>8}{names}")
+                told = "".join(f"{p50:>9.2f}{p99:>9.2f}" for p50, p99 in stages.values())
+                row = f"{workers:>8}{clients:>8}{found.rate:>12.1f}{cpu:>8.2f}{found.failed:>8}{told}"
+                print(row, flush=True)
+    print()
 
 
 def events(folder: Path, queries: list[bytes], scale: int) -> None:

@@ -89,11 +89,11 @@ async def _load(
 
 
 @contextmanager
-def served(config: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def served(config: Path, *, workers: int = 1) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A `rankloop serve` of its own: its address and its process."""
     environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, str(config), "--port", "0"],
+        [sys.executable, "-c", COMMAND, str(config), "--port", "0", "--workers", str(workers)],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -112,6 +112,19 @@ def resident(process: subprocess.Popen[str]) -> float:
     told = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
     assert told is not None
     return int(told[1]) / 1024
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Processor time of a process and of its children, also those that run."""
+    total = 0.0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(stat.parent.name) == process.pid or int(told[1]) == process.pid:
+            total += (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 def every(seconds: float, work: Callable[[], None], stop: Callable[[], bool]) -> None:

@@ -12,6 +12,9 @@ def serve(
     source: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A TOML file, or an index.")],
     host: Annotated[str, typer.Option("--host")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="0 takes any that is free.")] = 8000,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Processes on the port, one per core at most.")
+    ] = 1,
     open_browser: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
 ) -> None:
     """Serve a search page and its API, record what people see and click, and learn from it.
@@ -23,6 +26,9 @@ def serve(
     for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
         require(module, "serve")
     from rankloop.serve.config import Config
-    from rankloop.serve.running import run
+    from rankloop.serve.running import run, run_workers
 
-    run(Config.read(source), host=host, port=port, open_browser=open_browser)
+    if workers > 1:
+        run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)
+    else:
+        run(Config.read(source), host=host, port=port, open_browser=open_browser)

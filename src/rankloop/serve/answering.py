@@ -12,6 +12,7 @@ from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
 from rankloop.search.query import span_of
 from rankloop.search.ranked import Ranked
+from rankloop.serve.passages import Passages
 from rankloop.serve.schema import FilterValue, Range, Result
 
 __all__ = ["Answered", "Seconds", "Showing", "answered", "as_filters", "asked", "plain"]
@@ -112,22 +113,27 @@ class Showing:
 
     def results(self, found: Candidates, fields: Sequence[str] | None = None) -> list[Result]:
         """The candidates as results, from position 1, with all stored fields or those named."""
-        return [
-            Result(
-                position=hit.rank,
-                id=str(hit.id),
-                score=hit.score if math.isfinite(hit.score) else 0.0,
-                title=self.title_of(hit.id, hit.document),
-                url=self.url_of(hit.document),
-                snippet=_text(hit.snippet),
-                document=plain(
-                    hit.document
-                    if fields is None
-                    else {name: hit.document[name] for name in fields if name in hit.document}
-                ),
+        passages, snapshot = Passages(found), found.snapshot
+        made = []
+        for at, (id, row, score) in enumerate(
+            zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), 1
+        ):
+            document = snapshot.document(row)
+            sent = (
+                document if fields is None else {name: document[name] for name in fields if name in document}
             )
-            for hit in found
-        ]
+            made.append(
+                Result(
+                    position=at,
+                    id=str(id),
+                    score=score if math.isfinite(score) else 0.0,
+                    title=self.title_of(id, document),
+                    url=self.url_of(document),
+                    snippet=_text(passages.of(document)),
+                    document=plain(sent),
+                )
+            )
+        return made
 
     def title_of(self, id: Any, document: Mapping[str, Any]) -> str:
         """What a result is called; its id where it has no title."""

@@ -26,21 +26,21 @@ from rankloop.serve.store import StoreAway
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "learning"]
 
 RETRY = "5"  # seconds
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and proves that it got better."
 
 
-def create_app(config: Config | Service | str | Path) -> FastAPI:
-    """The app of a service, a config, a config file or an index; it closes what it opened."""
+def create_app(config: Config | Service | str | Path, *, own: bool = False) -> FastAPI:
+    """The app of a service, a config, a config file or an index; it closes what it opened, or `own`s."""
     service = config if isinstance(config, Service) else Service.open(config)
-    own = service is not config
+    own = own or service is not config
     settings = service.config
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with _learning(settings):
+        with learning(settings):
             yield
         if own:
             service.close()
@@ -78,7 +78,7 @@ def create_app(config: Config | Service | str | Path) -> FastAPI:
 
 
 @contextmanager
-def _learning(settings: Config) -> Iterator[None]:
+def learning(settings: Config) -> Iterator[None]:
     """New rankers are learned beside the service for as long as it runs, if that was asked for."""
     if settings.learn_every <= 0:
         yield

@@ -1,19 +1,25 @@
 """The service as a process: it says what it serves, and ends with everything in the store."""
 
+import os
 import signal
 import socket
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
 
-from rankloop.serve.app import create_app
+from rankloop.serve.app import create_app, learning
 from rankloop.serve.config import TOKEN_VARIABLE, Config
 from rankloop.serve.service import Service
 
-__all__ = ["listening", "run", "web"]
+__all__ = ["listening", "run", "run_workers", "web", "worker"]
 
+SOURCE = "RANKLOOP_SERVE"  # the environment variable that tells workers what they serve
+BACKLOG = 2048
 LOCAL = ("127.0.0.1", "::1", "localhost")
 PATIENCE = 10  # seconds for requests under way when it is asked to stop
 
@@ -23,23 +29,52 @@ def run(config: Config, *, host: str, port: int, open_browser: bool = False) -> 
     signal.signal(signal.SIGTERM, _end)
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
         service.warm()
-        address = f"http://{'localhost' if host in LOCAL else host}:{found.getsockname()[1]}"
+        address = _address(host, found)
         server = _Server(web(service))
         server.greeting = _greeting(service, address, host)
         server.page = address if open_browser else None
         server.run(sockets=[found])
 
 
+def run_workers(
+    source: str | Path, *, host: str, port: int, workers: int, open_browser: bool = False
+) -> None:
+    """The same with several processes on one port; `source` is the config file or the index they read."""
+    config = Config.read(source)
+    with listening(host, port) as found:
+        address = _address(host, found)
+        with Service.open(config) as service:  # the first model is made here, once
+            print("\n".join(_greeting(service, address, host)), flush=True)
+        found.listen(BACKLOG)
+        os.environ[SOURCE] = str(source)
+        told = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
+        if open_browser:
+            webbrowser.open(address)
+        with learning(config):
+            Multiprocess(told, sockets=[found]).run()
+
+
+def worker() -> FastAPI:
+    """The app of one of several processes; learning is the business of the process above them."""
+    service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
+    service.warm()
+    return create_app(service, own=True)
+
+
 def web(service: Service, **options: Any) -> uvicorn.Config:
-    """How the service is put on the web; only proxies that are named may say for whom they ask."""
-    told: dict[str, Any] = {
+    """How a service is put on the web."""
+    return uvicorn.Config(create_app(service), **(_options(service.config) | options))
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """Only proxies that are named may say for whom they ask."""
+    return {
         "log_level": "warning",
         "server_header": False,
         "timeout_graceful_shutdown": PATIENCE,
-        "proxy_headers": bool(service.config.proxies),
-        "forwarded_allow_ips": list(service.config.proxies),
+        "proxy_headers": bool(config.proxies),
+        "forwarded_allow_ips": list(config.proxies),
     }
-    return uvicorn.Config(create_app(service), **(told | options))
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -67,6 +102,10 @@ class _Server(uvicorn.Server):
         print("\n".join(self.greeting), flush=True)
         if self.page is not None:
             webbrowser.open(self.page)
+
+
+def _address(host: str, found: socket.socket) -> str:
+    return f"http://{'localhost' if host in LOCAL else host}:{found.getsockname()[1]}"
 
 
 def _greeting(service: Service, address: str, host: str) -> tuple[str, ...]:
