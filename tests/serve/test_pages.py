@@ -14,6 +14,8 @@ from rankloop.rankers import PointwiseRanker, RankSVM
 from rankloop.serve.pages.asked import Asked
 from rankloop.serve.pages.evidence import _moved
 from rankloop.serve.pages.traffic import by_day, drift
+from rankloop.serve.pages.views import _passage
+from rankloop.serve.schema import Result
 from rankloop.serve.sums import DaySum
 from serve.running import TOKEN, another, client_of, wait_until
 
@@ -470,6 +472,18 @@ def test_the_feature_that_moves_scores_is_seen(ranker):
     size = _moved(ranker, np.split(X, 12), ("a", "b", "c"))
     assert size.argmax() == 1
     assert size[1] > 2 * size[[0, 2]].max()
+
+
+@pytest.mark.parametrize(
+    ("title", "snippet", "shown"),
+    [
+        ("cgi.print_directory", "cgi print_<mark>directory</mark> print", ""),
+        ("Red hat", "A hat &amp; more", "A hat &amp; more"),
+        ("Red hat", "", ""),
+    ],
+)
+def test_a_snippet_that_says_the_title_again_is_left_out(title, snippet, shown):
+    assert _passage(Result(position=1, id="a", score=0.0, title=title, snippet=snippet)) == shown
 
 
 def day(number, ranker="v1", pages=100, clicked=50, first=20):

@@ -69,6 +69,6 @@ def _figures(service: "Service", daily: "Sequence[DaySum]") -> list[Number]:
         Number("Pages shown", count(pages)),
         Number("Pages with a click", percent(clicked / pages if pages else None)),
         Number("Clicks", count(clicks), f"{clicks / pages:.2f} a page" if pages else ""),
-        Number("Time to answer", duration(seconds / pages) if pages else "\N{EN DASH}", "on average"),
+        Number("Time to answer", duration(seconds / pages) if seconds else "\N{EN DASH}", "on average"),
         Number("In production", production.version, evidence.name_of(production)),
     ]

@@ -78,15 +78,16 @@ def worst(rows: "Sequence[WorstQuery]") -> Panel:
 
 
 def slowest(rows: "Sequence[SlowQuery]") -> Panel:
-    """Queries that take long."""
+    """Queries that take long; what was put into the store without a time is left out."""
+    timed = [one for one in rows if one.slowest > 0]
     return Panel(
         "slowest",
         "Queries that take long",
-        "Time to answer, the longest on average first." if rows else "None so far.",
+        "Time to answer, the longest on average first." if timed else "None so far.",
         heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
         rows=table(
             (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
-            for one in rows
+            for one in timed
         ),
     )
 

@@ -1,5 +1,6 @@
 """What the templates show of an answer: titles with their words marked, links, facts, filters."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fie
 
 FACETS, CHOICES, SPANS, FACTS = 4, 8, 3, 3
 LONGEST_FACT = 40
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,10 @@ def _above(results: Sequence[Result], at: int) -> dict[str, str]:
 
 
 def _passage(one: Result) -> Markup:
-    """The snippet, unless it says the title again."""
-    passage = Markup(one.snippet)
-    return Markup() if passage.striptags() == " ".join(one.title.split()) else passage
+    """The snippet, unless all its words are in the title."""
+    passage, title = Markup(one.snippet), one.title.lower()
+    said = _WORD.findall(passage.striptags().lower())
+    return Markup() if all(word in title for word in said) else passage
 
 
 def document_path(id: str) -> str:
