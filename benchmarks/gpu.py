@@ -3,24 +3,29 @@
     python benchmarks/gpu.py [--only losses|epochs] [--no-compiled] [--epochs N]
 
 Losses: LambdaRank's gradient, curvature and value, the sort included: eager PyTorch in allRank's manner
-(padded n × n tensors, written anew below after its definition), `torch.compile` of it, and us; then the
-milliseconds of every loss. Times are medians of CUDA events over a loop of calls as a user makes them, checks
-of the input included; "graph" is the same work replayed from a CUDA graph, where nothing is checked. Epochs:
-a set of the shape of MSLR-WEB30K (3.77 million documents × 136 features) with an MLP 1024-512-256 in bf16 and
-LambdaRank, batches of 128 lists, by the training loop of `NeuralRanker`; beside it the same network over
-padded lists cut to 240 with the eager loss, its data already on the device, which is generous to it.
+(padded n × n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit`
+where both are installed, and us; then the milliseconds of every loss. Times are medians of CUDA events over a
+loop of calls as a user makes them, checks of the input included (Rax: wall clock until the result is there);
+"graph" is the same work replayed from a CUDA graph, where nothing is checked. Epochs: a set of the shape of
+MSLR-WEB30K (3.77 million documents × 136 features) with an MLP 1024-512-256 in bf16 and LambdaRank, batches
+of 128 lists, by the training loop of `NeuralRanker`, its rows on the device or streamed from the host; beside
+it the same network over padded lists cut to 240 with the eager loss, its data already on the device, which is
+generous to it.
 """
 
 import argparse
+import os
 import statistics
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import torch
 
-from rankloop.data import RankingDataset
+from rankloop.data import Pairs, RankingDataset
 from rankloop.losses import Loss, loss
-from rankloop.losses._cuda import KERNELS, device_loss, has_kernel
+from rankloop.losses._cuda import KERNELS, device_loss
+from rankloop.rankers import _batches
 from rankloop.rankers._batches import DeviceLists, rows_of
 from rankloop.rankers._device_metrics import quality_on
 from rankloop.rankers._network import MLP
@@ -70,6 +75,9 @@ def lambdarank_table(compiled):
             except torch.OutOfMemoryError:
                 rows.append((f"{name}: out of memory", float("nan"), float("nan"), None))
                 torch.cuda.empty_cache()
+        if find_spec("rax") is not None and find_spec("jax") is not None:
+            torch.cuda.empty_cache()  # what the others took
+            rows.append(("Rax, jitted", *rax_times(*padded), None))
         for name, milliseconds, memory, graph in rows:
             shown = "" if graph is None else f"{graph:.3f}"
             bar = BARS[lists, length] if name.startswith("us, g") else ""
@@ -104,18 +112,46 @@ def eager_forces(scores, labels):
     return gradient
 
 
+def rax_times(scores, labels):
+    """Milliseconds and GiB of Rax's gradient of the same loss; it pads and scales by the length of a list."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import jax
+    import rax
+
+    def cost(scores, labels):
+        def swaps(*given, **options):
+            return rax.dcg_lambdaweight(*given, **options, normalize=True)
+
+        return rax.pairwise_logistic_loss(scores, labels, lambdaweight_fn=swaps, reduce_fn=jax.numpy.sum)
+
+    work = jax.jit(jax.grad(cost))
+    given = [jax.numpy.asarray(part.cpu().numpy()) for part in (scores, labels)]
+    made = torch.from_numpy(np.array(work(*given))).to(DEVICE).ravel() / scores.shape[1]
+    offsets = torch.arange(0, scores.numel() + 1, scores.shape[1], device=DEVICE)
+    ours = device_loss(loss("lambdarank"), scores.ravel(), labels.ravel(), offsets).gradient
+    apart = float((made - ours).norm() / ours.norm())
+    assert apart < 1e-3, f"Rax's gradient is another: {apart}"
+    taken = []
+    for _ in range(7):
+        start = time.perf_counter()
+        work(*given).block_until_ready()
+        taken.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(taken), jax.devices()[0].memory_stats()["peak_bytes_in_use"] / 2**30
+
+
 def every_loss():
     lists, length = 4_096, 120
     scores, labels, offsets = made(lists, length)
-    print(f"| loss, {lists:,} × {length} | ms | where |\n|---|---:|---|")
-    for kind in sorted((k for k in all_losses()), key=lambda k: k.__name__):
+    print(f"| loss, {lists:,} × {length} | ms |\n|---|---:|")
+    for kind in sorted(all_losses(), key=lambda k: k.__name__):
         one = kind()
-        if not has_kernel(one, DEVICE):
-            print(f"| {kind.__name__} | | CPU, with a copy there and back |", flush=True)
-            continue
         milliseconds, _ = timed(lambda one=one: device_loss(one, scores, labels, offsets), 3, 2)
-        print(f"| {kind.__name__} | {milliseconds:.2f} | GPU |", flush=True)
-    assert set(KERNELS) <= set(all_losses())
+        print(f"| {kind.__name__} | {milliseconds:.2f} |", flush=True)
+    pairs = Pairs(np.arange(0, lists * length, 2), np.arange(1, lists * length, 2))
+    one = loss("ranknet")
+    milliseconds, _ = timed(lambda: device_loss(one, scores, labels, offsets, pairs=pairs), 3, 2)
+    print(f"| RankNet, {len(pairs):,} explicit pairs | {milliseconds:.2f} |", flush=True)
+    assert set(KERNELS) == set(all_losses())
     print(flush=True)
 
 
@@ -134,6 +170,12 @@ def epoch_table(epochs):
     plain, _ = our_epochs(data, None, 8)
     memory = torch.cuda.max_memory_allocated() / 2**30
     print(f"| us, bf16 | {statistics.median(plain[3:]):.3f} | 0.15 | {memory:.1f} |", flush=True)
+    fits, _batches._fits = _batches._fits, lambda rows, device: False
+    torch.cuda.reset_peak_memory_stats()
+    streamed, _ = our_epochs(data, None, 5)
+    memory = torch.cuda.max_memory_allocated() / 2**30
+    print(f"| us, bf16, streamed from the host | {statistics.median(streamed[2:]):.3f} | | {memory:.1f} |")
+    _batches._fits = fits
     start = time.perf_counter()
     taken, state = our_epochs(data, valid, epochs)
     whole = time.perf_counter() - start

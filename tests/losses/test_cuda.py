@@ -166,6 +166,16 @@ def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets, given)
         torch_loss("lambdarank")(here, labels, offsets, **given)
 
 
+@needs_kernels
+@pytest.mark.parametrize("name", [*NAMES, "lambdarank(gain=0/1/3)"])
+@pytest.mark.parametrize("offsets", [[0, 90, 30, 40], [5, 40], [0, 2**40, 40], [0, 40]])
+def test_wrong_offsets_and_labels_reach_no_kernel(name, offsets):
+    """The kernels start before the check has spoken, and read nothing that is not there."""
+    scores = torch.zeros(40, device=DEVICE)
+    labels = np.where(np.arange(40) == 7, 1e9 if "truncation" in name else np.nan, 1.0)
+    assert device_loss(loss(name), scores, labels, offsets) is None
+
+
 def test_every_loss_has_a_kernel():
     members = (getattr(rankloop.losses, name) for name in rankloop.losses.__all__)
     kinds = {m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss}

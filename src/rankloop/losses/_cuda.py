@@ -142,8 +142,7 @@ def device_loss(
     """Value, gradient and curvature as tensors where the scores are; None where the CPU has to answer.
 
     That is so for a loss of the user's own, and for input that the CPU's checks would refuse: they say what
-    is wrong. Checking waits for the device once. Unchecked, rows may follow the last list: their gradient is
-    zero.
+    is wrong. Unchecked, rows may follow the last list: their gradient is zero.
     """
     torch = require("torch", "neural")
     if not has_kernel(chosen, scores.device) or (pairs is not None and not chosen.takes_pairs):
@@ -155,12 +154,13 @@ def device_loss(
     w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
     by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
     preferences = None if pairs is None else _on_device(pairs, scores.device)
-    errors = look_for_errors(chosen, s, y, edges, w, by_list, preferences) if checked else 0
-    if errors is None:
-        return None
-    lists = tiled(s, y, edges, w)._replace(pairs=preferences)  # the device has work while the host waits
-    if int(errors) != 0:
-        return None
+    verdict = None
+    if checked:
+        verdict = look_for_errors(chosen, s, y, edges, w, by_list, preferences)
+        if verdict is None or (pairs is not None and verdict.is_bad()):
+            return None
+        edges = torch.where(verdict.wrong == 0, edges, 0)
+    lists = tiled(s, y, edges, w)._replace(pairs=preferences)
     value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     heard = None
     if not (chosen.pointwise or chosen.takes_pairs):
@@ -176,6 +176,8 @@ def device_loss(
         rows = lists.spread(by_list)
         value, gradient = value * by_list, gradient * rows
         curvature = curvature * rows if curved else curvature
+    if verdict is not None and verdict.is_bad():
+        return None
     return DeviceResult(value, gradient, curvature)
 
 

@@ -1,4 +1,8 @@
-"""Whether input is what the kernels on a device take: one look at everything, one number brought back."""
+"""Whether input is what the kernels on a device take: one look at everything, one number brought back.
+
+Nothing waits for that number before the kernels start: offsets that are wrong are replaced by zeros on the
+device, and lists without documents harm no one.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,33 @@ from rankloop.losses._contract import Loss
 from rankloop.losses._cuda_jit import jit, tl
 from rankloop.losses._cuda_lists import DevicePairs
 
-__all__ = ["HIGHEST", "look_for_errors"]
+__all__ = ["HIGHEST", "Verdict", "look_for_errors"]
 
 HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
 _LARGEST = 3e38
 _ROWS = 1024
 
 Tensor = Any
+
+
+class Verdict:
+    """Whether there is an error: `wrong` is not 0 on the device, and the host asks when it has to know."""
+
+    def __init__(self, wrong: Tensor) -> None:
+        torch = require("torch", "neural")
+        self.wrong, self.event = wrong, None
+        if wrong.is_cuda:
+            self.said = torch.empty(1, dtype=wrong.dtype, pin_memory=True)
+            self.said.copy_(wrong, non_blocking=True)
+            self.event = torch.cuda.Event()
+            self.event.record()
+
+    def is_bad(self) -> bool:
+        """Waits for the look alone, not for what was started after it."""
+        if self.event is None:
+            return bool(self.wrong)
+        self.event.synchronize()
+        return bool(self.said)
 
 
 def look_for_errors(
@@ -26,11 +50,8 @@ def look_for_errors(
     weight: Tensor | None,
     query_weight: Tensor | None,
     pairs: DevicePairs | None,
-) -> Tensor | None:
-    """A number on the device: 0 where the CPU's checks would pass and no label is too high for float32.
-
-    None where shapes do not fit. Reading the number waits for the device, so that can be left for later.
-    """
+) -> Verdict | None:
+    """Good where the CPU's checks would pass and no label is too high for float32; None for wrong shapes."""
     torch = require("torch", "neural")
     if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
         return None
@@ -50,7 +71,7 @@ def look_for_errors(
         WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
-    return wrong if pairs is None else wrong + _astray(pairs, offsets, len(scores))
+    return Verdict(wrong if pairs is None else wrong + _astray(pairs, offsets, len(scores)))
 
 
 def _astray(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:

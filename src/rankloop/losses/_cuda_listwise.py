@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._extras import require
+from rankloop.losses._cuda_checks import HIGHEST
 from rankloop.losses._cuda_lists import DeviceLists, list_max, list_sums
 from rankloop.losses._cuda_terms import gains_of
 from rankloop.losses.listnet import ListNet
@@ -53,7 +54,8 @@ def ordinal(chosen: Ordinal, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     s = lists.scores.double()
     cuts = chosen.thresholds
     if cuts is None:
-        levels = int(lists.labels.max() if chosen.max_label is None else chosen.max_label)
+        highest = lists.labels.max().nan_to_num(0.0).clamp(0.0, HIGHEST)  # a check may be about to refuse it
+        levels = int(highest if chosen.max_label is None else chosen.max_label)
         cuts = tuple(k - (levels + 1) / 2 for k in range(1, levels + 1))
     value, gradient, curvature = (torch.zeros_like(s) for _ in range(3))
     for k, cut in enumerate(cuts, start=1):

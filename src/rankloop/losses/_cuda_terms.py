@@ -16,7 +16,8 @@ def gains_of(labels: Tensor, gain: str | tuple[float, ...]) -> Tensor:
     """What labels are worth, in their own precision."""
     torch = require("torch", "neural")
     if isinstance(gain, tuple):
-        return torch.tensor(gain, dtype=labels.dtype, device=labels.device)[labels.long()]
+        table = torch.tensor(gain, dtype=labels.dtype, device=labels.device)
+        return table[labels.long().clamp(0, len(gain) - 1)]  # of labels that a check is about to refuse, too
     return labels if gain == "linear" else torch.exp2(labels) - 1.0
 
 

@@ -1,0 +1,141 @@
+"""Trees beside networks on the machine with a GPU.
+
+    python benchmarks/gpu_trees.py [--only speed|quality]
+
+Speed: XGBoost's GPU ranker on the set of `benchmarks/gpu.py` (3.77 million documents × 136 features), and the
+network's hundred epochs there for comparison. Quality: a synthetic set in MSLR's manner, whose grades come
+from products, signs and thresholds of features, also across features of query and document; a network trained
+on the GPU, LightGBM's trees under our LambdaRank, XGBoost's own GPU ranker, and sums of network and trees,
+over three seeds of data and models. Settings are the same for every seed, not tuned on the test lists.
+"""
+
+import argparse
+import time
+from importlib.util import find_spec
+
+import numpy as np
+
+from gpu import GRADES, LENGTH, LISTS, VALID_LISTS, of_mslr_shape, our_epochs
+from rankloop.data import RankingDataset
+from rankloop.metrics import evaluate
+from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
+
+TREES, LEAVES, RATE, PATIENCE = 500, 64, 0.1, 50
+SEEDS, TRAIN, VALID, TEST = (0, 1, 2), 8_000, 1_500, 3_000
+DOCUMENT, QUERY = 116, 20  # features of a document, and of the query alone
+NETWORK = {
+    "hidden": (1024, 512, 256), "loss": "lambdarank", "epochs": 100, "learning_rate": 1e-3, "dropout": 0.2,
+    "schedule": "cosine", "batch_lists": 128, "precision": "bf16", "device": "cuda", "patience": 15,
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", choices=("speed", "quality"))
+    chosen = parser.parse_args()
+    if chosen.only != "quality":
+        speed()
+    if chosen.only != "speed":
+        quality()
+
+
+def speed():
+    train, valid = of_mslr_shape(LISTS, 0), of_mslr_shape(VALID_LISTS, 1)
+    print(f"| {train.n_documents:,} documents | s | NDCG@10 |\n|---|---:|---:|", flush=True)
+    if find_spec("xgboost") is None:
+        print("| XGBoost is not installed | | |")
+    else:
+        start = time.perf_counter()
+        scores, rounds = boosted(train, valid, valid, 0)
+        taken = time.perf_counter() - start
+        print(f"| XGBoost, GPU, rank:ndcg, {rounds} trees of {LEAVES} leaves, with its data brought | "
+              f"{taken:.1f} | {reached(scores, valid):.4f} |", flush=True)  # fmt: skip
+    start = time.perf_counter()
+    _, state = our_epochs(train, valid, 100)
+    taken = time.perf_counter() - start
+    print(
+        f"| us, 100 epochs, with its data brought | {taken:.1f} | {max(state.qualities):.4f} |\n", flush=True
+    )
+
+
+def quality():
+    print("| NDCG@10 of the test lists | " + " | ".join(f"seed {seed}" for seed in SEEDS) + " | mean | s |")
+    print("|---|" + "---:|" * (len(SEEDS) + 2), flush=True)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for seed in SEEDS:
+        data = with_interactions(TRAIN + VALID + TEST, seed)
+        train = data.select(np.arange(TRAIN))
+        valid = data.select(np.arange(TRAIN, TRAIN + VALID))
+        test = data.select(np.arange(TRAIN + VALID, TRAIN + VALID + TEST))
+        for name, score, taken in contenders(train, valid, test, seed):
+            found.setdefault(name, []).append((score, taken))
+    for name, results in found.items():
+        scores = [score for score, _ in results]
+        shown = " | ".join(f"{score:.4f}" for score in scores)
+        taken = np.mean([taken for _, taken in results])
+        print(f"| {name} | {shown} | {np.mean(scores):.4f} | {taken:.1f} |", flush=True)
+
+
+def contenders(train, valid, test, seed):
+    """Name, NDCG@10 on the test lists, and seconds of training."""
+    start = time.perf_counter()
+    network = NeuralRanker(**NETWORK, seed=seed).fit(train, valid)
+    yield "network, GPU", reached(network, test), time.perf_counter() - start
+    start = time.perf_counter()
+    trees = LambdaMART(
+        trees=TREES, leaves=LEAVES, learning_rate=RATE, loss="lambdarank", patience=PATIENCE, seed=seed
+    ).fit(train, valid)
+    yield "trees (LightGBM, CPU)", reached(trees, test), time.perf_counter() - start
+    both = Ensemble([network, trees], prefit=True).fit(train)
+    yield "network + trees", reached(both, test), float("nan")
+    if find_spec("xgboost") is not None:
+        start = time.perf_counter()
+        scores, _ = boosted(train, valid, test, seed)
+        yield "trees (XGBoost, GPU, rank:ndcg)", reached(scores, test), time.perf_counter() - start
+
+
+def boosted(train, valid, test, seed):
+    """The scores of XGBoost's own GPU ranker, stopped by its NDCG@10 on the validation lists."""
+    import xgboost
+
+    made = xgboost.QuantileDMatrix(train.X, label=train.y, group=train.lengths)
+    judged = xgboost.QuantileDMatrix(valid.X, label=valid.y, group=valid.lengths, ref=made)
+    options = {
+        "objective": "rank:ndcg", "device": "cuda", "tree_method": "hist", "eval_metric": "ndcg@10",
+        "grow_policy": "lossguide", "max_leaves": LEAVES, "max_depth": 0, "eta": RATE, "seed": seed,
+    }  # fmt: skip
+    booster = xgboost.train(
+        options, made, TREES, evals=[(judged, "valid")], early_stopping_rounds=PATIENCE, verbose_eval=False
+    )
+    rounds = booster.best_iteration + 1
+    return booster.inplace_predict(test.X, iteration_range=(0, rounds)).astype(np.float64), rounds
+
+
+def reached(scores_or_ranker, data):
+    return evaluate(scores_or_ranker, data, ["ndcg@10"]).mean["ndcg@10"]
+
+
+def with_interactions(lists, seed):
+    """Grades that follow from features together more than from any alone; some features mean nothing."""
+    rng = np.random.default_rng(seed)
+    lengths = np.clip(rng.gamma(3.0, LENGTH / 3.0, lists), 2, 1200).astype(np.int64)
+    row = np.repeat(np.arange(lists), lengths)
+    X = rng.standard_normal((len(row), DOCUMENT), dtype=np.float32)
+    of_query = rng.standard_normal((lists, QUERY), dtype=np.float32)
+    worth = np.zeros(len(row), np.float32)
+    for _ in range(24):
+        a, b, c = rng.choice(60, 3, replace=False)
+        q = rng.integers(QUERY)
+        worth += 0.5 * rng.normal() * X[:, a]
+        worth += rng.normal() * X[:, a] * X[:, b]
+        worth += rng.normal() * np.sign(X[:, b]) * (X[:, c] > rng.normal())
+        worth += rng.normal() * X[:, c] * np.tanh(of_query[row, q])
+    worth += rng.standard_normal(len(row), dtype=np.float32) * 0.5 * worth.std()
+    X[:, :40] = np.expm1(1.5 * np.abs(X[:, :40])) * np.sign(X[:, :40])  # as heavy-tailed as counts
+    edges = np.quantile(worth, np.cumsum(GRADES)[:-1])
+    labels = np.searchsorted(edges, worth).astype(np.float32)
+    return RankingDataset.from_groups(np.hstack((X, of_query[row])), labels, lengths)
+
+
+if __name__ == "__main__":
+    main()
