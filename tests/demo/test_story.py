@@ -11,7 +11,7 @@ from rankloop.demo import Story, tell, tell_of
 from rankloop.demo.collection import Collection
 from rankloop.demo.movies import collect
 from rankloop.demo.reporting import report_of_story
-from rankloop.demo.served import prepare
+from rankloop.demo.served import prepare, typical_search
 from rankloop.search import Index
 from rankloop.serve.schema import SearchRequest
 from rankloop.serve.service import Service
@@ -114,6 +114,14 @@ def test_all_rankers_are_served_side_by_side(told):
         assert answer.impression is not None
         lineage = service.models.version(versions["unbiased"]).lineage
         assert lineage["metrics"]["ndcg@10"][0] == told.story.numbers["offline"]["unbiased"]
+
+
+def test_the_search_to_look_at_first_is_in_the_middle(told):
+    moved = told.offline.most_changed("unbiased", "ndcg@10", 1000)
+    gains = {one.qid: one.difference for one in moved}
+    middle = gains[typical_search(told)]
+    below, above = sum(one < middle for one in gains.values()), sum(one > middle for one in gains.values())
+    assert abs(below - above) <= 1
 
 
 def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys):

@@ -5,6 +5,7 @@ import os
 import secrets
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from rankloop.serve.config import Config
 from rankloop.serve.registry import Registry
 from rankloop.serve.store import Store
 
-__all__ = ["prepare", "serve"]
+__all__ = ["prepare", "serve", "typical_search"]
 
 RECORDED = 15_000  # pages that are put into the event store
 
@@ -53,13 +54,18 @@ def serve(settings: Path, versions: dict[str, str], told: Told, port: int) -> No
 
     token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)
-    query = told.collection.examples[0].replace(" ", "+")
+    asked = urlencode({"q": typical_search(told), "a": versions["bm25"], "b": versions["unbiased"]})
     told.story.say(
-        f"\nToken of administration, for this time: {token}\n"
-        f"Side by side: /compare?q={query}&a={versions['bm25']}&b={versions['unbiased']}\n"
-        "End with Ctrl-C."
+        f"\nToken of administration, for this time: {token}\nSide by side: /compare?{asked}\nEnd with Ctrl-C."
     )
     run(config, host="127.0.0.1", port=port)
+
+
+def typical_search(told: Told) -> str:
+    """The held-out search whose change from BM25 is in the middle of all that changed."""
+    moved = told.offline.most_changed("unbiased", METRIC, told.test.n_queries)
+    moved.sort(key=lambda one: one.difference)
+    return str(moved[len(moved) // 2].qid if moved else told.test.qid[0])
 
 
 def _settings(told: Told) -> Path:
@@ -74,7 +80,7 @@ def _settings(told: Told) -> Path:
         "k": PAGE,
         "swap_rate": 0.1,
         "open_dashboard": True,
-        "examples": list(collection.examples),
+        "examples": [typical_search(told), *collection.examples],
         "features": list(collection.features),
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
