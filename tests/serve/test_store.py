@@ -201,6 +201,24 @@ def test_many_writers_lose_nothing(store, page, click):
     assert [one.clicks for one in store.by_position()] == [0, 200]
 
 
+def test_workers_that_start_together_share_one_store(database, click, page):
+    shown, start, new = page(documents="abcd"), threading.Barrier(4), []
+
+    def work(document):
+        start.wait()
+        with Store.open(database) as own:
+            new.append(own.put_events([click(shown, document)]) + own.put_pages([shown]))
+
+    threads = [threading.Thread(target=work, args=[document]) for document in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(new) == 5
+    with Store.open(database) as store:
+        assert [one.clicks for one in store.by_position()] == [1, 1, 1, 1]
+
+
 def test_a_newer_schema_is_refused(database):
     with Store.open(database) as store, store.writing() as connection:
         connection.execute(text("UPDATE schema_version SET version = 99"))
