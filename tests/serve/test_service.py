@@ -1,7 +1,9 @@
 """Faults: the database goes away, the disk is full, an index is empty; searching goes on."""
 
 import errno
+import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -211,8 +213,6 @@ def test_filters_as_the_index_takes_them():
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
 def test_what_is_stored_can_be_sent(value):
-    import json
-
     json.dumps(plain(value), allow_nan=False).encode()
     json.dumps(plain({"\ud800": [value, "\ud800", object]}), allow_nan=False, ensure_ascii=False).encode()
 
@@ -292,3 +292,15 @@ def test_passages_are_those_of_the_candidates(tmp_path):
     found = index.retriever(k=10)("red shoes")
     passages = Passages(found)
     assert [passages.of(hit.document) for hit in found] == [hit.snippet for hit in found]
+
+
+def test_what_is_too_old_is_deleted(tmp_path):
+    make_index(tmp_path)
+    with serving(tmp_path) as service:
+        page = service.search(SearchRequest(query="red"))
+        wait_until(lambda: service.spool.waiting == 0)
+        shown = service.store.page(page.impression.split(".")[0])
+        service.store.put_pages([replace(shown, page_id="f" * 32, time=shown.time - 3 * 86_400)])
+    with Service.open(config(tmp_path, retain_days=1.0)) as again:
+        wait_until(lambda: again.store.page("f" * 32) is None)
+        assert again.store.page(shown.page_id) is not None

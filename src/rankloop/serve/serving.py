@@ -1,6 +1,7 @@
 """What serves: versions in memory, experiments that run, and changing them under load."""
 
 import threading
+import time
 
 from rankloop.search import Index
 from rankloop.serve.config import Config
@@ -14,6 +15,7 @@ __all__ = ["Serving"]
 
 BUILT_IN = {"name": "bm25", "made": "built in"}
 WATCH = 1.0  # seconds between looks at what others promoted or committed
+TIDY = 3600.0  # seconds between two deletions of what is older than it may be
 
 
 class Serving:
@@ -109,8 +111,12 @@ class Serving:
         return ended
 
     def _watch(self) -> None:
+        tidied = 0.0
         while not self._closed.wait(WATCH):
             try:
                 self.reload()
+                if self.config.retain_days > 0 and time.monotonic() - tidied > TIDY:
+                    tidied = time.monotonic()
+                    self.store.retain(self.config.retain_days)
             except (StoreAway, OSError, ValueError) as error:
                 self.troubles = (str(error),)
