@@ -19,6 +19,7 @@ from rankloop.cli.predict import predict
 from rankloop.cli.report import report
 from rankloop.cli.search import search
 from rankloop.cli.serve import serve
+from rankloop.cli.shard import shard
 from rankloop.cli.simulate import simulate
 from rankloop.cli.train import train
 from rankloop.cli.tune import tune
@@ -41,7 +42,7 @@ def _root() -> None:
 
 _MODELS = (evaluate, compare, train, predict, explain, tune)
 _LOOP = (index, search, serve, learn, simulate, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert):
+for command in (demo, *_MODELS, *_LOOP, convert, shard):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")
