@@ -277,6 +277,9 @@ def test_the_schema_is_documented(shop):
     for path in ("/search", "/events", "/rank", "/explain", "/models", "/experiments", "/health", "/ready"):
         assert path in schema["paths"]
     assert schema["paths"]["/search"]["post"]["responses"]["503"]["content"]
+    assert schema["paths"]["/models/promote"]["post"]["operationId"] == "promote"
+    assert schema["paths"]["/models/promote"]["post"]["security"]
+    assert "security" not in schema["paths"]["/search"]["post"]
 
 
 def test_a_person_is_forgotten(shop):
@@ -315,3 +318,14 @@ def test_swaps_served_give_propensities(tmp_path):
         assert log.n_pages == 40
         assert log.page_intervention.table.tolist() == ["swap 1-2"]
         assert 0.2 < swap_intervention(log, depth=2, draws=20).values[1] < 5
+
+
+def test_on_postgresql(tmp_path, postgres):
+    with client_of(tmp_path, database=postgres.database(), swap_rate=0.0) as (client, service):
+        page = found(client, user="ann")
+        event = click(page, page["results"][0]["id"])
+        assert client.post("/events", json={"events": [event]}).json()["accepted"] == 1
+        wait_until(lambda: service.spool.waiting == 0)
+        assert service.store.click_frame()["click"].sum() == 1
+        assert client.get("/models", headers=ADMIN).json()["production"] == "v1"
+        assert "@" not in client.get("/ready").text

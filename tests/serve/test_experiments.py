@@ -77,6 +77,8 @@ def test_a_shadow_is_never_seen_but_measured(tmp_path):
         told = service.shadowing.agreement("v2")
         assert (told["pages"], told["failed"]) == (3, 0)
         assert 0 < told["overlap"] <= 1
+        service.shadow(None)
+        assert service.models.version("v2").lineage["shadow"]["pages"] == 3
 
 
 def test_an_interleaving_finds_the_preferred_version(tmp_path):

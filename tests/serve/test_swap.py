@@ -5,8 +5,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import numpy as np
 import pytest
 
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
 from rankloop.search import Index
 from rankloop.serve import Service
 from rankloop.serve.schema import SearchRequest
@@ -142,3 +145,28 @@ def test_closing_is_quick(tmp_path):
         service.search(SearchRequest(query="red"))
         start = time.monotonic()
     assert time.monotonic() - start < 3
+
+
+def test_threads_see_what_one_sees(tmp_path):
+    """Kernels and forests are shared by all threads of the service."""
+    with serving(tmp_path, swap_rate=0.0) as service:
+        queries = ["red shoes", "running hat", "polish", "green", "fine number"]
+        features = service.features
+        X = np.concatenate(
+            [(service.index.retriever() >> features)(query).columns["features"] for query in queries]
+        )
+        y = np.arange(len(X)) % 3
+        data = RankingDataset(X, y, np.zeros(len(X)), feature_names=features.names)
+        ranker = LambdaMART(trees=20, leaves=4, min_sum_hessian=0.0, threads=1).fit(data)
+        service.promote(service.models.register(service.index.retriever() >> features >> ranker, lineage={}))
+
+        def scores(query):
+            return [
+                (one.id, one.score)
+                for one in service.search(SearchRequest(query=query), record=False).results
+            ]
+
+        alone = {query: scores(query) for query in queries}
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(scores, queries * 20))
+        assert together == [alone[query] for query in queries] * 20

@@ -3,10 +3,11 @@
 import hmac
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import HTTPException, Request, Response
+from fastapi import Depends, HTTPException, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
@@ -64,15 +65,19 @@ def _answer(work: Callable[..., BaseModel], given: tuple[Any, ...], named: Mappi
     return Response(work(*given, **named).model_dump_json(), media_type="application/json")
 
 
-def only_admin(request: Request) -> None:
+_bearer = HTTPBearer(auto_error=False, description="The token of administration.")
+
+
+def only_admin(
+    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> None:
     """Let those through who have the token of administration."""
     wanted = service_of(request).config.admin_token
     if not wanted:
         raise HTTPException(
             403, "administration is off; start the service with RANKLOOP_ADMIN_TOKEN or admin_token set"
         )
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), wanted.encode()):
+    if sent is None or not hmac.compare_digest(sent.credentials.encode(), wanted.encode()):
         raise HTTPException(
             401,
             "this needs the token of administration: Authorization: Bearer ...",

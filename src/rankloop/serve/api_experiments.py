@@ -22,7 +22,7 @@ Id = Annotated[str, Path(min_length=1, max_length=50)]
 
 
 @router.get("", response_model=ExperimentsAnswer)
-async def every(request: Request) -> Response:
+async def experiments(request: Request) -> Response:
     """All experiments with their verdicts so far, the newest first."""
     service = service_of(request)
 
@@ -33,7 +33,7 @@ async def every(request: Request) -> Response:
 
 
 @router.post("", response_model=ExperimentOut)
-async def start(request: Request, asked: ExperimentRequest) -> Response:
+async def start_experiment(request: Request, asked: ExperimentRequest) -> Response:
     """Begin an interleaving or an A/B experiment on a share of the people."""
     service = service_of(request)
 
@@ -44,14 +44,14 @@ async def start(request: Request, asked: ExperimentRequest) -> Response:
 
 
 @router.get("/{id}", response_model=ExperimentOut)
-async def one(request: Request, id: Id) -> Response:
+async def experiment(request: Request, id: Id) -> Response:
     """The verdict so far."""
     service = service_of(request)
     return await in_thread(request, lambda: _told(service, service.experiments.get(id)))
 
 
 @router.post("/{id}/end", response_model=ExperimentOut)
-async def end(request: Request, id: Id) -> Response:
+async def end_experiment(request: Request, id: Id) -> Response:
     """End an experiment; its verdict stays."""
     service = service_of(request)
     return await in_thread(request, lambda: _told(service, service.end_experiment(id)))

@@ -52,6 +52,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         lifespan=lifespan,
         docs_url=None,  # their scripts come from elsewhere
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     app.state.metrics = Metrics(service)

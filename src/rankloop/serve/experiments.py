@@ -17,6 +17,7 @@ from rankloop.serve.tables import experiments
 __all__ = ["Experiment", "Experiments", "Standing"]
 
 KINDS = ("interleave", "ab")
+PATIENCE = 10  # times as long as a verdict took to find, it is told again
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Experiments:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._known: dict[str, tuple[float, Standing]] = {}
 
     def start(
         self, a: str, b: str, *, kind: str, share: float = 1.0, how: str = "team_draft", note: str = ""
@@ -119,7 +121,20 @@ class Experiments:
         return tuple(one for one in reversed(self.every()) if one.ended is None)
 
     def standing(self, one: Experiment) -> Standing:
-        """What the clicks say so far, with an interval for one look and one for any number of looks."""
+        """What the clicks say so far, with an interval for one look and one for any number of looks.
+
+        What took long to find out is not asked again at once: many may look, one of them counts.
+        """
+        until, known = self._known.get(one.id, (0.0, None))
+        if known is not None and known.experiment == one and time.monotonic() < until:
+            return known
+        start = time.monotonic()
+        found = self._standing(one)
+        end = time.monotonic()
+        self._known[one.id] = (end + PATIENCE * (end - start), found)
+        return found
+
+    def _standing(self, one: Experiment) -> Standing:
         pages = self.store.credits(one.id)
         if not pages:
             return Standing(one, 0, None, None)

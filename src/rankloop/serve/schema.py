@@ -49,6 +49,10 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _example(**told: Any) -> ConfigDict:
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [told]})
+
+
 class Range(Asked):
     """Numbers, or dates as ISO text, from `min` to `max`; either end may be open."""
 
@@ -65,6 +69,14 @@ class SearchRequest(Asked):
     `user` is any stable identifier; it is stored as a keyed hash only. `record=False` answers without
     logging the page, for previews: its clicks cannot be counted.
     """
+
+    model_config = _example(
+        query="red running shoes",
+        k=10,
+        filters={"brand": ["Hare", "Tortoise"], "price": {"min": 10, "max": 90}},
+        facets=["brand"],
+        user="ann",
+    )
 
     query: Annotated[str, Field(max_length=LONGEST_QUERY, examples=["red running shoes"])]
     k: Annotated[int | None, Field(ge=1, le=MOST_RESULTS, description="As configured without it.")] = None
@@ -140,6 +152,19 @@ class EventIn(Asked):
 class EventsRequest(Asked):
     """A batch of events."""
 
+    model_config = _example(
+        events=[
+            {"id": "6f1d8b1e", "impression": "0f3a.1794828415.Zm9v", "kind": "click", "document": "17"},
+            {
+                "id": "6f1d8b1f",
+                "impression": "0f3a.1794828415.Zm9v",
+                "kind": "dwell",
+                "document": "17",
+                "value": 42,
+            },
+        ]
+    )
+
     events: Annotated[list[EventIn], Field(min_length=1, max_length=MOST_EVENTS)]
 
 
@@ -167,6 +192,14 @@ class RankRequest(Asked):
 
     Every candidate has `features` by name (missing ones are unknown), or none has, and the index has them.
     """
+
+    model_config = _example(
+        query="red running shoes",
+        candidates=[
+            {"id": "17", "features": {"bm25(title)": 3.2, "value(price)": 80}},
+            {"id": "4", "features": {"bm25(title)": 2.9, "value(price)": None}},
+        ],
+    )
 
     query: Annotated[str, Field(max_length=LONGEST_QUERY)]
     candidates: Annotated[list[RankCandidate], Field(min_length=1, max_length=MOST_CANDIDATES)]
@@ -265,7 +298,9 @@ class RoleRequest(Asked):
 
 
 class ExperimentRequest(Asked):
-    """Two versions to compare on a share of the pages."""
+    """Two versions to compare on a share of the people."""
+
+    model_config = _example(kind="interleave", a="v1", b="v2", share=0.5, note="is the new one better?")
 
     kind: Literal["interleave", "ab"] = "interleave"
     a: Annotated[str, Field(min_length=1, max_length=50)]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +35,7 @@ from rankloop.serve.serving import Serving
 from rankloop.serve.shadowing import Shadowing
 from rankloop.serve.shown import ShownPage
 from rankloop.serve.signing import new_page_id
-from rankloop.serve.store import Store
+from rankloop.serve.store import Store, StoreAway
 
 __all__ = ["Service"]
 
@@ -73,6 +74,8 @@ class Service(Serving):
         """Stop, and bring what waits on disk to the store if it answers."""
         super().close()
         self.shadowing.close()
+        with suppress(StoreAway):
+            self._note_shadow()
         self.recorder.close()
         self.store.close()
 
@@ -235,6 +238,22 @@ class Service(Serving):
         """Delete everything recorded of a person; gives how many pages that were."""
         self.spool.drain(self.store)
         return self.store.forget(str(self.recorder.user(user)))
+
+    def shadow(self, version: str | None) -> None:
+        """Let a version rank along unseen; None ends it, and what was measured goes to its lineage."""
+        self._note_shadow()
+        super().shadow(version)
+
+    def tidy(self) -> None:
+        """What is done every hour: old pages go, and the agreement of the shadow is noted."""
+        super().tidy()
+        self._note_shadow()
+
+    def _note_shadow(self) -> None:
+        version = self._live.roles.shadow
+        agreed = self.shadowing.agreement(version) if version else None
+        if version and agreed:
+            self.models.note(version, {"shadow": agreed})
 
     def readiness(self) -> Readiness:
         """Whether pages are served and recorded, and what is wrong."""

@@ -15,7 +15,7 @@ __all__ = ["Serving"]
 
 BUILT_IN = {"name": "bm25", "made": "built in"}
 WATCH = 1.0  # seconds between looks at what others promoted or committed
-TIDY = 3600.0  # seconds between two deletions of what is older than it may be
+TIDY = 3600.0  # seconds
 
 
 class Serving:
@@ -110,13 +110,18 @@ class Serving:
         self.reload()
         return ended
 
+    def tidy(self) -> None:
+        """Delete what is older than it may be; done every hour."""
+        if self.config.retain_days > 0:
+            self.store.retain(self.config.retain_days)
+
     def _watch(self) -> None:
-        tidied = 0.0
+        tidied = -TIDY
         while not self._closed.wait(WATCH):
             try:
                 self.reload()
-                if self.config.retain_days > 0 and time.monotonic() - tidied > TIDY:
+                if time.monotonic() - tidied > TIDY:
                     tidied = time.monotonic()
-                    self.store.retain(self.config.retain_days)
+                    self.tidy()
             except (StoreAway, OSError, ValueError) as error:
                 self.troubles = (str(error),)
