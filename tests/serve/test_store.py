@@ -102,6 +102,7 @@ def test_windows_and_layouts(store, page):
     store.put_pages([page(shown=float(t), layout="phone" if t % 2 else "desk") for t in range(10)])
     assert store.click_frame(since=2, until=6)["timestamp"].unique().sort().to_list() == [2, 3, 4, 5]
     assert store.click_frame(layout="phone")["timestamp"].unique().sort().to_list() == [1, 3, 5, 7, 9]
+    assert store.click_frame(depth=2)["position"].max() == 2
     assert store.dataset(since=9).n_documents == 3
     with pytest.raises(ValueError, match="no page was shown in this window"):
         store.dataset(since=10)

@@ -110,7 +110,7 @@ class Spool:
             stored = self._drain_files(store)
             if self._rotate():
                 stored += self._drain_files(store)
-            with self._lock:
+            with self._writing, self._lock:  # nothing is between the queue and the disk now
                 self.waiting = self._on_disk() + sum(len(one.data) for one in self._queue)
             return stored
 

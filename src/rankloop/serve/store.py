@@ -120,8 +120,9 @@ class Store:
         until: float | None = None,
         layout: str | None = None,
         include_bots: bool = False,
+        depth: int | None = None,
     ) -> "polars.DataFrame":
-        """One impression a row, as `ClickLog.from_frame` reads it.
+        """One impression a row, as `ClickLog.from_frame` reads it; `depth` leaves out lower positions.
 
         Repeated clicks on a document of a page count once; without `include_bots` what the rules of
         `rankloop.serve.filtering` take for machines is left out. `intervention` and `original_position` say
@@ -129,7 +130,8 @@ class Store:
         """
         with self.reading() as connection:
             left = _reading.read_kept(connection, since, until, layout, include_bots)
-        return _reading.click_frame(left.pages, left.events)
+        frame = _reading.click_frame(left.pages, left.events)
+        return frame if depth is None else frame.filter(frame["position"] <= depth)
 
     def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
         """How many pages (and, under "time", events) each rule of `rankloop.serve.filtering` leaves out."""
