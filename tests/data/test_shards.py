@@ -239,6 +239,8 @@ def test_what_is_not_there_is_said(tmp_path):
     ("source", "said"),
     [
         ([], "gave no rows"),
+        ([log_frame()[:0]], "gave no rows"),
+        ([log_frame().group_by("session", "query").all()], "holds lists; shards hold one"),
         ([polars.DataFrame({"label": [1]})], "every frame needs the column 'qid'"),
         ([polars.DataFrame({"qid": [1, None], "label": [1, 1], "f": [1, 1]})], "'qid' is missing in row 1"),
         ([polars.DataFrame({"qid": [1], "label": [-1.0], "f": [1]})], "labels must be"),

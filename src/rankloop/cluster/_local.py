@@ -69,6 +69,8 @@ class Local:
                         start(another)
                         continue
                     if kind == "failed":
+                        del busy[line]
+                        process.rest()
                         raise _raised(*said)
                     done(index, unpacked(said[0]))
                     start(process)

@@ -33,6 +33,7 @@ class ShardFolder:
         self.store, self.job = Store(target), job
         self.entries: dict[int, Entry] = {}
         self.schema: dict[str, str] = {}
+        self.blank: polars.DataFrame | None = None
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -61,6 +62,7 @@ class ShardFolder:
 
     def write(self, frame: "polars.DataFrame", query: str, number: int) -> None:
         """One shard, sorted by query."""
+        self.blank = frame.clear() if self.blank is None else self.blank
         self.add(*put_shard(self.store, frame, query, number, note=self.job is not None))
 
     def add(self, entry: Entry, schema: dict[str, str]) -> None:
@@ -73,7 +75,7 @@ class ShardFolder:
         """Shards for the queries that nobody asked, then the manifest, and with it the folder."""
         for number in range(shards):
             if number not in self.entries:
-                self.write(_empty(self.schema), query, number)
+                self.write(_empty(self.schema) if self.blank is None else self.blank, query, number)
         entries = [self.entries[number] for number in range(shards)]
         about = _features(self.schema) if kind == "documents" else {}
         manifest = merged(kind, query, self.schema, entries, about)

@@ -102,11 +102,12 @@ def _of_frames(
         for frame in frames:
             if log is None:
                 log = all(name in frame.columns for name in CLICKS)
+                _refuse_lists(frame)
             if not log:
                 frame = frame.rename({old: new for old, new in names.items() if old in frame.columns})
             spill.add(frame, "query" if log else "qid")
             advance(note=f"{spill.rows:,} rows")
-    if log is None:
+    if spill.rows == 0:
         raise ValueError("the source gave no rows; there is nothing to write")
     query = "query" if log else "qid"
     with progress("writing shards", number) as advance:
@@ -116,6 +117,14 @@ def _of_frames(
                 folder.write(frame if log else to_frame(_documents(frame)), query, i)
             advance()
     folder.finish("clicks" if log else "documents", query, number)
+
+
+def _refuse_lists(frame: "polars.DataFrame") -> None:
+    listed = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    if listed:
+        raise ValueError(
+            f"column {listed[0]!r} holds lists; shards hold one document or impression a row: explode them"
+        )
 
 
 def _documents(frame: "polars.DataFrame") -> RankingDataset:

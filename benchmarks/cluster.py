@@ -1,0 +1,216 @@
+"""Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
+
+    python benchmarks/cluster.py [--quick] [rows] [memory] [training] [overhead]
+
+`rows` writes click logs of growing size as shards and counts them, in seconds of CPU time per million rows:
+flat if nothing grows with the log. `memory` is the peak of a worker, and of the process that writes shards,
+as the data grows tenfold and the shards stay of one size. `training` compares LambdaMART of one process with
+that of two workers, over seeds. `overhead` runs the same jobs by local processes and on Ray.
+
+Logs and data are made on the fly; the largest log takes about 150 MB of disk. Two workers on two cores can
+show that results are the same and that work overlaps; they cannot show a speed-up, and none is claimed.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankloop import cluster
+from rankloop.data import RankingDataset, synthetic
+from rankloop.data.shard_writer import write_shards
+from rankloop.metrics import evaluate
+from rankloop.rankers import LambdaMART
+
+ROWS = (1_000_000, 5_000_000, 10_000_000, 50_000_000)
+QUICK_ROWS = (200_000, 1_000_000)
+ROWS_PER_SHARD = 500_000
+CHUNK, PAGE = 500_000, 10
+DOCUMENTS, FEATURES = (100_000, 1_000_000), 136
+QUICK_DOCUMENTS = (20_000, 200_000)
+DOCUMENTS_PER_SHARD = 25_000
+SEEDS = 5
+
+
+def log_frames(rows, seed=0):
+    """Pages of ten results; the number of queries grows with the log, as it does in life."""
+    random = np.random.default_rng(seed)
+    queries = max(rows // 100, 1)
+    for start in range(0, rows, CHUNK):
+        size = min(CHUNK, rows - start)
+        page = np.arange(start, start + size) // PAGE
+        asked = (queries * random.random(-(-size // PAGE)) ** 3).astype(np.int64)  # few are asked often
+        query = np.repeat(asked, PAGE)[:size]
+        position = (np.arange(size) % PAGE + 1).astype(np.int32)
+        yield pl.DataFrame(
+            {
+                "session": page,
+                "query": query,
+                "document": query % 1000 * 20 + random.integers(0, 20, size),
+                "position": position,
+                "click": (random.random(size) < 0.3 / position).astype(np.int8),
+            }
+        )
+
+
+def documents(n, seed=0):
+    """Data sets of forty documents a query, a few thousand rows at a time."""
+    random = np.random.default_rng(seed)
+    for first in range(0, n, 20_000):
+        size = min(20_000, n - first)
+        X = random.normal(size=(size, FEATURES)).astype(np.float32)
+        y = np.clip(np.round(X[:, 0] + random.normal(size=size)), 0, 4)
+        yield RankingDataset(X, y, first // 40 + np.arange(size) // 40)
+
+
+def cpu():
+    """Seconds of CPU of this process and of the workers that have ended."""
+    mine, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in (mine, theirs))
+
+
+def send_workers_home():
+    from rankloop.cluster._local import _send_home
+
+    _send_home()
+
+
+def taken(work):
+    """What the work gives, and its seconds of CPU and of the clock; workers are new, and end with it."""
+    send_workers_home()
+    began, clock = cpu(), time.perf_counter()
+    made = work()
+    send_workers_home()
+    return made, cpu() - began, time.perf_counter() - clock
+
+
+def rows(quick):
+    print("\nclick log: seconds of CPU per million rows; two local workers")
+    print(f"{'rows':>12}{'shards':>8}{'write':>10}{'count':>10}{'curve':>10}{'bytes/row':>11}{'cells':>13}")
+    with tempfile.TemporaryDirectory() as folder:
+        few = write_shards(log_frames(20_000), Path(folder) / "log", shards=2)
+        _, start, _ = taken(lambda: cluster.aggregate(few, workers=2))
+        _, start_curve, _ = taken(lambda: cluster.propensity(few, method="harvest", draws=100, workers=2))
+    for n in QUICK_ROWS if quick else ROWS:
+        with tempfile.TemporaryDirectory() as folder:
+            number = max(2, n // ROWS_PER_SHARD)
+            shards, write, _ = taken(lambda: write_shards(log_frames(n), Path(folder) / "log", shards=number))  # noqa: B023
+            counts, count, _ = taken(lambda: cluster.aggregate(shards, workers=2))  # noqa: B023
+            _, curve, _ = taken(lambda: cluster.propensity(shards, method="harvest", draws=100, workers=2))  # noqa: B023
+            size = sum(entry.bytes for entry in shards.entries) / n
+            per = [seconds / n * 1e6 for seconds in (write, count - start, curve - start_curve)]
+            print(
+                f"{n:>12,}{number:>8}{per[0]:>10.2f}{per[1]:>10.2f}{per[2]:>10.2f}{size:>11.2f}{len(counts):>13,}",
+                flush=True,
+            )
+    print("write includes making the rows; the start of two workers is taken off: ", end="")
+    print(f"{start:.1f} s for counting, {start_curve:.1f} s for a curve")
+
+
+def peak_of(script, *arguments):
+    """The peak memory, in MB, of a process that runs a few lines, and of the largest of its workers."""
+    whole = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import resource, cluster as bench\n"
+    )
+    whole += "from pathlib import Path\nfrom rankloop import cluster\n" + script
+    whole += "\nbench.send_workers_home()\nfor who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):\n"
+    whole += "    print(resource.getrusage(who).ru_maxrss // 1024)"
+    done = subprocess.run(
+        [sys.executable, "-c", whole, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    mine, worker = done.stdout.split()[-2:]
+    return int(mine), int(worker)
+
+
+def memory(quick):
+    print("\npeak memory in MB as the data grows tenfold and shards stay of one size")
+    print(f"{'data':<26}{'rows':>12}{'shards':>8}{'writer':>9}{'worker':>9}  worker's job")
+    for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (1_000_000, 10_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            number = max(2, n // 100_000)
+            write = "from rankloop.data.shard_writer import write_shards\n"
+            write += "write_shards(bench.log_frames(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]),"
+            write += " memory=64 << 20)"
+            writer, _ = peak_of(write, f"{folder}/log", n, number)
+            curve = "cluster.propensity(sys.argv[1], method='harvest', draws=50, workers=2)"
+            _, worker = peak_of(curve, f"{folder}/log")
+            print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
+    for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
+        with tempfile.TemporaryDirectory() as folder:
+            number = max(2, n // DOCUMENTS_PER_SHARD)
+            write = "from rankloop.data.shard_writer import write_shards\n"
+            write += "write_shards(bench.documents(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]),"
+            write += " memory=64 << 20)"
+            writer, _ = peak_of(write, f"{folder}/set", n, number)
+            score = "from rankloop.rankers import LinearRanker\n"
+            score += "ranker = LinearRanker(loss='squared').fit(next(bench.documents(2000)))\n"
+            score += "cluster.predict(ranker, sys.argv[1], sys.argv[2], workers=2)"
+            _, worker = peak_of(score, f"{folder}/set", f"{folder}/scores")
+            print(
+                f"{f'documents, {FEATURES} features':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring",
+                flush=True,
+            )
+
+
+def training(quick):
+    data, test = synthetic(n_queries=400 if quick else 2000, docs_per_query=20, n_features=20, seed=0).split(
+        0.7, seed=0
+    )
+    made = {"seed": [], "workers": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(2 if quick else SEEDS):
+            ranker = LambdaMART(trees=100, leaves=15, feature_fraction=0.8, threads=1, seed=seed)
+            shards = write_shards(data, Path(folder) / str(seed), shards=8)
+            made["workers"].append(
+                evaluate(cluster.fit(ranker, shards, workers=2), test, "ndcg@10").mean["ndcg@10"]
+            )
+            one = LambdaMART(**ranker.get_params()).fit(data)
+            made["seed"].append(evaluate(one, test, "ndcg@10").mean["ndcg@10"])
+    print(f"\nLambdaMART, NDCG@10 of 100 trees over {len(made['seed'])} seeds: mean and spread")
+    for name, words in (("seed", "one process"), ("workers", "two workers")):
+        print(f"{words:<14}{np.mean(made[name]):>10.4f} ± {np.std(made[name]):.4f}")
+
+
+def overhead(quick):
+    n = QUICK_ROWS[1] if quick else 5_000_000
+    print(f"\nthe same jobs by two local processes and on Ray; seconds by the clock, {n:,} rows of a log")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
+
+    with tempfile.TemporaryDirectory() as folder:
+        log = write_shards(log_frames(n), Path(folder) / "log", shards=max(4, n // ROWS_PER_SHARD))
+        data = write_shards(documents(QUICK_DOCUMENTS[1]), Path(folder) / "set", shards=8)
+        trees = LambdaMART(trees=20 if quick else 100, leaves=31, threads=1)
+        jobs = {
+            "count": lambda on: cluster.aggregate(log, on=on, workers=2),
+            "curve": lambda on: cluster.propensity(log, method="harvest", draws=100, on=on, workers=2),
+            "trees": lambda on: cluster.fit(trees, data, on=on, workers=2),
+        }
+        begun = time.perf_counter()
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray_start = time.perf_counter() - begun
+        print(f"{'job':<10}{'local':>9}{'ray':>9}{'added':>9}   (ray: started once, {ray_start:.1f} s)")
+        for name, job in jobs.items():
+            _, _, here = taken(lambda: job("local"))  # noqa: B023
+            begun = time.perf_counter()
+            job("ray")
+            there = time.perf_counter() - begun
+            print(f"{name:<10}{here:>9.2f}{there:>9.2f}{there - here:>9.2f}", flush=True)
+        ray.shutdown()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=[], help="rows, memory, training, overhead; all without")
+    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
+    asked = parser.parse_args()
+    known = {"rows": rows, "memory": memory, "training": training, "overhead": overhead}
+    for part in asked.parts or known:
+        known[part](asked.quick)
