@@ -35,7 +35,7 @@ from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 
 QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
-TREES, TIMED_TREES, SEEDS, REPEATS, FITS, TRUNCATION = 100, 20, 5, 9, 3, 30
+TREES, TIMED_TREES, SEEDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 9, 3, 30
 LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
 SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
 NDCG = metric("ndcg@10")

@@ -24,7 +24,7 @@ out = Path(mkdtemp())
 
 # The tutorial: layers of 20 and 10 with tanh, Adagrad at 0.1, 32 lists a step. It cut lists at 99
 # documents and padded shorter ones; here lists of any length are batched as they are.
-epochs = 10 if os.environ.get("RANKLOOP_QUICK") else 60
+epochs = 3 if os.environ.get("RANKLOOP_QUICK") else 60
 tutorial = NeuralRanker(
     hidden=(20, 10), activation="tanh", loss="approxndcg", optimizer="adagrad", learning_rate=0.1,
     batch_lists=32, epochs=epochs, feature_transform="standard",
