@@ -141,6 +141,7 @@ def test_packages_take_turns_and_no_file_is_read_twice(source):
     assert again is usage
     assert (usage.files, usage.calls["a"]["len"]) == (2, 1)
     assert read_usage(files, seconds=-1).files == 0
+    assert read_usage(files, most=1).files == 1
 
 
 def test_mined_lists_leave_out_the_popularity_of_their_own_package(library, tmp_path):

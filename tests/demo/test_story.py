@@ -108,7 +108,10 @@ def test_all_rankers_are_served_side_by_side(told):
         assert [side.ranker for side in sides] == list(versions.values())
         best = told.collection.searches["topic3"]
         assert best[sides[3].results[0].id] == max(best.values())
-        assert sum(day.pages for day in service.store.daily()) == 400
+        assert sum(day.pages for day in service.store.daily()) == 400 + 1000
+        standing = service.experiments.standing(service.experiments.every()[0])
+        assert standing.pages == 1000
+        assert standing.verdict["winner"] == versions["unbiased"]
         assert service.store.click_frame()["intervention"].str.starts_with("swap").any()
         answer = service.search(SearchRequest(query="topic3"))
         assert answer.impression is not None

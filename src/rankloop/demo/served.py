@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 import numpy as np
 
 from rankloop._atomic import replacing
+from rankloop.clicks import user
 from rankloop.demo.collection import CANDIDATES, PAGE
 from rankloop.demo.learners import METRIC
-from rankloop.demo.people import put_people
+from rankloop.demo.people import put_duel, put_people
 from rankloop.demo.story import Told
 from rankloop.serve.config import Config
 from rankloop.serve.registry import Registry
@@ -21,6 +22,7 @@ from rankloop.serve.store import Store
 __all__ = ["prepare", "serve", "typical_search"]
 
 RECORDED = 15_000  # pages that are put into the event store
+DUELS = 1000  # interleaved pages, beside
 
 
 def prepare(told: Told) -> tuple[Path, dict[str, str]]:
@@ -41,6 +43,9 @@ def prepare(told: Told) -> tuple[Path, dict[str, str]]:
             models.promote(versions["bm25"])
             last = told.log.select(np.arange(max(0, told.log.n_pages - RECORDED), told.log.n_pages))
             found["pages"] = put_people(store, last, told.train, version=versions["bm25"], seed=told.seed)
+            duel = {versions[name]: told.rankers[name] for name in ("unbiased", "bm25 + popularity")}
+            person = user("pbm", max_grade=told.collection.max_grade)
+            put_duel(store, told.test, duel, person, pages=DUELS, seed=told.seed)
             if told.counterfactual["unbiased"].low > 0:
                 models.promote(versions["unbiased"])
             found["serves"] = models.version(str(models.roles().production)).lineage["name"]

@@ -28,6 +28,7 @@ __all__ = ["Told", "tell", "tell_of"]
 NAMES = ("movies", "stdlib")
 SESSIONS = 100_000
 PAGES = 2_000  # interleaved
+FILES = 500  # of Python sources: one of each package in turn, and as many with comments like searches
 _SWAPS = 0.5  # of the pages: half of these exchange two neighbours
 
 
@@ -55,13 +56,14 @@ def tell(
     out: Path | None = None,
     seed: int = 0,
     sessions: int = SESSIONS,
-    reading: float = 12.0,
+    reading: float = 40.0,
     download: bool = False,
 ) -> Told:
     """Build a collection and tell the whole story; everything that is written lies in `out`.
 
-    `reading` is for how many seconds sources on the machine are read; `download` fetches the movies if they
-    are not on the machine.
+    `reading` is for how many seconds sources on the machine are read at most (they take ten on an idle
+    machine; where time runs out, popularity depends on it); `download` fetches the movies if they are not on
+    the machine.
     """
     one_of("demo", name, NAMES)
     folder = Path(tempfile.mkdtemp(prefix="rankloop-demo-")) if out is None else out
@@ -148,8 +150,9 @@ def _stdlib(story: Story, folder: Path, reading: float) -> Collection:
                 found["answers this Python lacks"] = library.dropped
         with story.step("usage", "how the Python sources on this machine use it") as found:
             files = list(in_turns(sources()))
-            usage = read_usage(files, seconds=reading / 2)
-            read_usage(promising(files, seconds=reading / 4), seconds=reading / 2, into=usage)
+            usage = read_usage(files, most=FILES, seconds=0.4 * reading)
+            likely = promising(files, seconds=0.2 * reading)
+            read_usage(likely, most=FILES, seconds=0.4 * reading, into=usage)
             found["files read"], found["packages"] = usage.files, len(usage.calls)
     with story.step("index", "the index") as found:
         collection, comments = collect(library, usage, folder / "stdlib.index")

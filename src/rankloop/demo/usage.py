@@ -64,13 +64,17 @@ def _python_files(root: Path) -> Iterator[Path]:
 
 
 def read_usage(
-    files: Iterable[tuple[str, Path]], *, seconds: float = 15.0, into: Usage | None = None
+    files: Iterable[tuple[str, Path]],
+    *,
+    most: int | None = None,
+    seconds: float = 15.0,
+    into: Usage | None = None,
 ) -> Usage:
-    """Read files, in the order given, for as long as the time allows; `into` goes on with what is read."""
+    """Read the first files, `most` of them, as long as time allows; `into` goes on with what is read."""
     usage = Usage() if into is None else into
-    end = time.monotonic() + seconds
+    end, enough = time.monotonic() + seconds, None if most is None else usage.files + most
     for package, path in files:
-        if time.monotonic() > end:
+        if time.monotonic() > end or usage.files == enough:
             break
         text = None if path in usage.read else source_text(path)
         if text is None:
