@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -134,13 +134,13 @@ def _make_tables(engine: Engine) -> None:
     with connected(engine, writes=True) as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
-        if inspect(connection).has_table(schema_version.name):
-            version = connection.execute(select(schema_version.c.version)).scalar_one()
-            if version > SCHEMA:
-                raise ValueError(
-                    f"the event store {name_of(engine)} has schema {version}, written by a newer rankloop; "
-                    f"this one reads schemas up to {SCHEMA}: upgrade rankloop"
-                )
-            return
+        schema_version.create(connection, checkfirst=True)
+        version = connection.execute(select(schema_version.c.version)).scalar()
+        if version is None:
+            connection.execute(insert(schema_version), {"version": SCHEMA})
+        elif version > SCHEMA:
+            raise ValueError(
+                f"the event store {name_of(engine)} has schema {version}, written by a newer rankloop; "
+                f"this one reads schemas up to {SCHEMA}: upgrade rankloop"
+            )
         metadata.create_all(connection)
-        connection.execute(insert(schema_version), {"version": SCHEMA})

@@ -14,14 +14,15 @@ from sqlalchemy import (
     select,
     text,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve._engine import connected
 from rankloop.serve._records import event_row, feature_key, page_row
 from rankloop.serve.filtering import in_time
 from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.tables import clicks, events, feature_sets, page_features, pages
+from rankloop.serve.tables import clicks, events, feature_sets, forgotten, page_features, pages
 
-__all__ = ["insert_new", "one_of_ids", "put_events", "put_pages"]
+__all__ = ["insert_new", "one_of_ids", "put_events", "put_pages", "upsert"]
 
 _SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
 
@@ -30,8 +31,9 @@ def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
     """Record pages; one that is there already stays as it is. Gives how many were new."""
     if not shown:
         return 0
-    sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
     with connected(engine, writes=True) as connection:
+        shown = _not_forgotten(connection, shown)
+        sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
         known = [{"features": key, "names": json.dumps(names)} for names, key in sets.items()]
         insert_new(connection, feature_sets, known)
         matrices = [
@@ -42,6 +44,17 @@ def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
     _place_waiting_clicks(engine, [page.page_id for page in shown])
     return new
+
+
+def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
+    """Pages but those of people who were forgotten while the page was on its way."""
+    users = {page.user for page in shown if page.user is not None}
+    asked = select(forgotten.c.user, forgotten.c.time)
+    gone = {
+        row[0]: row[1]
+        for row in connection.execute(asked.where(one_of_ids(connection, forgotten.c.user, users)))
+    }
+    return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
 def put_events(engine: Engine, happened: Sequence[Event]) -> int:
@@ -73,6 +86,15 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
     return connection.execute(
         text(into), {"rows": told}, execution_options={"preserve_rowcount": True}
     ).rowcount
+
+
+def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
+    """Insert a row, or change the one with its key."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    added = dialect.insert(table).values(**row)
+    keys = [column.name for column in table.primary_key]
+    changed = {name: added.excluded[name] for name in row if name not in keys}
+    connection.execute(added.on_conflict_do_update(index_elements=keys, set_=changed))
 
 
 def one_of_ids(connection: Connection, column: Column[str], ids: Collection[str]) -> ColumnElement[bool]:
@@ -109,8 +131,9 @@ def _place(engine: Engine, clicked: Iterable[tuple[str, str, float]]) -> None:
         return
     with connected(engine, writes=False) as connection:
         placed = list(_placed(connection, by_page))
-    with connected(engine, writes=True) as connection:
-        insert_new(connection, clicks, placed)
+    if placed:
+        with connected(engine, writes=True) as connection:
+            insert_new(connection, clicks, placed)
 
 
 def _placed(connection: Connection, by_page: dict[str, list[tuple[str, float]]]) -> Iterator[dict[str, Any]]:

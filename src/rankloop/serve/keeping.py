@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, delete, exists, select, text
+from sqlalchemy import ColumnElement, and_, delete, exists, select, text
 
-from rankloop.serve.tables import clicks, events, judgments, page_features, pages
+from rankloop.serve._writing import upsert
+from rankloop.serve.tables import clicks, events, forgotten, judgments, page_features, pages
 
 if TYPE_CHECKING:
     from rankloop.serve.store import Store
@@ -24,16 +25,21 @@ def retain(store: "Store", days: float, now: float) -> int:
         connection.execute(
             delete(events).where(events.c.time < oldest, ~exists().where(pages.c.page_id == events.c.page_id))
         )
+        connection.execute(delete(forgotten).where(forgotten.c.time < oldest))
     return gone
 
 
-def forget(store: "Store", user: str) -> int:
+def forget(store: "Store", user: str, now: float) -> int:
     """Delete the pages, events and judgments of a user, from free pages and the log of SQLite too."""
     if not user:
         raise ValueError("name the user to forget by key, as Signer.user_key gives it")
-    gone = _delete_pages(store, pages.c.user == user)
     with store.writing() as connection:
-        connection.execute(delete(judgments).where(judgments.c.user == user))
+        if connection.dialect.name == "postgresql":  # who writes pages and has not seen this yet ends first
+            connection.execute(text("LOCK TABLE forgotten IN ACCESS EXCLUSIVE MODE"))
+        upsert(connection, forgotten, {"user": user, "time": now})
+    gone = _delete_pages(store, and_(pages.c.user == user, pages.c.time <= now))
+    with store.writing() as connection:
+        connection.execute(delete(judgments).where(judgments.c.user == user, judgments.c.time <= now))
     if store.engine.dialect.name == "sqlite":
         with store.engine.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(

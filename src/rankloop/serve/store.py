@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.data import Qrels, RankingDataset
 from rankloop.serve import _reading, _writing, keeping, sums
@@ -189,12 +188,7 @@ class Store:
             check_text(name, value)
         row = {"query": query, "document": document, "user": user, "grade": grade}
         with self.writing() as connection:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            added = dialect.insert(judgments).values(**row, time=time.time() if at is None else at)
-            changed = {"grade": added.excluded.grade, "time": added.excluded.time}
-            connection.execute(
-                added.on_conflict_do_update(index_elements=["query", "document", "user"], set_=changed)
-            )
+            _writing.upsert(connection, judgments, {**row, "time": time.time() if at is None else at})
 
     def judgments(self) -> Qrels:
         """Everyone's grades, averaged: what offline evaluation reads."""
@@ -253,12 +247,12 @@ class Store:
         """Delete what was shown more than `days` ago, with its events; gives how many pages went."""
         return keeping.retain(self, days, time.time() if now is None else now)
 
-    def forget(self, user: str) -> int:
-        """Delete everything of a user (by key: see `Signer.user_key`); gives how many pages went.
+    def forget(self, user: str, *, now: float | None = None) -> int:
+        """Delete everything of a user until now, by key (see `Signer.user_key`); gives how many pages went.
 
-        What still waits in a spool comes later: drain it first.
+        Pages that still wait in a spool are not taken in any more.
         """
-        return keeping.forget(self, user)
+        return keeping.forget(self, user, time.time() if now is None else now)
 
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.export`."""

@@ -18,6 +18,7 @@ __all__ = [
     "events",
     "experiments",
     "feature_sets",
+    "forgotten",
     "judgments",
     "learning",
     "metadata",
@@ -109,6 +110,14 @@ clicks = Table(
     Index("clicks_by_query", "query", "page_id", "time", "bot"),
     Index("clicks_by_experiment", "experiment", "page_id"),
     sqlite_with_rowid=False,
+)
+
+# Who was forgotten, and when: a page of theirs that was still on its way is not taken in any more.
+forgotten = Table(
+    "forgotten",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("time", Double, nullable=False),
 )
 
 judgments = Table(
