@@ -15,9 +15,10 @@ from rankloop.cli.report import report
 from rankloop.cli.simulate import simulate as simulate_command
 from rankloop.cli.train import train
 from rankloop.clicks import ClickLog, simulate, write_clicks
-from rankloop.data import synthetic
+from rankloop.data import load_dataset, synthetic
 from rankloop.interleaving import simulate_duel
 from rankloop.online.curve import LearningCurve
+from rankloop.rankers import RankBoost, RankSVM
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
 
@@ -81,13 +82,28 @@ def test_a_run_whose_data_is_gone_or_changed_has_no_lists(files, tmp_path):
     assert len(family.report_of_run(moved).figures) == 1
 
 
-def test_a_ranker_without_trees_is_looked_at_by_shuffling(files):
-    out = files / "linear"
-    run("train", files / "train", "--ranker", "linear", "--out", out)
-    page = family.report_of_run(out).html
-    assert "loses when a feature is shuffled within each query" in page
-    (out / "run.toml").unlink()
-    assert "Without judged lists nothing can be said" in family.report_of_run(out).html
+def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
+    lists = load_dataset(files / "test")
+    linear = RankSVM().fit(lists)
+    page = family.report_of_ranker(linear)
+    assert "Weights of the standardised features" in page.html
+    assert max(range(4), key=lambda i: abs(linear.coef_[i])) == feature_drawn_first(page.figures[0])
+    boosted = RankBoost(rounds=5).fit(lists)
+    assert (
+        "loses when a feature is shuffled within each of 18 queries"
+        in family.report_of_ranker(boosted, lists).html
+    )
+    assert "Without judged lists nothing can be said" in family.report_of_ranker(boosted).html
+
+
+def test_too_many_features_are_not_shuffled():
+    lists = synthetic(n_queries=5, docs_per_query=4, n_features=401, seed=0)
+    page = family.report_of_ranker(RankBoost(rounds=1).fit(lists), lists).html
+    assert "401 features are too many to shuffle one by one here; rankloop explain does it." in page
+
+
+def feature_drawn_first(figure):
+    return int(figure.description.split("by weight: ")[1].split(",")[0].removeprefix("plain_")) - 1
 
 
 def test_a_saved_ranker(files, tmp_path):

@@ -25,19 +25,20 @@ def importance(
     found: Mapping[str, Any] | Any,
     *,
     most: int = 20,
+    signed: bool = False,
     title: str = "Importance of features",
     note: str = "",
 ) -> Figure:
     """The features that matter most, largest first; of several ways to measure it, one panel each.
 
     What was found is an `Importance`, a tuple of names and values (and low and high), or several of these by
-    name, such as "split" and "gain".
+    name, such as "split" and "gain". `signed` ones may pull either way: the largest by size come first.
 
     >>> importance({"split": (["bm25", "age"], [12, 30]), "gain": (["bm25", "age"], [9.5, 2.0])})
     Figure('Importance of features')
     """
     many = found if isinstance(found, Mapping) else {getattr(found, "by", ""): found}
-    panels = {str(by): _largest(one, most) for by, one in many.items()}
+    panels = {str(by): _largest(one, most, signed) for by, one in many.items()}
     largest = max((len(_parts(one)[0]) for one in many.values()), default=0)
     said = f"The {most} largest of {largest}." if largest > most else ""
     told = [f"by {by or 'importance'}: {', '.join(names[:5])}" for by, (names, *_) in panels.items()]
@@ -76,16 +77,18 @@ def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
         if not np.isfinite(value):
             continue
         a, b = sorted((zero, scale(value)))
-        canvas.rect(a, y + 4, b - a, _ROW - 7, role, f"{name}: {texts[number]}", rx=1.5, fill_opacity=0.85)
+        side = role if value >= 0 else "s2"
+        canvas.rect(a, y + 4, b - a, _ROW - 7, side, f"{name}: {texts[number]}", rx=1.5, fill_opacity=0.85)
         if low is not None and high is not None and np.isfinite([low[number], high[number]]).all():
             canvas.line(scale(low[number]), y + 10.5, scale(high[number]), y + 10.5, "ink", stroke_width=1.5)
     canvas.line(zero, canvas.y, zero, canvas.y + _ROW * len(names), "axis")
     canvas.y += _ROW * len(names) + 10
 
 
-def _largest(found: Any, most: int) -> Found:
+def _largest(found: Any, most: int, signed: bool) -> Found:
     names, values, low, high = _parts(found)
-    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:most]
+    size = np.abs(values) if signed else values
+    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")[:most]
     bounds = [None if part is None else part[order] for part in (low, high)]
     return [names[i] for i in order], values[order], bounds[0], bounds[1]
 
