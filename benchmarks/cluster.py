@@ -1,11 +1,12 @@
 """Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
 
-    python benchmarks/cluster.py [--quick] [rows] [memory] [training] [overhead]
+    python benchmarks/cluster.py [--quick] [rows] [memory] [documents] [training] [overhead]
 
 `rows` writes click logs of growing size as shards and counts them, in seconds of CPU time per million rows:
 flat if nothing grows with the log. `memory` is the peak of a worker, and of the process that writes shards,
-as the data grows tenfold and the shards stay of one size. `training` compares LambdaMART of one process with
-that of two workers, over seeds. `overhead` runs the same jobs by local processes and on Ray.
+as the data grows tenfold and the shards stay of one size. `documents` is what a judged document costs to
+write, evaluate, score and train on. `training` compares LambdaMART of one process with that of two workers,
+over seeds. `overhead` runs the same jobs by local processes and on Ray.
 
 Logs and data are made on the fly; the largest log takes about 150 MB of disk. Two workers on two cores can
 show that results are the same and that work overlaps; they cannot show a speed-up, and none is claimed.
@@ -114,6 +115,40 @@ def rows(quick):
     print(f"{start:.1f} s for counting, {start_curve:.1f} s for a curve")
 
 
+def judged(quick):
+    print(f"\ndocuments with {FEATURES} features: microseconds of CPU each; memory of a training worker")
+    print(
+        f"{'documents':>12}{'write':>9}{'evaluate':>10}{'score':>9}{'a tree':>9}{'bytes':>8}{'worker MB':>11}"
+    )
+    sizes = QUICK_DOCUMENTS if quick else (100_000, 200_000)
+    trees = {"leaves": 31, "threads": 1, "patience": None}
+    for n in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            number = max(4, n // DOCUMENTS_PER_SHARD)
+            _, made, _ = taken(lambda: [part.n_queries for part in documents(n)])  # noqa: B023
+            shards, write, _ = taken(lambda: write_shards(documents(n), Path(folder) / "set", shards=number))  # noqa: B023
+            ranker = LambdaMART(trees=20, **trees).fit(next(documents(20_000)))
+            few = write_shards(next(documents(400)), Path(folder) / "few", shards=2)
+            _, start, _ = taken(lambda: cluster.evaluate(ranker, few, workers=2))  # noqa: B023
+            _, measure, _ = taken(lambda: cluster.evaluate(ranker, shards, workers=2))  # noqa: B023
+            _, score, _ = taken(lambda: cluster.predict(ranker, shards, Path(folder) / "scores", workers=2))  # noqa: B023
+            grown = []
+            for count in (5, 25):
+                _, spent, _ = taken(lambda: cluster.fit(LambdaMART(trees=count, **trees), shards, workers=2))  # noqa: B023
+                grown.append(spent)
+            fit = "from rankloop.rankers import LambdaMART\n"
+            fit += "cluster.fit(LambdaMART(trees=5, threads=1), sys.argv[1], workers=2)"
+            _, worker = peak_of(fit, f"{folder}/set")
+            per = [spent / n * 1e6 for spent in (write - made, measure - start, score - start)]
+            tree = (grown[1] - grown[0]) / 20 / n * 1e6
+            size = sum(entry.bytes for entry in shards.entries) / n
+            print(
+                f"{n:>12,}{per[0]:>9.1f}{per[1]:>10.1f}{per[2]:>9.1f}{tree:>9.2f}{size:>8.0f}{worker:>11}",
+                flush=True,
+            )
+    print("forests of 20 trees; evaluated and scored by two local workers, whose start is taken off")
+
+
 def peak_of(script, *arguments):
     """The peak memory, in MB, of a process that runs a few lines, and of the largest of its workers."""
     whole = (
@@ -208,9 +243,11 @@ def overhead(quick):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=[], help="rows, memory, training, overhead; all without")
+    parser.add_argument(
+        "parts", nargs="*", default=[], help="rows, memory, documents, training, overhead; all without"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
     asked = parser.parse_args()
-    known = {"rows": rows, "memory": memory, "training": training, "overhead": overhead}
+    known = {"rows": rows, "memory": memory, "documents": judged, "training": training, "overhead": overhead}
     for part in asked.parts or known:
         known[part](asked.quick)

@@ -94,16 +94,39 @@ def test_mistakes_and_other_versions_are_said(shards, ranker, monkeypatch, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("nodes")
-def test_trees_are_those_of_local_workers_though_one_is_killed(shards, folder):
+def test_trees_are_those_of_local_workers_though_one_is_killed(shards, folder, monkeypatch):
     """Ray Train begins again after the kill of a worker; the model is the same to the last byte."""
-    trees = LambdaMART(trees=10, leaves=5, threads=1, seed=0, loss=_loss(folder))
+    mark = str(folder / "killed")
+
+    def deadly(config):
+        import os
+        import pathlib
+        import signal
+
+        from rankloop.cluster import _ray as there
+
+        told = []
+
+        def tell(member, by, note=""):
+            told.append(by)
+            if len(told) == 4 and not pathlib.Path(mark).exists():
+                pathlib.Path(mark).write_text("in the fourth round")
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        there._Member.tell = tell
+        there._member_loop(config)
+
+    monkeypatch.setattr(_ray, "_member_loop", deadly)
+    trees = LambdaMART(trees=10, leaves=5, threads=1, seed=0)
     killed = cluster.fit(trees, shards, VALID, workers=2, on="ray")
     assert (folder / "killed").exists()
     assert dumps(killed) == dumps(cluster.fit(trees, shards, VALID, workers=2))
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("nodes")
 def test_a_network_is_that_of_local_processes(shards):
     from rankloop.rankers import NeuralRanker
@@ -183,24 +206,3 @@ def test_a_cluster_is_started_for_the_job_where_there_is_none(monkeypatch):
         {"num_cpus": None, "include_dashboard": False, **quiet},
         "over",
     ]
-
-
-def _loss(folder):
-    """LambdaRank that kills the process that uses it, once, in its fourth round."""
-    from rankloop.losses import LambdaRank
-
-    class Deadly(LambdaRank):
-        def derivatives(self, *given, **options):
-            import os
-            import pathlib
-            import signal
-
-            rounds = pathlib.Path(folder, f"rounds-{os.getpid()}")
-            count = int(rounds.read_text()) + 1 if rounds.exists() else 1
-            rounds.write_text(str(count))
-            if count == 4 and not pathlib.Path(folder, "killed").exists():
-                pathlib.Path(folder, "killed").write_text(str(os.getpid()))
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().derivatives(*given, **options)
-
-    return Deadly()
