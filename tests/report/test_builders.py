@@ -19,6 +19,7 @@ from rankloop.data import load_dataset, synthetic
 from rankloop.interleaving import simulate_duel
 from rankloop.online.curve import LearningCurve
 from rankloop.rankers import RankBoost, RankSVM
+from rankloop.report._by_day import by_day
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
 
@@ -172,6 +173,25 @@ def test_a_poor_log_says_what_it_lacks():
     assert "nothing was clicked" in page
     both = ClickLog(click=[1, 0, 0, 1], layout=["phone", "phone", "desk", "desk"], **rows)
     assert "phone" in family.report_of_log(both, models=["rank_ctr"]).html
+
+
+def test_a_log_with_dates_is_drawn_by_day():
+    day, start = 86_400.0, 1_767_225_600.0
+    rows = {
+        "session": [1, 2, 3, 4],
+        "query": ["q"] * 4,
+        "document": ["a"] * 4,
+        "position": [1] * 4,
+        "click": [1, 0, 1, 1],
+    }
+    times = start + day * np.array([0.1, 0.9, 1.2, 1.3])
+    figure = by_day(ClickLog(timestamp=times, ranker=["v1", "v1", "v1", "v2"], **rows))
+    assert "v1: 2 values, from 0.5000 to 1; v2: 1 values, from 1 to 1" in figure.description
+    assert by_day(ClickLog(**rows)) is None
+    assert by_day(ClickLog(timestamp=[start] * 4, **rows)) is None
+    assert by_day(ClickLog(timestamp=[0.0, day, 2 * day, 3 * day], **rows)) is None
+    assert by_day(ClickLog(timestamp=[np.nan] * 4, **rows)) is None
+    assert "from 0.5000 to 1" in by_day(ClickLog(timestamp=times, **rows)).description
 
 
 def test_what_was_learned(files):

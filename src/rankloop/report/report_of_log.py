@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankloop.report._by_day import by_day
 from rankloop.report.click_fit import click_fit
 from rankloop.report.ctr_by_position import ctr_by_position
 from rankloop.report.heat_map import heat_map
@@ -37,7 +38,9 @@ def report_of_log(
     report = Report(
         title, f"{facts.pages:,} pages, {facts.impressions:,} impressions, {facts.clicks:,} clicks."
     )
-    report.add("Where people click", ctr_by_position(_parts(log)), heat_map(log), _facts(checked))
+    report.add(
+        "Where people click", ctr_by_position(_parts(log)), heat_map(log), by_day(log), _facts(checked)
+    )
     curves, said = _propensities(log, checked, seed)
     report.add("The bias of position", *said, position_curve(curves) if curves else None)
     report.add("Click models", *_models(log, models, seed))
