@@ -1,13 +1,8 @@
 """The model registry: versions with their lineage, and which of them serves."""
 
-import hashlib
 import json
 import math
-import os
-import shutil
 import time
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
-from rankloop._atomic import replacing
 from rankloop._names import unknown
 from rankloop.serve._writing import insert_new
+from rankloop.serve.model_files import keep, kept
 from rankloop.serve.store import Store
 from rankloop.serve.tables import models, roles
 
@@ -69,7 +64,7 @@ class Registry:
     def register(self, search: "Pipeline | str | Path", *, lineage: Mapping[str, Any]) -> str:
         """Keep a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
         told = _json(lineage)
-        digest = self._keep(search)
+        digest = keep(search, self.folder)
         with self.store.writing() as connection:
             _one_at_a_time(connection)
             number = (connection.execute(select(func.max(models.c.number))).scalar() or 0) + 1
@@ -94,14 +89,7 @@ class Registry:
         """The pipeline of a version, if its file is what was registered; `options` as of `load_pipeline`."""
         from rankloop.search import load_pipeline
 
-        path = self.path(version)
-        if not path.is_file():
-            raise ValueError(f"the file of {version} is gone from {self.folder}; register the model again")
-        if _hash(path) != path.stem:
-            raise ValueError(
-                f"the file of {version} is damaged: its hash is not the registered one; register it again"
-            )
-        return load_pipeline(path, index, **options)
+        return load_pipeline(kept(self.version(version).sha256, self.folder, version), index, **options)
 
     def path(self, version: str) -> Path:
         """The file of a version."""
@@ -162,22 +150,6 @@ class Registry:
                     raise ValueError(f"{version} is in production; a {role} is another version")
             _change(connection, **{role: version}, **others)
 
-    def _keep(self, search: "Pipeline | str | Path") -> str:
-        """Put the file where its hash says, whole or not at all; give the hash."""
-        beside = self.folder / f".{os.getpid()}-{time.time_ns()}.part"
-        try:
-            if isinstance(search, str | Path):
-                shutil.copyfile(search, beside)
-            else:
-                search.save(beside)
-            _check_file(beside, search)
-            digest = _hash(beside)
-            with replacing(self.folder / f"{digest}.zip") as kept:
-                os.replace(beside, kept)
-        finally:
-            beside.unlink(missing_ok=True)
-        return digest
-
 
 def _json(lineage: Mapping[str, Any]) -> str:
     """As JSON that every client reads: a number that is none is null."""
@@ -190,25 +162,6 @@ def _json(lineage: Mapping[str, Any]) -> str:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return json.dumps(plain(lineage))
-
-
-def _check_file(path: Path, told: Any) -> None:
-    """A pipeline file is a zip whose members are whole, and whose manifest tells stages.
-
-    Cut short, it can pass for the file of the ranker inside it: also a zip with a manifest, of no stages.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            whole = archive.testzip() is None and "stages" in json.loads(archive.read("manifest.json"))
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError):
-        whole = False
-    if not whole:
-        raise ValueError(f"{told} is damaged or not a saved pipeline; save it again")
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _one_at_a_time(connection: Connection) -> list[str]:

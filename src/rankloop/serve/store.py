@@ -1,44 +1,27 @@
 """The event store: what was shown, what people did, and what estimators read from it."""
 
-import json
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection, Engine, select
 
 from rankloop.data import Qrels, RankingDataset
-from rankloop.serve import _reading, _writing, keeping, sums
+from rankloop.serve import _reading, _writing, judging, keeping, sums
 from rankloop.serve._engine import StoreAway, connected, name_of, open_engine
 from rankloop.serve._records import page_of
+from rankloop.serve.experiment_pages import ExperimentPage, experiment_pages
 from rankloop.serve.export import export
-from rankloop.serve.shown import Event, ShownPage, check_text, swap
+from rankloop.serve.shown import Event, ShownPage, swap
 from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
-from rankloop.serve.tables import clicks, feature_sets, judgments, page_features, pages
+from rankloop.serve.tables import feature_sets, page_features, pages
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["Event", "ExperimentPage", "ShownPage", "Store", "StoreAway", "swap"]
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentPage:
-    """A page of an experiment with the documents clicked on it, from the top."""
-
-    page_id: str
-    time: float
-    query: str
-    user: str | None
-    ranker: str
-    randomness: Mapping[str, Any]
-    documents: tuple[str, ...]
-    clicked: tuple[str, ...]
 
 
 class Store:
@@ -146,73 +129,25 @@ class Store:
 
     def credits(self, experiment: str) -> list[ExperimentPage]:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
-        named = ("page_id", "time", "query", "user", "ranker", "randomness", "documents")
-        asked = (
-            select(*(pages.c[name] for name in named))
-            .where(pages.c.experiment == experiment, pages.c.bot.is_(False))
-            .order_by(pages.c.time, pages.c.page_id)
-        )
-        clicked = (
-            select(clicks.c.page_id, clicks.c.document)
-            .where(clicks.c.experiment == experiment)
-            .order_by(clicks.c.page_id, clicks.c.position)
-        )
-        by_page: dict[str, list[str]] = {}
         with self.reading() as connection:
-            for page_id, document in connection.execute(clicked):
-                by_page.setdefault(page_id, []).append(document)
-            shown = connection.execute(asked).all()
-        return [
-            ExperimentPage(
-                page_id,
-                when,
-                query,
-                user,
-                ranker,
-                json.loads(randomness or "{}"),
-                tuple(json.loads(documents)),
-                tuple(by_page.get(page_id, ())),
-            )
-            for page_id, when, query, user, ranker, randomness, documents in shown
-        ]
+            return experiment_pages(connection, experiment)
 
     def put_judgment(
         self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
     ) -> None:
         """What a person thinks of a document for a query; a later opinion replaces their earlier one."""
-        if not 0 <= grade < float("inf"):
-            raise ValueError(f"a grade is a number from 0, got {grade}")
-        if not query.strip() or not document.strip():
-            raise ValueError("a judgment names a query and a document; one of them is empty")
-        for name, value in {"query": query, "document": document, "user": user}.items():
-            check_text(name, value)
-        row = {"query": query, "document": document, "user": user, "grade": grade}
         with self.writing() as connection:
-            _writing.upsert(connection, judgments, {**row, "time": time.time() if at is None else at})
+            now = time.time() if at is None else at
+            judging.put_judgment(connection, query, document, grade, user, now)
 
     def judgments(self) -> Qrels:
         """Everyone's grades, averaged: what offline evaluation reads."""
-        asked = select(judgments.c.query, judgments.c.document, judgments.c.grade).order_by(
-            judgments.c.query, judgments.c.document
-        )
-        grades: dict[str, dict[str, list[float]]] = {}
         with self.reading() as connection:
-            for query, document, grade in connection.execute(asked):
-                grades.setdefault(query, {}).setdefault(document, []).append(grade)
-        return Qrels.from_dict(
-            {
-                query: {document: sum(given) / len(given) for document, given in by_document.items()}
-                for query, by_document in grades.items()
-            }
-        )
+            return judging.read_judgments(connection)
 
     def judgments_text(self) -> str:
         """The same as a qrels file; blanks in queries are written as %20, and percent signs as %25."""
-        return "".join(
-            f"{_one_word(query)} 0 {_one_word(document)} {grade:g}\n"
-            for query, grades in self.judgments().to_dict().items()
-            for document, grade in grades.items()
-        )
+        return judging.as_text(self.judgments())
 
     def by_position(
         self, *, since: float | None = None, until: float | None = None, layout: str | None = None
@@ -257,8 +192,3 @@ class Store:
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.export`."""
         export(self, folder, since=since, until=until)
-
-
-def _one_word(name: str) -> str:
-    """An id without blanks, from which the id can be had back."""
-    return re.sub(r"[%\s]", lambda found: quote(found[0]), name)

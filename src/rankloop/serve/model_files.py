@@ -1,0 +1,65 @@
+"""Files of models, kept under the hash of their content: whole, or refused."""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankloop._atomic import replacing
+
+if TYPE_CHECKING:
+    from rankloop.search.pipeline import Pipeline
+
+__all__ = ["keep", "kept"]
+
+
+def keep(search: "Pipeline | str | Path", folder: Path) -> str:
+    """Put a pipeline, or the file of one, into a folder, whole or not at all; give its hash."""
+    beside = folder / f".{os.getpid()}-{time.time_ns()}.part"
+    try:
+        if isinstance(search, str | Path):
+            shutil.copyfile(search, beside)
+        else:
+            search.save(beside)
+        if not _is_pipeline(beside):
+            raise ValueError(f"{search} is damaged or not a saved pipeline; save it again")
+        digest = _hash(beside)
+        with replacing(folder / f"{digest}.zip") as whole:
+            os.replace(beside, whole)
+    finally:
+        beside.unlink(missing_ok=True)
+    return digest
+
+
+def kept(digest: str, folder: Path, name: str) -> Path:
+    """The file with this hash, if it still has it."""
+    path = folder / f"{digest}.zip"
+    if not path.is_file():
+        raise ValueError(f"the file of {name} is gone from {folder}; register the model again")
+    if _hash(path) != digest:
+        raise ValueError(
+            f"the file of {name} is damaged: its hash is not the registered one; register it again"
+        )
+    return path
+
+
+def _is_pipeline(path: Path) -> bool:
+    """Whether a file is a zip whose members are whole, and whose manifest tells stages.
+
+    Cut short, it can pass for the file of the ranker inside it: also a zip with a manifest, of no stages.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.testzip() is None and "stages" in json.loads(archive.read("manifest.json"))
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError):
+        return False
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
