@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
 from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, group_pairs
+from rankloop.losses._input import Lists
+from rankloop.losses._judged import judged_loss
 from rankloop.losses._logsum import NOTHING, add_logs, lower_sums
 from rankloop.losses._options import positive
 from rankloop.losses._order import rank_lists
@@ -43,7 +44,7 @@ class Exponential(Loss):
 
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         if lists.pairs is not None:
-            return self._judged(lists)
+            return judged_loss(lists, self._cost)
         value, gradient, curvature = (
             np.zeros(lists.n_lists),
             np.empty(lists.n_documents),
@@ -60,23 +61,9 @@ class Exponential(Loss):
         over_lists(work, lists.offsets)
         return LossResult(value, self.sigma * gradient, self.sigma**2 * curvature)
 
-    def _judged(self, lists: Lists) -> LossResult:
-        edges, better, worse, chance, heavy = group_pairs(lists)
-        weight = lists.mass(np.ones(lists.n_documents))
-        value, gradient, curvature = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
-        query = np.repeat(np.arange(lists.n_lists), np.diff(edges))
-        for first, second, share in ((better, worse, chance), (worse, better, 1.0 - chance)):
-            gap = self.sigma * (lists.scores[first] - lists.scores[second])
-            cost = heavy * share * weight[first] * np.exp(np.minimum(-gap, _CAP))
-            value += np.bincount(query, cost, lists.n_lists)
-            for side, sign in ((first, -self.sigma), (second, self.sigma)):
-                gradient += sign * np.bincount(side, cost, lists.n_documents)
-                curvature += self.sigma**2 * np.bincount(side, cost, lists.n_documents)
-        return LossResult(value, gradient, curvature)
+    def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
+        cost = np.exp(np.minimum(-self.sigma * gap, _CAP))
+        return cost, self.sigma * cost, self.sigma**2 * cost
 
 
 @kernel

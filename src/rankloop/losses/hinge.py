@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
 from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, group_pairs
+from rankloop.losses._input import Lists
+from rankloop.losses._judged import judged_loss
 from rankloop.losses._options import positive
 from rankloop.losses._order import rank_lists
 
@@ -45,7 +46,7 @@ class Hinge(Loss):
 
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         if lists.pairs is not None:
-            return self._judged(lists)
+            return judged_loss(lists, self._cost)
         value, gradient, curvature = (
             np.zeros(lists.n_lists),
             np.zeros(lists.n_documents),
@@ -64,26 +65,10 @@ class Hinge(Loss):
         over_lists(work, lists.offsets)
         return LossResult(value, gradient, curvature)
 
-    def _judged(self, lists: Lists) -> LossResult:
-        edges, better, worse, chance, heavy = group_pairs(lists)
-        weight = lists.mass(np.ones(lists.n_documents))
-        value, gradient, curvature = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
-        query = np.repeat(np.arange(lists.n_lists), np.diff(edges))
-        for first, second, share in ((better, worse, chance), (worse, better, 1.0 - chance)):
-            amount = heavy * share * weight[first]
-            short = np.maximum(0.0, self.margin - (lists.scores[first] - lists.scores[second]))
-            active = amount * (short > 0)
-            force = 2.0 * amount * short if self.squared else active
-            bend = 2.0 * active if self.squared else active
-            value += np.bincount(query, amount * (short**2 if self.squared else short), lists.n_lists)
-            for side, sign in ((first, -1.0), (second, 1.0)):
-                gradient += sign * np.bincount(side, force, lists.n_documents)
-                curvature += np.bincount(side, bend, lists.n_documents)
-        return LossResult(value, gradient, curvature)
+    def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
+        short = np.maximum(0.0, self.margin - gap)
+        inside = (short > 0.0).astype(np.float64)
+        return (short**2, 2.0 * short, 2.0 * inside) if self.squared else (short, inside, inside)
 
 
 @kernel

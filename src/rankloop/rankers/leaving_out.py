@@ -9,7 +9,7 @@ from sklearn.base import clone
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
-from rankloop.rankers._feature_names import feature_indices
+from rankloop.rankers._feature_names import feature_indices, numbered
 from rankloop.rankers.base import Ranker
 
 __all__ = ["ablation"]
@@ -37,7 +37,7 @@ def ablation(
     >>> list(found.verdicts["ndcg@10"])
     ['without first', 'without last']
     """
-    names = train.feature_names or tuple(f"feature {i}" for i in range(train.n_features))
+    names = tuple(train.feature_names or numbered(train.n_features))
     if not groups:
         raise ValueError("groups is empty; name at least one group of features to leave out")
     kept = {"all features": np.ones(train.n_features, bool)}
