@@ -41,6 +41,7 @@ def force_picture(
         a, b = push.offsets[index], push.offsets[index + 1]
         push, labels, scores = push.push[a:b], push.labels[a:b], push.scores[a:b]
     forces = floats(push, "push")
+    forces = np.where(np.isfinite(forces), forces, np.nan)
     grades = None if labels is None else floats(labels, "labels")
     points = floats(range(len(forces), 0, -1) if scores is None else scores, "scores")
     names = (
