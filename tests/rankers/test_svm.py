@@ -8,10 +8,10 @@ from hypothesis import given
 from sklearn.svm import LinearSVC
 
 from rankloop.data import Pairs, RankingDataset
+from rankloop.losses._pair_sums import levels, order_of, pair_sums
 from rankloop.rankers import RankSVM
-from rankloop.rankers._hinge import HingeProblem, levels
+from rankloop.rankers._hinge import HingeProblem
 from rankloop.rankers._judged_hinge import JudgedHinge
-from rankloop.rankers._pair_sums import order_of, pair_sums
 from rankloop.rankers._scale import Standard
 from strategies import ragged_lists
 
@@ -35,8 +35,7 @@ def test_pair_sums_equal_loops(lists):
     scores = scores / 2
     rng = np.random.default_rng(len(scores))
     values, weight = rng.normal(size=(2, len(scores)))
-    row_query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    level = levels(labels, row_query)
+    level = levels(labels, offsets)
     relevant, none = (labels > 0).astype(np.int64), np.zeros(len(labels), np.int64)
     for above, below in ((level, level), (relevant, none)):
         found = pair_sums(scores, values, above, below, weight, offsets, order_of(scores, offsets))
@@ -88,7 +87,7 @@ def test_equals_a_classifier_of_differences(loss, C, against):
 
 def test_gradient_and_curvature_equal_finite_differences():
     data = noisy(queries=4, features=3)
-    level = levels(data.y, data.row_query)
+    level = levels(data.y, data.offsets)
     problem = HingeProblem(data.X.astype(float), level, level, np.linspace(0.5, 2, 48), data.offsets)
     rng = np.random.default_rng(0)
     w, direction, step = rng.normal(size=3), rng.normal(size=3), 1e-6
@@ -136,7 +135,7 @@ def test_clicks_weighed_by_propensity_bound_the_unbiased_rank():
 
 def test_equal_labels_of_a_list_make_no_pairs():
     np.testing.assert_array_equal(
-        levels(np.array([3, 3, 0, 7], np.float32), np.array([0, 0, 1, 1])), [0, 0, 0, 1]
+        levels(np.array([3, 3, 0, 7], np.float32), np.array([0, 2, 2, 4])), [0, 0, 0, 1]
     )
 
 

@@ -5,28 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.rankers._pair_sums import PairSums, order_of, pair_sums
+from rankloop.losses._pair_sums import PairSums, order_of, pair_sums
 
-__all__ = ["HingeProblem", "levels"]
+__all__ = ["HingeProblem"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def levels(labels: NDArray[np.float32], row_query: Ints) -> Ints:
-    """The labels of each list as 0, 1, 2, ... in their order.
-
-    >>> levels(np.array([5, 1, 5, 0.5, 2], np.float32), np.array([0, 0, 0, 1, 1]))
-    array([1, 0, 1, 0, 1])
-    """
-    order = np.lexsort((labels, row_query))
-    new_list = np.diff(row_query[order], prepend=-1) != 0
-    rises = np.diff(labels[order], prepend=labels[order[:1]]) > 0
-    steps = np.cumsum(rises & ~new_list)
-    starts = np.maximum.accumulate(np.where(new_list, np.arange(len(order)), 0))
-    level = np.empty(len(order), np.int64)
-    level[order] = steps - steps[starts]
-    return level
 
 
 @dataclass(slots=True)

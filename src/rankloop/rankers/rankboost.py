@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
+from rankloop.losses._pair_sums import levels
 from rankloop.metrics import Metric
-from rankloop.rankers._hinge import levels
 from rankloop.rankers._objective import Objective
 from rankloop.rankers._scale import refuse_infinite
 from rankloop.rankers._steps import Steps
@@ -132,7 +132,7 @@ class _PairWeights:
         if train.query_weight is not None:
             weight = weight * train.query_weight[train.row_query]
         self.weight = weight.astype(np.float64)
-        _, sizes = np.unique(levels(train.y, train.row_query) + 1j * train.row_query, return_counts=True)
+        _, sizes = np.unique(levels(train.y, train.offsets) + 1j * train.row_query, return_counts=True)
         pairs = (train.lengths.astype(np.float64) ** 2).sum() - (sizes.astype(np.float64) ** 2).sum()
         self.least = 2.0 / max(2.0, pairs)
 

@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
+from rankloop.losses._pair_sums import levels
 from rankloop.rankers._cutting_plane import cutting_plane
-from rankloop.rankers._hinge import HingeProblem, levels
+from rankloop.rankers._hinge import HingeProblem
 from rankloop.rankers._judged_hinge import JudgedHinge
 from rankloop.rankers._linear import LinearScores
 from rankloop.rankers._scale import Standard
@@ -88,7 +89,7 @@ def _problem(
     if against == "all":
         above, below = (train.y > 0).astype(np.int64), np.zeros(train.n_documents, np.int64)
     else:
-        above = below = levels(train.y, train.row_query)
+        above = below = levels(train.y, train.offsets)
     return HingeProblem(Z, above, below, weight, train.offsets)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel, over_lists
 from rankloop.losses._order import rank_lists
 
-__all__ = ["PairSums", "order_of", "pair_sums"]
+__all__ = ["PairSums", "levels", "order_of", "pair_sums"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,6 +26,20 @@ class PairSums:
     total: Floats
     weight: Floats
     weighted: Floats
+
+
+def levels(labels: NDArray[np.float32], offsets: Ints) -> Ints:
+    """The labels of each list as 0, 1, 2, ... in their order.
+
+    >>> levels(np.array([5, 1, 5, 0.5, 2], np.float32), np.array([0, 3, 5]))
+    array([1, 0, 1, 0, 1])
+    """
+    order = order_of(labels.astype(np.float64), offsets)
+    steps = np.cumsum(np.diff(labels[order], prepend=labels[order[:1]]) != 0)
+    starts = offsets[:-1][np.diff(offsets) > 0]
+    level = np.empty(len(order), np.int64)
+    level[order] = steps - np.repeat(steps[starts], np.diff(np.append(starts, len(order))))
+    return level
 
 
 def order_of(scores: Floats, offsets: Ints) -> Ints:
