@@ -316,7 +316,7 @@ def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, 
             if len(asked) == 2:
                 asked.append("the disk is full")
                 raise OSError(28, "no room for the scores")
-            asked.append(one[1])
+            asked.append(one[0].entries[0].number)
             done(i, task(one))
 
     monkeypatch.setattr(scoring, "over", some)

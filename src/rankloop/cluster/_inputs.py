@@ -6,7 +6,7 @@ from typing import Any
 
 from rankloop.data.shards import Shards, open_shards
 
-__all__ = ["needed", "ranker_bytes", "ranker_of", "shards_of"]
+__all__ = ["each", "ranker_bytes", "ranker_of", "shards_of", "told"]
 
 
 def shards_of(given: Shards | str | Path, kind: str) -> Shards:
@@ -23,9 +23,14 @@ def shards_of(given: Shards | str | Path, kind: str) -> Shards:
     return found
 
 
-def needed(shards: Shards) -> list[int]:
-    """The shards that have rows."""
-    return [i for i, entry in enumerate(shards.entries) if entry.rows]
+def each(shards: Shards) -> list[Shards]:
+    """The shards that have rows, one by one: what a task is sent."""
+    return [shards.select([i]) for i, entry in enumerate(shards.entries) if entry.rows]
+
+
+def told(shards: Shards) -> list[Any]:
+    """What tells these shards from others."""
+    return [shards.fingerprint, [entry.number for entry in shards.entries]]
 
 
 def ranker_bytes(ranking: Any) -> bytes:

@@ -18,7 +18,7 @@ from rankloop.propensity.randomized import _shuffled_ranks
 
 __all__ = ["Part", "harvest", "interventions", "randomized", "swaps"]
 
-Asked = tuple[Shards, int, str | None, int, int]  # shards, index, layout, ranks, groups
+Asked = tuple[Shards, str | None, int, int]  # one shard, layout, ranks, groups
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def interventions(asked: Asked) -> list[str]:
 
 def harvest(asked: Asked) -> Part | None:
     """Clicks of each document at every two of its ranks, weighed as `propensity.harvest` does."""
-    _, _, _, ranks, groups = asked
+    _, _, ranks, groups = asked
     frame, layouts = _frame(asked)
     if frame.height == 0:
         return None
@@ -69,7 +69,7 @@ def harvest(asked: Asked) -> Part | None:
 
 def randomized(asked: Asked) -> Part | None:
     """Clicks at rank 1 and at rank k on shuffled pages that show both."""
-    _, _, _, ranks, groups = asked
+    _, _, ranks, groups = asked
     frame, layouts = _frame(asked)
     if frame.height == 0:
         return None
@@ -92,7 +92,7 @@ def randomized(asked: Asked) -> Part | None:
 
 def swaps(asked: Asked) -> Part | None:
     """Clicks at both ranks of each pair, on pages left as they were and on exchanged ones."""
-    _, _, _, ranks, groups = asked
+    _, _, ranks, groups = asked
     frame, layouts = _frame(asked)
     if frame.height == 0:
         return None
@@ -121,8 +121,8 @@ def swaps(asked: Asked) -> Part | None:
 
 def _frame(asked: Asked) -> tuple[Any, list[str]]:
     """The rows of the layout asked for, and the layouts among them."""
-    shards, index, layout, _, _ = asked
-    frame = shards.frame(index)
+    shard, layout, _, _ = asked
+    frame = shard.frame(0)
     if "layout" not in frame.columns:
         if layout is not None:
             raise ValueError(f"layout {layout!r} was asked for, but the log has no column layout")

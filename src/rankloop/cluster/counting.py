@@ -6,7 +6,7 @@ from typing import Any
 from rankloop.clicks import Aggregate, _columns
 from rankloop.clicks.aggregate import _summed, merged
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import needed, shards_of
+from rankloop.cluster._inputs import each, shards_of
 from rankloop.data.shards import Shards
 
 __all__ = ["aggregate", "counted"]
@@ -21,21 +21,20 @@ def aggregate(log: Shards | str | Path, *, on: str = "local", workers: int | Non
     the cells of all are put one after the other. The cells must fit in memory, the log need not.
     """
     shards = shards_of(log, "clicks")
-    numbers = needed(shards)
+    work = each(shards)
     parts = over(
         _count,
-        [(shards, i) for i in numbers],
+        work,
         on=on,
         workers=workers,
         title="counting",
-        sizes=[shards.entries[i].rows for i in numbers],
+        sizes=[shard.n_rows for shard in work],
     )
     return merged(parts)
 
 
-def _count(asked: tuple[Shards, int]) -> Aggregate:
-    shards, index = asked
-    return counted(shards.frame(index))
+def _count(shard: Shards) -> Aggregate:
+    return counted(shard.frame(0))
 
 
 def counted(frame: Any) -> Aggregate:

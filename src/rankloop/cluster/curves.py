@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.cluster import _propensity_sums as sums_of
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import needed, shards_of
+from rankloop.cluster._inputs import each, shards_of
 from rankloop.cluster._propensity_sums import Part
 from rankloop.cluster.counting import aggregate
 from rankloop.data import RankingDataset
@@ -84,14 +84,14 @@ class _Work:
     method: str
 
     def run(self, task: Callable[..., Any], on: str, workers: int | None) -> list[Any]:
-        numbers = needed(self.shards)
+        work = each(self.shards)
         return over(
             task,
-            [(self.shards, i, self.layout, self.ranks, self.groups) for i in numbers],
+            [(shard, self.layout, self.ranks, self.groups) for shard in work],
             on=on,
             workers=workers,
             title=f"{self.method} by shard",
-            sizes=[self.shards.entries[i].rows for i in numbers],
+            sizes=[shard.n_rows for shard in work],
         )
 
 

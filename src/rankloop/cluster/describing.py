@@ -10,7 +10,7 @@ import numpy as np
 
 from rankloop._names import one_of
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import shards_of
+from rankloop.cluster._inputs import each, shards_of, told
 from rankloop.cluster._worker import packed
 from rankloop.data import Qrels, RankingDataset, to_frame
 from rankloop.data._shard_files import ShardFolder, put_shard
@@ -61,7 +61,7 @@ def features(
     for number in np.unique(place).tolist():
         chosen = [qid for qid, its in zip(asked, place.tolist(), strict=True) if its == number]
         work[number] = ({q: asked[q] for q in chosen}, {q: grades[q] for q in chosen})
-    told = [asked, {qid: grades[qid] for qid in asked}]
+    judged = {qid: grades[qid] for qid in asked}
     job = {
         "job": "features",
         "index": [path, known.generation],
@@ -69,7 +69,7 @@ def features(
         "k": k,
         "among": among,
         "shards": shards,
-        "queries": blake2b(repr(told).encode()).hexdigest(),
+        "queries": blake2b(repr([asked, judged]).encode()).hexdigest(),
     }
     with ShardFolder(out, job) as folder:
         numbers = [number for number in work if number not in folder.done]
@@ -102,12 +102,11 @@ def transform(
     with the shards that are missing.
     """
     shards = shards_of(data, "documents")
-    job = {"job": "transform", "data": shards.fingerprint, "by": blake2b(packed(function)).hexdigest()}
+    job = {"job": "transform", "data": told(shards), "by": blake2b(packed(function)).hexdigest()}
     with ShardFolder(out, job) as folder:
-        numbers = [i for i, entry in enumerate(shards.entries) if entry.rows and i not in folder.done]
-        sizes = [shards.entries[i].rows for i in numbers]
-        asked = [(shards, i, function, folder.store.path) for i in numbers]
-        _run(folder, _transformed, asked, sizes, len(shards), on, workers)
+        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
+        asked = [(shard, function, folder.store.path) for shard in work]
+        _run(folder, _transformed, asked, [shard.n_rows for shard in work], shards.of, on, workers)
     return open_shards(out)
 
 
@@ -157,9 +156,9 @@ def _any_there(index: Index, judged: Mapping[str, float]) -> bool:
     return len(Candidates.of("", index.snapshot, judged)) > 0
 
 
-def _transformed(asked: tuple[Shards, int, Callable[[RankingDataset], RankingDataset], str]) -> Made:
-    shards, index, function, out = asked
-    part = shards.dataset(index)
+def _transformed(asked: tuple[Shards, Callable[[RankingDataset], RankingDataset], str]) -> Made:
+    shard, function, out = asked
+    part = shard.dataset(0)
     made = function(part)
     if not isinstance(made, RankingDataset):
         raise ValueError(f"the function must give a RankingDataset, got {type(made).__name__}")
@@ -169,7 +168,7 @@ def _transformed(asked: tuple[Shards, int, Callable[[RankingDataset], RankingDat
             f"the function gave query {made.qid[strange[0]]}, which is not among those it was given; "
             "queries keep their ids, as the id says in which shard a query lies"
         )
-    return _put(made, out, shards.entries[index].number)
+    return _put(made, out, shard.entries[0].number)
 
 
 def _put(made: RankingDataset, out: str, number: int) -> Made:

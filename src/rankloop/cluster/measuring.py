@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of, unknown
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import needed, ranker_bytes, ranker_of, shards_of
+from rankloop.cluster._inputs import each, ranker_bytes, ranker_of, shards_of
 from rankloop.data.shards import Shards
 from rankloop.metrics import Comparison, Evaluation, Metric
 from rankloop.metrics.evaluate import _wanted
@@ -77,14 +77,14 @@ def _evaluated(
     grades = np.array(shards.ranges.get("label", [0, 0]), np.float32)
     told = {name: options.get(name) for name in ("ties", "empty")}
     wanted = [_graded(one, grades) for one in _wanted(metrics, grades, options.get("convention"), told)]
-    numbers = needed(shards)
+    work = each(shards)
     parts = over(
         _measure,
-        [(shards, i, systems, wanted, options) for i in numbers],
+        [(shard, systems, wanted, options) for shard in work],
         on=on,
         workers=workers,
         title="evaluating",
-        sizes=[shards.entries[i].rows for i in numbers],
+        sizes=[shard.n_rows for shard in work],
     )
     return {system: _joined([part[system] for part in parts], wanted, confidence) for system in systems}
 
@@ -97,10 +97,10 @@ def _graded(one: Metric, grades: NDArray[np.float32]) -> Metric:
 
 
 def _measure(
-    asked: tuple[Shards, int, dict[str, bytes], list[Metric], dict[str, Any]],
+    asked: tuple[Shards, dict[str, bytes], list[Metric], dict[str, Any]],
 ) -> dict[str, Evaluation]:
-    shards, index, systems, wanted, options = asked
-    part = shards.dataset(index)
+    shard, systems, wanted, options = asked
+    part = shard.dataset(0)
     return {
         system: evaluate_here(ranker_of(whole).predict(part), part, wanted, **options)
         for system, whole in systems.items()

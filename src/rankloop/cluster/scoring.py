@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import needed, ranker_bytes, ranker_of, shards_of
+from rankloop.cluster._inputs import each, ranker_bytes, ranker_of, shards_of, told
 from rankloop.data._shard_files import ShardFolder, put_shard
 from rankloop.data._shard_manifest import Entry
 from rankloop.data._shard_store import Store
@@ -28,27 +28,27 @@ def predict(
     interrupted goes on with the shards that are missing when it is called again.
     """
     shards, whole = shards_of(data, "documents"), ranker_bytes(ranker)
-    job = {"job": "predict", "data": shards.fingerprint, "ranker": blake2b(whole).hexdigest()}
+    job = {"job": "predict", "data": told(shards), "ranker": blake2b(whole).hexdigest()}
     with ShardFolder(out, job) as folder:
-        numbers = [i for i in needed(shards) if i not in folder.done]
+        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
         over(
             _score,
-            [(shards, number, whole, folder.store.path) for number in numbers],
+            [(shard, whole, folder.store.path) for shard in work],
             on=on,
             workers=workers,
             title="scoring",
-            sizes=[shards.entries[number].rows for number in numbers],
+            sizes=[shard.n_rows for shard in work],
             done=lambda _, made: folder.add(*made),
         )
-        folder.finish("scores", "qid", len(shards))
+        folder.finish("scores", "qid", shards.of)
     return open_shards(out)
 
 
-def _score(asked: tuple[Shards, int, bytes, str]) -> tuple[Entry, dict[str, str]]:
+def _score(asked: tuple[Shards, bytes, str]) -> tuple[Entry, dict[str, str]]:
     import polars
 
-    shards, number, whole, out = asked
-    part = shards.dataset(number)
+    shard, whole, out = asked
+    part = shard.dataset(0)
     named = {} if part.docid is None else {"docid": part.docid}
     frame = polars.DataFrame({"qid": part.row_qid, **named, "score": ranker_of(whole).predict(part)})
-    return put_shard(Store(out), frame, "qid", number, note=True)
+    return put_shard(Store(out), frame, "qid", shard.entries[0].number, note=True)

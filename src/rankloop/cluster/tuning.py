@@ -14,7 +14,7 @@ from sklearn.base import clone
 from rankloop._extras import require
 from rankloop._names import unknown
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import needed, shards_of
+from rankloop.cluster._inputs import each, shards_of
 from rankloop.data import RankingDataset
 from rankloop.data._shard_store import Store
 from rankloop.data.shards import Shards, open_shards
@@ -96,9 +96,9 @@ def _check(
             raise unknown(f"parameter of {type(ranker).__name__}", name, known)
     if not 0 <= hold_out < 1:
         raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
-    if not 2 <= folds <= len(needed(shards)):
+    if not 2 <= folds <= len(each(shards)):
         raise ValueError(
-            f"folds are made of whole shards: 2 to {len(needed(shards))} here, got {folds}; write more shards"
+            f"folds are made of whole shards: 2 to {len(each(shards))} here, got {folds}; write more shards"
         )
     if at_once < 1:
         raise ValueError(f"at_once is 1 or more trials, got {at_once}")
@@ -122,7 +122,7 @@ def _fold(path: str, fingerprint: str, folds: int, fold: int) -> tuple[RankingDa
     shards = open_shards(path)
     if shards.fingerprint != fingerprint:
         raise ValueError(f"{path} holds other shards here than where the job was started")
-    filled = needed(shards)
+    filled = [i for i, entry in enumerate(shards.entries) if entry.rows]
     judged = filled[fold::folds]
     return shards.select([i for i in filled if i not in judged]).whole(), shards.select(judged).whole()
 
