@@ -11,7 +11,8 @@ import time
 import numpy as np
 import pytest
 
-from rankloop.clicks import simulate, user
+from rankloop.clicks import ClickLog, simulate, user
+from rankloop.data import RankingDataset
 from rankloop.demo.people import put_people
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
@@ -20,6 +21,7 @@ from rankloop.serve.learning import learn_once, runs
 from rankloop.serve.learning_candidates import Gain
 from rankloop.serve.learning_gate import decide
 from rankloop.serve.learning_record import begin
+from rankloop.serve.learning_window import curves_of
 from rankloop.serve.registry import Registry
 from rankloop.serve.store import Store
 
@@ -172,6 +174,27 @@ def test_the_gate(pages, low, clicks, alarms, why):
     decision = decide(Gate(), pages, Gain(0.5, 0.4, 0.6, 0.05, low, 0.1, clicks), alarms)
     assert decision.opens == (why is None)
     assert why is None or why in str(decision)
+
+
+def test_curves_belong_to_layouts(shop):
+    """The pages of a layout without swapped ones are left out; where no layout has any, there is an alarm."""
+    random = np.random.default_rng(0)
+    data = RankingDataset(random.normal(size=(200, 2)), random.integers(0, 4, 200), np.arange(200) // 10)
+    shown = {"shown_by": data.X[:, 0], "user": user("pbm", max_grade=3), "sessions": 6000, "k": 5}
+    swapped = simulate(data, **shown, randomize="adjacent", layout="list", seed=0)
+    phone = simulate(data, **shown, randomize="adjacent", layout="phone", seed=1)
+    fixed = simulate(data, **shown, layout="card", randomize="adjacent", rate=0.0, seed=2)
+    both, log = curves_of(ClickLog.concat([swapped, phone]))
+    assert sorted(both.given) == ["list", "phone"]
+    assert log.n_pages == 12_000
+    some, log = curves_of(ClickLog.concat([swapped, fixed]))
+    assert list(some.by_layout) == ["list"]
+    assert log.n_pages == 6000
+    assert any("card" in one for one in some.notes)
+    assert some.given.values[1] == pytest.approx(0.5, abs=0.1)
+    none, log = curves_of(fixed)
+    assert none.given is None
+    assert "no swapped pages" in none.alarms[0]
 
 
 def test_one_learner_at_a_time(shop, tmp_path):

@@ -28,7 +28,8 @@ __all__ = ["Told", "tell", "tell_of"]
 NAMES = ("movies", "stdlib")
 SESSIONS = 100_000
 PAGES = 2_000  # interleaved
-FILES = 500  # of Python sources: one of each package in turn, and as many with comments like searches
+FILES = 500  # of Python sources, one of each package in turn
+LIKELY = 1000  # more, with comments that read like searches
 _SWAPS = 0.5  # of the pages: half of these exchange two neighbours
 
 
@@ -61,7 +62,7 @@ def tell(
 ) -> Told:
     """Build a collection and tell the whole story; everything that is written lies in `out`.
 
-    `reading` is for how many seconds sources on the machine are read at most (they take ten on an idle
+    `reading` is for how many seconds sources on the machine are read at most (they take a dozen on an idle
     machine; where time runs out, popularity depends on it); `download` fetches the movies if they are not on
     the machine.
     """
@@ -152,7 +153,7 @@ def _stdlib(story: Story, folder: Path, reading: float) -> Collection:
             files = list(in_turns(sources()))
             usage = read_usage(files, most=FILES, seconds=0.4 * reading)
             likely = promising(files, seconds=0.2 * reading)
-            read_usage(likely, most=FILES, seconds=0.4 * reading, into=usage)
+            read_usage(likely, most=LIKELY, seconds=0.4 * reading, into=usage)
             found["files read"], found["packages"] = usage.files, len(usage.calls)
     with story.step("index", "the index") as found:
         collection, comments = collect(library, usage, folder / "stdlib.index")

@@ -24,7 +24,7 @@ from rankloop.serve.learning_candidates import Gain, Trained, compared, trained
 from rankloop.serve.learning_gate import JUDGED, decide, judged_worse
 from rankloop.serve.learning_record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning_report import report_of_run
-from rankloop.serve.learning_window import Curves, Window, curves_of, read_window
+from rankloop.serve.learning_window import Curves, Window, curves_of, read_window, searched
 from rankloop.serve.live import first_model
 from rankloop.serve.registry import Registry
 from rankloop.serve.store import Store
@@ -83,7 +83,7 @@ def _run(at: _Place, again: bool, seed: int, now: float) -> LearningRun:
     before = newest(at.store)
     if before is not None and not again:
         since = float(before.record.get("window", {}).get("until", before.started))
-        if not at.store.click_frame(since=since, until=now, include_bots=True).height:
+        if not searched(at.store, since=since, until=now):
             return LearningRun(
                 "-", now, now, "nothing new", record={"said": "nobody searched since the last run"}
             )
@@ -139,7 +139,7 @@ def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
-    lineage = _lineage(name, made, found, judged, record, report)
+    lineage = _lineage(name, made, found, judged, record, report, gate.metric)
     version = at.models.register(candidate, lineage=lineage)
     if decision.opens:
         at.models.load(version, at.index)  # what cannot be loaded must not serve
@@ -224,10 +224,11 @@ def _lineage(
     judged: Comparison | None,
     record: dict[str, Any],
     report: str,
+    metric: str,
 ) -> dict[str, Any]:
     """Where a version comes from, for the registry and the dashboard."""
     best = found[name]
-    metrics = {"dcg@10 by clicks": [best.value, best.low, best.high]}
+    metrics = {f"{metric} by clicks": [best.value, best.low, best.high]}
     if judged is not None:
         mine = judged.systems["candidate"]
         metrics[f"{METRIC} judged"] = [mine.mean[METRIC], *mine.interval[METRIC]]

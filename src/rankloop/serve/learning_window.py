@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sqlalchemy import select
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity import IdentifiabilityWarning, Propensity, drift, estimate
 from rankloop.serve.store import Store
+from rankloop.serve.tables import pages
 
-__all__ = ["Curves", "Window", "curves_of", "read_window"]
+__all__ = ["Curves", "Window", "curves_of", "read_window", "searched"]
 
 UNSURE = 10.0  # upper by lower end of an interval, beyond which a curve is a guess
 HALVES = 2000  # pages below which the curve of either half says little
@@ -68,13 +70,21 @@ class Curves:
 
 def read_window(store: Store, *, since: float | None, until: float, depth: int) -> Window | None:
     """The window of a store; None where nobody searched. Clicks below rank `depth` are left out."""
-    import polars as pl
-
-    frame = store.click_frame(since=since, until=until).filter(pl.col("position") <= depth)
-    if not frame.height:
+    if not searched(store, since=since, until=until):
         return None
-    log = ClickLog.from_frame(frame)
+    log = ClickLog.from_store(store, since=since, until=until, depth=depth)
+    if not len(log):
+        return None
     return Window(log, store.dataset(since=since, until=until), since, until, depth)
+
+
+def searched(store: Store, *, since: float | None, until: float) -> bool:
+    """Whether anybody was shown anything in a window."""
+    asked = select(pages.c.page_id).where(pages.c.time < until, pages.c.shown > 0, pages.c.bot.is_(False))
+    if since is not None:
+        asked = asked.where(pages.c.time >= since)
+    with store.reading() as connection:
+        return connection.execute(asked.limit(1)).first() is not None
 
 
 def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
@@ -86,9 +96,8 @@ def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
     found: dict[str, Propensity] = {}
     notes: list[str] = []
     for name in names:
-        pages = log if len(names) == 1 else _of_layout(log, name)
         try:
-            found[name] = _curve(pages, seed)
+            found[name] = _curve(log if len(names) == 1 else _of_layout(log, name), seed)
         except ValueError as error:
             notes.append(f"layout {name!r} has no curve: {error}")
     if not found:
