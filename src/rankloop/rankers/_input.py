@@ -74,12 +74,13 @@ def grouping(qid: ArrayLike, n: int) -> Grouping:
     return group_rows(ids(qid, n, "qid"))
 
 
-def refuse_ignored(ranker: object, train: RankingDataset, honours: frozenset[str]) -> None:
+def refuse_ignored(train: RankingDataset, honours: frozenset[str], what: str, instead: str) -> None:
+    """Refuse the optional fields of the data set that `what` would leave aside."""
     for name in _OPTIONAL:
         if getattr(train, name) is not None and name not in honours:
             raise ValueError(
-                f"{type(ranker).__name__} would ignore the {name} of this data set; choose a ranker that "
-                f"uses it, or leave it out with data.replace({name}=None)"
+                f"{what} would ignore the {name} of this data set; {instead}, "
+                f"or leave it out with data.replace({name}=None)"
             )
 
 

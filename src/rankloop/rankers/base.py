@@ -80,7 +80,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         `groups` is what scikit-learn calls `qid`: one query id per row, rows in any order.
         """
         train, valid = _input.training(X, y, valid, _input.one_qid(qid, groups))
-        _input.refuse_ignored(self, train, self._honours)
+        _input.refuse_ignored(train, self._honours, type(self).__name__, "choose a ranker that uses it")
         if self._needs_preferences:
             _input.refuse_without_order(train)
         if valid is not None:

@@ -16,6 +16,7 @@ from rankloop.losses import LambdaRank, Loss, loss
 from rankloop.metrics import Metric
 from rankloop.rankers._boosting import Boosted, Forces, Plan, Round, Watch
 from rankloop.rankers._feature_names import feature_index, feature_indices, numbered
+from rankloop.rankers._input import refuse_ignored
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member, Ranker
 from rankloop.rankers.compiled import Forest
@@ -29,6 +30,7 @@ ENGINES = {
 }
 _OWN = "engine:"
 _BY = "by:"
+_INSTEAD = "take another loss"
 _COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its engine
 # What "lambdarank" alone means in trees: near pairs count more, and forces reach down to rank 30. Without
 # it, trees need more rounds for the same NDCG; LightGBM's own objective has it too.
@@ -127,9 +129,10 @@ class LambdaMART(Ranker):
         if plan.objective is None:
             chosen = _descended(self.loss)
             forces = Forces(chosen, train, plan, 0 if init is None else init.trees)
-            _refuse_ignored(train, ("position",), f"loss {chosen.name}")
+            refuse_ignored(train, self._honours - {"position"}, f"loss {chosen.name}", _INSTEAD)
         else:
-            _refuse_ignored(train, ("item_weight", "pairs"), f"{plan.objective} of {self.engine}")
+            honours = self._honours - {"item_weight", "pairs"}
+            refuse_ignored(train, honours, f"{plan.objective} of {self.engine}", _INSTEAD)
         judged = None if valid is None else Objective.of(self.metric, valid)
         with threads_at_most(self.threads), progress("growing trees", total=self.trees) as advance:
 
@@ -243,16 +246,6 @@ def _check_codes(codes: NDArray[np.float32], name: str) -> None:
             f"a categorical feature holds codes from 0 on (or nan), but feature {name!r} has "
             f"{codes[wrong.argmax()]:g}; number its categories"
         )
-
-
-def _refuse_ignored(train: RankingDataset, fields: tuple[str, ...], what: str) -> None:
-    """Refuse the fields of the data set that the loss or objective in use would leave aside."""
-    for name in fields:
-        if getattr(train, name) is not None:
-            raise ValueError(
-                f"{what} would ignore the {name} of this data set; take another loss, "
-                f"or leave it out with data.replace({name}=None)"
-            )
 
 
 def _engine(name: str) -> type[Boosted]:
