@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from rankloop.rankers import RankBoost, RankSVM
 from rankloop.report._by_day import by_day
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
+from rankloop.unbiased.estimate import Estimate
+from rankloop.unbiased.select import Selection
 
 app = typer.Typer()
 for command in (report, train, compare, learn):
@@ -199,12 +202,27 @@ def test_what_was_learned(files):
     page = (files / "learned.html").read_text(encoding="utf-8")
     assert "Nothing was held out" in page
     assert "Beware: fewer than 30 queries were asked" in page
-    data = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
-    log = simulate(data, shown_by=-data.y, sessions=20_000, k=4, randomize="swap", seed=0)
-    found = learn_from(log, data, rankers=candidates(trees=10, threads=1))
-    page = family.report_of_learning(found).html
-    assert "the new order is better than the one shown" in page
-    assert "What it was chosen from" in page
+
+
+def test_the_verdict_on_what_was_learned():
+    data = synthetic(n_queries=10, docs_per_query=8, n_features=5, seed=0)
+    log = simulate(data, shown_by=data.X[:, 0], sessions=500, k=4, randomize="swap", seed=0)
+    found = learn_from(log, data, rankers=candidates(trees=3, threads=1))
+    estimates = {
+        name: Estimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())
+        for name, value in (("new", 0.9), ("shown", 0.7))
+    }
+    for best, behind, said in (
+        ("new", (-0.2, -0.3, -0.1), "the new order is better than the one shown: the other is 0.2000 behind"),
+        ("new", (-0.2, -0.5, 0.1), "neither the new order nor the one shown is clearly better"),
+        ("shown", (-0.2, -0.3, -0.1), "the order shown is better"),
+    ):
+        other = {"new": "shown", "shown": "new"}[best]
+        selection = Selection(best, estimates, {best: (0.0, 0.0, 0.0), other: behind})
+        judged = replace(found, selection=selection, held_out={"plain leaves": 0.2, "linear leaves": 0.1})
+        page = family.report_of_learning(judged).html
+        assert f"On held-out queries {said}" in page
+        assert "<b>0.10000</b>" in page
 
 
 def test_interleaved_pages(files, tmp_path, monkeypatch):

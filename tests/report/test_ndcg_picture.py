@@ -46,6 +46,8 @@ def test_equal_scores_share():
         "as ranked", np.array([-1.0, -1.0, -2.0]), shared, np.array([3.0, 0, 1]), ["a", "b", "c"], 2
     )
     assert order.documents == ["c", "a"]
+    assert "share their gains" in ndcg_picture([1.0, 1.0, 2.0], [3, 0, 1]).svg
+    assert "share their gains" not in ndcg_picture([1.0, 1.0, 2.0], [1, 1, 3]).svg
     assert order.dcg == pytest.approx(1 + 3.5 * _discount(2)[1])
 
 

@@ -116,7 +116,7 @@ def test_arrows_point_where_the_push_goes():
 def test_a_verdict_in_words():
     said = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
     figure = family.preference(said)
-    text = " ".join(words(figure))
+    text = " ".join(words(figure)).replace("\u00a0", " ")
     assert "p < 0.001: new is preferred." in text
     assert {"87", "83", "48"} <= set(words(figure))
     widths = [float(rects(figure, role)[0]["width"]) for role in ("s1", "none", "s2")]

@@ -112,12 +112,13 @@ def number_text(value: float) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value in a sentence.
+    """A p-value in a sentence, which no line break takes apart.
 
-    >>> p_text(0.0354), p_text(3.8e-25)
+    >>> p_text(0.0354).replace("\u00a0", " "), p_text(3.8e-25).replace("\u00a0", " ")
     ('p = 0.035', 'p < 0.001')
     """
-    return f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
+    told = f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
+    return told.replace(" ", "\u00a0")
 
 
 def _decades(low: float, high: float) -> list[float]:

@@ -65,7 +65,8 @@ def ndcg_picture(
     if not np.isfinite(points).all() or not np.isfinite(grades).all() or (grades < 0).any():
         raise ValueError("scores must be finite and labels finite and >= 0 to draw a list")
     worth = 2.0**grades - 1 if gain == "exp2" else grades
-    actual = _order("as ranked", -points, _shared(points, worth), grades, names, k)
+    shared = _shared(points, worth)
+    actual = _order("as ranked", -points, shared, grades, names, k)
     ideal = _order("best order", -worth, worth, grades, names, k)
     value = actual.dcg / ideal.dcg if ideal.dcg > 0 else float("nan")
     head = title or (f"NDCG@{k} = {value:.3f}" if np.isfinite(value) else f"NDCG@{k}: nothing is relevant")
@@ -87,7 +88,7 @@ def ndcg_picture(
             canvas.note(
                 f"{below} relevant {'document stands' if below == 1 else 'documents stand'} below rank {k}."
             )
-        if len(np.unique(points)) < len(points):
+        if not np.allclose(actual.gain, _order("alone", -points, worth, grades, names, k).gain):
             canvas.note("Documents with equal scores share their gains.")
 
     said = (
