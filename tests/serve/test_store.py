@@ -98,6 +98,14 @@ def test_logged_chances_are_the_propensity(store, page):
     assert ClickLog.from_store(store).propensity.tolist() == [0.5, 0.25, 1, 1, 1]
 
 
+def test_other_randomness_is_kept_and_not_misread(store, page):
+    told = {"notes": {"swap": [1, 2], "propensity": "high"}}
+    store.put_pages([page(policy="ab", randomness=told)])
+    log = ClickLog.from_store(store)
+    assert set(log.intervention) == {"none"}
+    assert log.propensity is None
+
+
 def test_windows_and_layouts(store, page):
     store.put_pages([page(shown=float(t), layout="phone" if t % 2 else "desk") for t in range(10)])
     assert store.click_frame(since=2, until=6)["timestamp"].unique().sort().to_list() == [2, 3, 4, 5]
@@ -261,6 +269,10 @@ def test_wrong_urls_are_told(url, told):
         ({"policy": "random"}, "unknown policy"),
         ({"features": np.zeros((2, 2))}, "a row per document"),
         ({"page_id": "../../etc"}, "32 hexadecimal digits"),
+        ({"shown": float("nan")}, "a time is in seconds since 1970, got nan"),
+        ({"randomness": {"swap": [3, 4], "swapped": True}}, "cannot be exchanged on a page of 3"),
+        ({"randomness": {"propensity": [0.5, 0.5]}}, r"per document \(3\)"),
+        ({"randomness": {"propensity": [0.5, 0.5, 0.0]}}, r"one chance in \(0, 1\]"),
     ],
 )
 def test_wrong_pages_are_told(page, change, told):

@@ -92,9 +92,7 @@ def _sqlite(url: URL) -> Engine:
     def opened(connection: sqlite3.Connection, record: Any) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")  # batches are large, so safety costs little
-        connection.execute(
-            "PRAGMA journal_size_limit=67108864"
-        )  # a long read lets the log grow; not for ever
+        connection.execute("PRAGMA journal_size_limit=67108864")  # what a long read let grow shrinks again
         connection.execute("PRAGMA secure_delete=ON")  # who is forgotten is not left in free pages
         connection.execute("PRAGMA cache_size=-32768")
         connection.execute("PRAGMA mmap_size=268435456")

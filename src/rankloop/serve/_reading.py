@@ -40,7 +40,6 @@ def read_kept(
     connection: Connection, since: float | None, until: float | None, layout: str | None, bots: bool
 ) -> filtering.Kept:
     """The pages of a window and their events; with `bots`, everything that was recorded."""
-
     named = [pages.c[name] for name in (*_PAGE, "scores", "shown", "bot")]
     asked = select(*named).where(within(pages, since, until, layout)).order_by(pages.c.time, pages.c.page_id)
     shown = frame(connection, asked)
@@ -127,7 +126,8 @@ def dataset(
 def _told(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
     """The randomness of the pages that tell `key`, by index."""
     texts = enumerate(shown["randomness"].to_list())
-    return {index: json.loads(text) for index, text in texts if text and f'"{key}":' in text}
+    found = {index: json.loads(text) for index, text in texts if text and f'"{key}":' in text}
+    return {index: told for index, told in found.items() if key in told}
 
 
 def _interventions(shown: "polars.DataFrame") -> list[str]:

@@ -4,16 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Engine,
-    Table,
-    func,
-    select,
-    text,
-)
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, func, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve._engine import connected
@@ -44,17 +35,6 @@ def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
     _place_waiting_clicks(engine, [page.page_id for page in shown])
     return new
-
-
-def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
-    """Pages but those of people who were forgotten while the page was on its way."""
-    users = {page.user for page in shown if page.user is not None}
-    asked = select(forgotten.c.user, forgotten.c.time)
-    gone = {
-        row[0]: row[1]
-        for row in connection.execute(asked.where(one_of_ids(connection, forgotten.c.user, users)))
-    }
-    return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
 def put_events(engine: Engine, happened: Sequence[Event]) -> int:
@@ -109,6 +89,17 @@ def one_of_ids(connection: Connection, column: Column[str], ids: Collection[str]
 def _hexadecimal(blob: bytes) -> str:
     """Bytes as PostgreSQL reads them from text."""
     return "\\x" + blob.hex()
+
+
+def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
+    """Pages but those of people who were forgotten while the page was on its way."""
+    users = {page.user for page in shown if page.user is not None}
+    asked = select(forgotten.c.user, forgotten.c.time)
+    gone = {
+        row[0]: row[1]
+        for row in connection.execute(asked.where(one_of_ids(connection, forgotten.c.user, users)))
+    }
+    return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
 def _place_waiting_clicks(engine: Engine, page_ids: Collection[str]) -> None:

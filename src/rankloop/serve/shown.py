@@ -75,6 +75,8 @@ class ShownPage:
             value = getattr(self, name)
             if value is not None:
                 check_text(name, value, _LONGEST_NAME)
+        _time(self.time)
+        _check_randomness(self.randomness, shown)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "features", features)
 
@@ -108,6 +110,7 @@ class Event:
             raise ValueError(f"the value of an event is finite and at least 0, got {self.value}")
         if self.position is not None and not 1 <= self.position < 2**31:
             raise ValueError(f"a position is a whole number from 1, got {self.position}")
+        _time(self.time)
 
 
 def swap(low: int, high: int, *, swapped: bool, chance: float = 0.5) -> dict[str, Any]:
@@ -124,6 +127,23 @@ def swap(low: int, high: int, *, swapped: bool, chance: float = 0.5) -> dict[str
 def _page_id(value: str) -> None:
     if not _PAGE_ID.fullmatch(value):
         raise ValueError(f"a page id is 32 hexadecimal digits, got {value[:40]!r}")
+
+
+def _time(value: float) -> None:
+    if not math.isfinite(value):
+        raise ValueError(f"a time is in seconds since 1970, got {value}")
+
+
+def _check_randomness(told: Mapping[str, Any], shown: int) -> None:
+    """What log readers rely on: swapped ranks are on the page, and chances are one per document."""
+    if "swap" in told:
+        low, high = told["swap"]
+        if not 1 <= low < high <= shown:
+            raise ValueError(f"ranks {low} and {high} cannot be exchanged on a page of {shown} documents")
+    if "propensity" in told:
+        chances = told["propensity"]
+        if len(chances) != shown or not all(0 < chance <= 1 for chance in chances):
+            raise ValueError(f"propensity is one chance in (0, 1] per document ({shown}), got {chances}")
 
 
 def check_text(name: str, value: str, longest: int = LONGEST) -> None:
