@@ -203,6 +203,13 @@ def test_triplet_with_semihard_negatives(lists):
     one_by_one(value, lists, Triplet(negative="semihard"))
 
 
+@pytest.mark.parametrize("one", [ApproxNDCG(), ApproxAP(), ApproxMRR(), ApproxNDCG(temperature=2.0)])
+def test_smooth_ranks_take_no_newton_step_longer_than_one(one):
+    rng = np.random.default_rng(0)
+    found = one(rng.normal(size=60), rng.integers(0, 4, 60), [0, 20, 60])
+    assert (np.abs(found.gradient) <= found.curvature * (1 + 1e-9)).all()
+
+
 @given(ragged_lists())
 def test_smooth_ranks(lists):
     tau = 0.5

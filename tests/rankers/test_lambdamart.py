@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from rankloop import losses
+from rankloop._jit import thread_count
 from rankloop.data import Pairs, RankingDataset, synthetic
-from rankloop.losses import LambdaRank, RankNet
+from rankloop.losses import LambdaRank, Loss, RankNet
 from rankloop.metrics import evaluate, metric
 from rankloop.rankers import LambdaMART, load
 from rankloop.rankers.callbacks import MLflow
@@ -45,6 +47,28 @@ def test_engines_learn_the_same_things(engine, loss):
     chosen = f"engine:{ENGINES[engine]}" if loss == "own" else loss
     ranker = small(engine=engine, loss=chosen, trees=40).fit(TRAIN)
     assert evaluate(ranker, VALID, ["ndcg@10"]).mean["ndcg@10"] > 0.65
+
+
+MEMBERS = (getattr(losses, name) for name in losses.__all__)
+LOSSES = [one for one in MEMBERS if isinstance(one, type) and issubclass(one, Loss) and one is not Loss]
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_every_loss_moves_trees_at_the_default_rate(kind):
+    ranker = small(loss=kind(), trees=20).fit(TRAIN)
+    before, after = (kind()(scores, TRAIN.y, TRAIN.offsets).value.sum()
+                     for scores in (np.zeros(TRAIN.n_documents), ranker.predict(TRAIN)))  # fmt: skip
+    assert after < before
+    if kind is not losses.PiRank:  # whose smooth sort lets a document fill several ranks: NDCG may not follow
+        assert evaluate(ranker, TRAIN, ["ndcg"]).mean["ndcg"] > 0.85
+
+
+def test_threads_hold_for_the_kernels_too(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    before, seen = thread_count(), []
+    small(trees=2, callbacks=[lambda _: seen.append(thread_count())]).fit(TRAIN, VALID)
+    assert seen == [1, 1]
+    assert thread_count() == before
 
 
 @every_engine
