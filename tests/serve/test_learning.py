@@ -23,6 +23,8 @@ from rankloop.serve.learning_gate import decide
 from rankloop.serve.learning_record import begin
 from rankloop.serve.learning_window import curves_of
 from rankloop.serve.registry import Registry
+from rankloop.serve.schema import SearchRequest
+from rankloop.serve.service import Service
 from rankloop.serve.store import Store
 
 NOW = 1_700_000_000.0
@@ -57,11 +59,9 @@ def grades(index, topic):
     return {id: int(np.digitize(value, [0.0, 0.7, 1.4])) for id, value in quality.items()}
 
 
-def served(shop, folder, weights, *, pages=4000, rate=0.8, seed=0, gate=None):
+def served(shop, folder, weights, *, pages=4000, rate=0.8, seed=0, **settings):
     """A service's folder after people have searched: one version in production, its pages in the store."""
-    config = Config(
-        index=shop.path, folder=folder, features=FEATURES, gate=Gate(pages=1000) if gate is None else gate
-    )
+    config = Config(index=shop.path, folder=folder, features=FEATURES, **settings)
     features = Features(FEATURES)
     ranker = FeatureSum(weights, features=FEATURES)
     search = shop.retriever(k=50) >> features >> ranker >> first(10)
@@ -89,8 +89,8 @@ def roles_of(config):
         return Registry(store, config.home / "models").roles()
 
 
-def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path):
-    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path, database):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, database=database)
     run = learn_once(config, now=NOW)
     assert run.state == "promoted", run
     assert roles_of(config).production == run.version == "v2"
@@ -110,6 +110,20 @@ def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path):
     assert "naive weights" in run.record["candidates"]
     assert json.dumps(run.to_dict(), allow_nan=False)
     assert "registered as v2" in repr(run)
+
+
+def test_a_running_service_swaps_to_what_was_learned(shop, tmp_path):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+    with Service.open(config) as service:
+        asked = SearchRequest(query="topic7")
+        before = service.search(asked, record=False)
+        assert learn_once(service, now=NOW).state == "promoted"
+        wait_until(lambda: service.live.roles.production == "v2", 10)
+        after = service.search(asked, record=False)
+    assert (before.ranker, after.ranker) == ("v1", "v2")
+    worth = grades(shop, "topic7")
+    assert worth[after.results[0].id] == max(worth.values())
+    assert [one.id for one in before.results] != [one.id for one in after.results]
 
 
 def test_nothing_is_learned_twice_from_the_same_clicks(shop, tmp_path):
