@@ -159,7 +159,7 @@ def device_loss(
         verdict = look_for_errors(chosen, s, y, edges, w, by_list, preferences)
         if verdict is None or (pairs is not None and verdict.is_bad()):
             return None
-        edges = torch.where(verdict.wrong == 0, edges, 0)
+        edges = edges * verdict.good
     lists = tiled(s, y, edges, w)._replace(pairs=preferences)
     value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     heard = None

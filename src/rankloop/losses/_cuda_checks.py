@@ -23,23 +23,23 @@ Tensor = Any
 
 
 class Verdict:
-    """Whether there is an error: `wrong` is not 0 on the device, and the host asks when it has to know."""
+    """Whether there is no error: `good` is 1 on the device, else 0; the host asks when it has to know."""
 
-    def __init__(self, wrong: Tensor) -> None:
+    def __init__(self, good: Tensor) -> None:
         torch = require("torch", "neural")
-        self.wrong, self.event = wrong, None
-        if wrong.is_cuda:
-            self.said = torch.empty(1, dtype=wrong.dtype, pin_memory=True)
-            self.said.copy_(wrong, non_blocking=True)
+        self.good, self.event = good, None
+        if good.is_cuda:
+            self.said = torch.empty(1, dtype=good.dtype, pin_memory=True)
+            self.said.copy_(good, non_blocking=True)
             self.event = torch.cuda.Event()
             self.event.record()
 
     def is_bad(self) -> bool:
         """Waits for the look alone, not for what was started after it."""
         if self.event is None:
-            return bool(self.wrong)
+            return not bool(self.good)
         self.event.synchronize()
-        return bool(self.said)
+        return not bool(self.said)
 
 
 def look_for_errors(
@@ -63,30 +63,30 @@ def look_for_errors(
     highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
     if getattr(chosen, "max_label", None) is not None:
         highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
-    wrong = torch.zeros(1, dtype=torch.int32, device=scores.device)
+    good = torch.ones(1, dtype=torch.int64, device=scores.device)
     _check_kernel[(-(-max(len(scores), len(offsets)) // _ROWS),)](
         scores, labels, offsets, labels if weight is None else weight,
-        labels if query_weight is None else query_weight, wrong, len(scores), len(offsets) - 1,
+        labels if query_weight is None else query_weight, good, len(scores), len(offsets) - 1,
         -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
         WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
-    return Verdict(wrong if pairs is None else wrong + _astray(pairs, offsets, len(scores)))
+    return Verdict(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
 
 
-def _astray(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
-    """How many pairs name a row that is not there, or rows of two lists."""
+def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
+    """Whether both rows of every pair are there, and in one list."""
     torch = require("torch", "neural")
     better, worse = pairs.better, pairs.worse
     inside = (better >= 0) & (worse >= 0) & (better < rows) & (worse < rows)
     edges = offsets[1:].contiguous()
     together = torch.searchsorted(edges, better, right=True) == torch.searchsorted(edges, worse, right=True)
-    return (~(inside & together)).sum()
+    return (inside & together).all()
 
 
 @jit
 def _check_kernel(  # type: ignore[no-untyped-def]
-    scores, labels, offsets, weights, by_list, wrong, n, n_lists, lowest, highest, largest,
+    scores, labels, offsets, weights, by_list, verdict, n, n_lists, lowest, highest, largest,
     WHOLE: tl.constexpr, WEIGHED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
@@ -107,4 +107,4 @@ def _check_kernel(  # type: ignore[no-untyped-def]
     good &= ((i != 0) | (here == 0)) & ((i != n_lists) | (here == n))
     bad = tl.sum(tl.where(good, 0, 1), 0)
     if bad > 0:
-        tl.store(wrong, 1)
+        tl.store(verdict, 0)

@@ -101,21 +101,21 @@ def sort_of(lists: DeviceLists, values: Tensor, along: Tensor) -> tuple[Tensor, 
 
 
 class BestSort(NamedTuple):
-    """Lists by falling score: rows, scores, gains and discounts by rank, and the DCG of the best order."""
+    """Lists by falling score: rows, scores, gains and discounts by rank; 1 / the DCG of the best order."""
 
     order: Tensor
     ranked: Tensor
     gain: Tensor
     discount: Tensor
-    best: Tensor
+    scale: Tensor
 
 
 def sort_and_best(lists: DeviceLists, values: Tensor, gain: Tensor, cut: int) -> BestSort:
-    """`sort_of` with gains along, discounts, and the DCG of the best order of each list to rank `cut`."""
+    """`sort_of` with gains along; the best order counts down to rank `cut`."""
     torch = require("torch", "neural")
     earned, discount = torch.empty_like(gain), torch.empty_like(gain)
     sort = _sorted(lists, values, gain, earned, discount, cut)
-    return BestSort(*sort, discount, list_sums(earned, lists.offsets))
+    return BestSort(*sort, discount, list_sums(earned, lists.offsets, inverted=True))
 
 
 def _sorted(
@@ -132,10 +132,10 @@ def _sorted(
     return order, ranked, moved
 
 
-def list_sums(values: Tensor, offsets: Tensor) -> Tensor:
-    """The sum of each list."""
+def list_sums(values: Tensor, offsets: Tensor, inverted: bool = False) -> Tensor:
+    """The sum of each list; `inverted` one over it, and 0 for 0."""
     sums = values.new_empty(len(offsets) - 1)
-    _sum_kernel[(len(offsets) - 1,)](values, offsets, sums, WIDTH=128)
+    _sum_kernel[(len(offsets) - 1,)](values, offsets, sums, INVERTED=inverted, WIDTH=128)
     return sums
 
 
@@ -220,14 +220,19 @@ def _order_kernel(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sum_kernel(values, offsets, sums, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def _sum_kernel(  # type: ignore[no-untyped-def]
+    values, offsets, sums, INVERTED: tl.constexpr, WIDTH: tl.constexpr
+):
     q = tl.program_id(0)
     start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
     total = tl.zeros([WIDTH], values.dtype.element_ty)
     for low in range(start, stop, WIDTH):
         i = low + tl.arange(0, WIDTH)
         total += tl.load(values + i, mask=i < stop, other=0.0)
-    tl.store(sums + q, tl.sum(total, 0))
+    summed = tl.sum(total, 0)
+    if INVERTED:
+        summed = tl.where(summed > 0, 1.0 / tl.where(summed > 0, summed, 1.0), 0.0)
+    tl.store(sums + q, summed)
 
 
 @jit

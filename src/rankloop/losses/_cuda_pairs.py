@@ -74,11 +74,11 @@ def pair_forces(
     """
     torch = require("torch", "neural")
     like = {"dtype": torch.float32, "device": lists.scores.device}
-    gradient = torch.zeros(lists.n_documents, **like)
-    curvature = torch.zeros(lists.n_documents if curved else 1, **like)
-    cost = torch.zeros(lists.n_documents if valued else 1, **like)
-    size = torch.zeros(lists.n_documents if form.shrink_list else 1, **like)
-    unused = gradient
+    # One piece of memory, cut so that every part begins at a multiple of 16 bytes.
+    made = torch.zeros(1 + curved + valued + form.shrink_list, -(-lists.n_documents // 4) * 4, **like)
+    parts = iter(made[:, : lists.n_documents].unbind())
+    gradient = unused = next(parts)
+    curvature, cost, size = (next(parts) if asked else unused for asked in (curved, valued, form.shrink_list))
     _pair_kernel[lists.grid](
         ranked, form.gain,
         unused if form.discount is None else form.discount,

@@ -9,7 +9,7 @@ from rankloop._extras import require
 from rankloop.losses._cuda_judged import judged_forces
 from rankloop.losses._cuda_lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
 from rankloop.losses._cuda_pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_forces
-from rankloop.losses._cuda_terms import discounts, gains_of, inverse
+from rankloop.losses._cuda_terms import discounts, gains_of
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
@@ -38,10 +38,10 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
         gain = gains_of(lists.labels, chosen.gain)
-        order, ranked, gain, discount, best = sort_and_best(
+        order, ranked, gain, discount, scale = sort_and_best(
             lists, lists.scores, gain, chosen.truncation or _EVERY
         )
-        factor = inverse(best) if chosen.metric == "ndcg" else _ones(lists)
+        factor = scale if chosen.metric == "ndcg" else _ones(lists)
         form = PairForm(gain, factor, discount, **shrinks)
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
@@ -58,10 +58,10 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
         form = PairForm(labels, factor, None, one, torch.zeros_like(one), one, own=own)
     else:
         gain = gains_of(lists.labels, chosen.gain)
-        order, ranked, gain, discount, best = sort_and_best(
+        order, ranked, gain, discount, scale = sort_and_best(
             lists, lists.scores, gain, chosen.truncation or _EVERY
         )
-        factor = factor * inverse(best)
+        factor = factor * scale
         distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
         drop = -discounts(distance).diff().float()
         if chosen.form == "ndcg1":
@@ -107,7 +107,7 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
     hit = (labels >= chosen.relevant).double()
     plain = hit.float()
     if chosen.metric == "arp":
-        factor = inverse(list_sums(labels, lists.offsets))
+        factor = list_sums(labels, lists.offsets, inverted=True)
         return PairForm(labels, factor, None, -rank, one, -rank)
     if chosen.metric == "err":
         highest = lists.labels.max() if chosen.max_label is None else chosen.max_label
@@ -123,7 +123,7 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
     if chosen.metric == "map":
         seen, inverse_ranks = before(hit), before(hit / rank)
         alpha = (seen + 1.0) / rank - inverse_ranks - hit / rank
-        factor = inverse(list_sums(plain, lists.offsets))
+        factor = list_sums(plain, lists.offsets, inverted=True)
         return PairForm(plain, factor, None, alpha, one, (seen + hit) / rank - inverse_ranks)
     seen = before(hit)
     # A hit that rises to a rank above the first brings 1 / rank; the first gives way to the second.

@@ -48,8 +48,8 @@ def normalised_gains(
     discount = discounts(rank)
     if cut is not None:
         discount = discount * (rank <= cut)
-    ideal = list_sums(amounts[order_of(lists, amounts)] * discount, lists.offsets)
-    share = lists.mass(amounts) * lists.spread(inverse(ideal))
+    ideal = list_sums(amounts[order_of(lists, amounts)] * discount, lists.offsets, inverted=True)
+    share = lists.mass(amounts) * lists.spread(ideal)
     order = order_of(lists, share)
     best = torch.empty_like(share)
     best[order] = share[order] * discount
@@ -59,4 +59,4 @@ def normalised_gains(
 def relevant_shares(lists: DeviceLists, relevant: float) -> Tensor:
     """1 / R for each of the R relevant documents of a list, 0 for the others."""
     hit = (lists.labels >= relevant).double()
-    return hit * lists.spread(inverse(list_sums(hit, lists.offsets)))
+    return hit * lists.spread(list_sums(hit, lists.offsets, inverted=True))

@@ -106,13 +106,17 @@ class DeviceLists:
             made[start : start + len(Z)] = Z
         return torch.empty(0, 0, device=self.device) if made is None else made
 
+    def streamed(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
+        """Rows from the host as they are, batch by batch: those from each first to each last edge."""
+        there = rows.cpu()
+        return streamed(self.host, [there[low:high] for low, high in edges], self.device)
+
     def _taken(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
         if self.resident is not None:
             for low, high in edges:
                 yield self.resident.index_select(0, rows[low:high])
             return
-        there = rows.cpu()
-        for read in streamed(self.host, [there[low:high] for low, high in edges], self.device):
+        for read in self.streamed(rows, edges):
             yield self.transform(read).to(self.dtype)
 
 

@@ -1,7 +1,7 @@
 """Training steps as CUDA graphs: a batch is a few numbers written to fixed places, and one launch."""
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 import torch
@@ -16,11 +16,11 @@ _ROUND_ROWS, _ROUND_LISTS = 1024, 32  # sizes of batches are rounded up, so that
 
 
 def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step waits for nothing on the host: data, loss and optimizer are all on the device.
+    """Whether a step waits for nothing on the host: loss and optimizer are on the device.
 
     The network has to score documents one by one, since the rows that fill a batch up belong to no list.
     """
-    if lists.device.type != "cuda" or lists.resident is None or lists.pairs is not None:
+    if lists.device.type != "cuda" or lists.pairs is not None:
         return False
     from rankloop.losses._cuda import can_capture as loss_can
 
@@ -70,12 +70,16 @@ class CapturedSteps:
         starts = torch.cat((ends.new_zeros(1), ends, ends[-1:].expand(widest)))
         chosen = torch.cat((order, order.new_zeros(widest)))
         self.total.zero_()
-        for first, last in spans:
-            low, high = int(edges[first]), int(edges[last])
+        ends_of = [(int(edges[first]), int(edges[last])) for first, last in spans]
+        read = repeat(None) if self.lists.resident is not None else self.lists.streamed(rows, ends_of)
+        for (first, last), (low, high), given in zip(spans, ends_of, read, strict=False):
             key = (_rounded(high - low, _ROUND_ROWS), _rounded(last - first, _ROUND_LISTS))
             if key not in self.sizes:
                 self.sizes[key] = _Size(*key, self)
-            self.sizes[key].step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
+            size = self.sizes[key]
+            if given is not None:
+                size.given[: high - low].copy_(given)
+            size.step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
 
 
 class _Size:
@@ -88,6 +92,8 @@ class _Size:
         self.offsets = torch.zeros(n_lists + 1, dtype=torch.int64, device=device)
         self.chosen = torch.zeros(n_lists, dtype=torch.int64, device=device)
         self.count = torch.ones((), device=device)
+        here = 0 if steps.lists.resident is not None else n_rows
+        self.given = torch.zeros(here, steps.lists.host.shape[1], device=device)  # rows from the host
         self.seen = False
         self.graph: torch.cuda.CUDAGraph | None = None
 
@@ -100,7 +106,8 @@ class _Size:
         if self.graph is None and self.seen:
             self.steps.optimizer.zero_grad(set_to_none=True)
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=self.steps.stream):
+            # Another thread may be sending the next rows meanwhile, which is no part of the graph.
+            with torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"):
                 self._work()
         if self.graph is not None:
             self.graph.replay()
@@ -113,9 +120,12 @@ class _Size:
         from rankloop.losses._cuda import device_loss
 
         lists = self.steps.lists
-        assert lists.resident is not None
+        if lists.resident is None:
+            Z = lists.transform(self.given).to(lists.dtype)
+        else:
+            Z = lists.resident.index_select(0, self.rows)
         batch = Batch(
-            Z=lists.resident.index_select(0, self.rows),
+            Z=Z,
             labels=lists.labels[self.rows],
             offsets=self.offsets,
             weight=None if lists.weight is None else lists.weight[self.rows],
