@@ -7,6 +7,7 @@ from rankloop._jit import over_lists
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss
 from rankloop.losses._gain import gains
+from rankloop.losses._lambda_fast import two_rows
 from rankloop.losses._math import exp_negative, fast, inner, single_workspace
 from rankloop.losses._order import LANES, descending
 from rankloop.losses._swap import discounts, ranks
@@ -17,6 +18,9 @@ SPAN = 30.0  # up to this span of sigma * score, products of odds and gaps fit s
 
 Row = NDArray[np.float64]
 Single = NDArray[np.float32]
+
+
+_near_rows = two_rows(gapped=True)
 
 
 class GapForces:
@@ -109,7 +113,7 @@ def _gap_lists(
         _odds(n, sigma, fall, odds)
         top = min(truncation, n)
         for i in range(0, min(top, n - 1), 2):
-            _two_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+            _near_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
         for k in range(n):
             gradient[start + order[k]] = np.float32(g[k] * factors[q])
             curvature[start + order[k]] = np.float32(h[k] * odds[k] * (factors[q] * sigma))
@@ -119,53 +123,3 @@ def _gap_lists(
 def _odds(n: int, sigma: float, fall: Single, odds: Single) -> None:
     for k in range(n):
         odds[k] = np.float32(exp_negative(sigma * np.float64(fall[k])))
-
-
-@inner
-def _two_rows(
-    i: int,
-    n: int,
-    both: bool,
-    near: np.float32,
-    fall: Single,
-    odds: Single,
-    gain: Single,
-    gamma: Single,
-    g: Single,
-    h: Single,
-) -> None:
-    """Forces between ranks i and i + 1 (0-based) and all below: two rows share a division and the memory.
-
-    `h[k]` still lacks the factor `odds[k]`: the caller multiplies once, at the end.
-    """
-    one, none = np.float32(1.0), np.float32(0.0)
-    a, b = np.uint64(i), np.uint64(i + 1)
-    odds_a, odds_b, gain_a, gain_b = odds[a], odds[b], gain[a], gain[b]
-    gamma_a, gamma_b, from_a, from_b = gamma[a], gamma[b], near - fall[a], near - fall[b]
-    second = one if both else none
-    p = one / (odds_a + odds_b)
-    x = (gain_a - gain_b) * (gamma_a - gamma_b) / (from_a + fall[b])
-    f = x * p * (odds_b if x > none else odds_a)
-    v = abs(x) * p * p
-    force_a, bend_a, force_b, bend_b = f, v * odds_b, -f, v * odds_a
-    for j in range(np.uint64(i + 2), np.uint64(n)):
-        gap_a, gap_b = from_a + fall[j], from_b + fall[j]
-        whole_a, whole_b = (odds_a + odds[j]) * gap_a, (odds_b + odds[j]) * gap_b
-        inverse = one / (whole_a * whole_b)
-        p_a, p_b = whole_b * inverse, whole_a * inverse
-        x_a = (gain_a - gain[j]) * (gamma_a - gamma[j])
-        x_b = (gain_b - gain[j]) * (gamma_b - gamma[j]) * second
-        y_a, y_b = x_a * p_a, x_b * p_b
-        f_a = y_a * (odds[j] if x_a > none else odds_a)
-        f_b = y_b * (odds[j] if x_b > none else odds_b)
-        v_a, v_b = abs(y_a) * (p_a * gap_a), abs(y_b) * (p_b * gap_b)
-        g[j] += f_a + f_b
-        h[j] += v_a * odds_a + v_b * odds_b
-        force_a += f_a
-        force_b += f_b
-        bend_a += v_a * odds[j]
-        bend_b += v_b * odds[j]
-    g[a] -= force_a
-    g[b] -= force_b
-    h[a] += bend_a
-    h[b] += bend_b
