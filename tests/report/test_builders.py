@@ -197,6 +197,28 @@ def test_a_log_with_dates_is_drawn_by_day():
     assert "from 0.5000 to 1" in by_day(ClickLog(timestamp=times, **rows)).description
 
 
+def test_what_a_service_recorded(tmp_path):
+    pytest.importorskip(
+        "sqlalchemy", reason="no event store without sqlalchemy: pip install 'rankloop[serve]'"
+    )
+    from rankloop.serve.shown import Event, ShownPage
+    from rankloop.serve.store import Store
+
+    settings = f'index = "shop.index"\ndatabase = "sqlite:///{tmp_path}/events.db"\n'
+    (tmp_path / "shop.toml").write_text(settings)
+    told = {"feature_names": ("bm25",), "ranker": "v1", "seconds": {}, "found": 2}
+    with Store.open(f"sqlite:///{tmp_path}/events.db") as store:
+        for number in range(3):
+            shown = ShownPage(f"{number:032x}", 1e9, "<b>", ("a", "b"), np.zeros(2), np.zeros((2, 1)), **told)
+            store.put_pages([shown])
+        store.put_events([Event("0", shown.page_id, "click", "b", value=None, time=1e9 + 1)])
+    for source in ("events.db", "shop.toml"):
+        run("report", tmp_path / source, "--out", tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "3 pages, 6 impressions, 1 clicks." in page
+        assert "&lt;b&gt;" in page
+
+
 def test_what_was_learned(files):
     run("learn", files / "test", files / "log.parquet", "--trees", 10, "--report", files / "learned.html")
     page = (files / "learned.html").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ def test_rates_of_a_log_by_hand():
     table = family.heat_map(log)
     assert table.title == "Click rate by query and position"
     cells = [one for one in rects(table, "s1") if "fill-opacity" in one][10:]  # after the key
-    assert [float(one["fill-opacity"]) for one in cells] == [1.0, 0.06, 0.06, 0.06]
+    assert [float(one["fill-opacity"]) for one in cells] == [1.0, 0.1, 0.1, 0.1]
     assert family.heat_map(log, by="document").title == "Click rate by document and position"
     with pytest.raises(ValueError, match="unknown by 'rank'"):
         family.heat_map(log, by="rank")

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
+_SQLITE = b"SQLite format 3\0"
+
 
 def report(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            help="A run folder, a saved ranker, a click log, interleaved pages (.jsonl), or rankings."
+            help="A run folder, a ranker, a click log, interleaved pages, a service (.toml), or rankings."
         ),
     ],
     judgments: Annotated[
@@ -48,6 +50,8 @@ def report(
     rankloop report runs/trees
 
     rankloop report log.parquet --out log.html
+
+    rankloop report shop.toml
 
     rankloop report base.run new.run --qrels qrels.txt --plots figures
     """
@@ -101,11 +105,7 @@ def _made(
         from rankloop.interleaving import read_duel
 
         return family.report_of_duel(read_duel(source), seed=seed, title=f"Interleaving, {source.name}")
-    from rankloop.clicks import read_clicks
-
-    return family.report_of_log(
-        read_clicks(source, format=format), seed=seed, title=f"Click log, {source.name}"
-    )
+    return family.report_of_log(_log(source, format), seed=seed, title=f"Click log, {source.name}")
 
 
 def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | None, seed: int) -> Any:
@@ -121,6 +121,23 @@ def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | N
     files = [source / MODEL if (source / MODEL).is_file() else source for source in sources]
     systems = dict(zip(distinct_names(sources), map(read_ranking, files), strict=True))
     return compare(systems, read_judgments(judgments), metric or None, seed=seed)
+
+
+def _log(path: Path, format: str | None) -> Any:
+    """A log in a file, or the pages that a service recorded: by its settings (.toml) or its store."""
+    from rankloop.clicks import ClickLog, read_clicks
+
+    with path.open("rb") as file:
+        stored = file.read(len(_SQLITE)) == _SQLITE
+    if not stored and path.suffix.lower() != ".toml":
+        return read_clicks(path, format=format)
+    from rankloop._extras import require
+
+    require("sqlalchemy", "serve")
+    from rankloop.serve import Config, Store
+
+    with Store.open(f"sqlite:///{path}" if stored else Config.read(path).database) as store:
+        return ClickLog.from_store(store)
 
 
 def _lists(path: Path) -> Any:

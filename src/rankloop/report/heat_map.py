@@ -89,7 +89,7 @@ def _cells(canvas: Canvas, shade: Floats, rows: Sequence[str], columns: Sequence
         for j, column in enumerate(columns):
             box = (left + j * wide + 0.5, y + 0.5, max(wide - 1, 0.5), high - 1)
             if np.isfinite(shade[i, j]):
-                opacity = round(0.06 + 0.94 * max(float(shade[i, j]), 0.0), 3)
+                opacity = round(0.1 + 0.9 * max(float(shade[i, j]), 0.0), 3)
                 told = f"{row}, {column}: {tip(i, j)}"
                 canvas.rect(*box, "s1", told, fill_opacity=f"{opacity:g}")
     canvas.y += high * len(rows) + 14
@@ -108,7 +108,7 @@ def _scale(canvas: Canvas, low: str, high: str) -> None:
     x, y, steps = width_of(low, 11) + 6, canvas.y, 10
     canvas.words(0, y + 10, low, "soft", size=11)
     for step in range(steps):
-        canvas.rect(x + 12 * step, y, 12, 12, "s1", fill_opacity=f"{0.06 + 0.94 * (step + 0.5) / steps:.3f}")
+        canvas.rect(x + 12 * step, y, 12, 12, "s1", fill_opacity=f"{0.1 + 0.9 * (step + 0.5) / steps:.3f}")
     canvas.words(x + 12 * steps + 6, y + 10, high, "soft", size=11)
     canvas.y += 24
 

@@ -104,10 +104,11 @@ def _facts(checked: "LogReport") -> dict[str, Any]:
         "ranks": facts.ranks,
         "pages without clicks": facts.pages_without_clicks,
         "pages with several clicks": facts.pages_with_several_clicks,
-        "documents of a query": facts.pairs,
+        "documents by query": facts.pairs,
         "of these at several ranks": facts.pairs_at_several_ranks,
         "queries with one ranking": facts.queries_with_one_ranking,
-        "experiments": ", ".join(facts.experiments[:8]) or "none",
+        "experiments": ", ".join(facts.experiments[:8]) + (", ..." if len(facts.experiments) > 8 else "")
+        or "none",
         "columns": ", ".join(facts.columns),
     }
 
