@@ -135,6 +135,7 @@ def test_a_log_keeps_its_rows_and_their_order(tmp_path):
 
 @pytest.mark.parametrize("address", ["memory://shards/set", "file://{}/set"])
 def test_other_file_systems(tmp_path, address):
+    pytest.importorskip("fsspec")
     path = address.format(tmp_path)
     write_shards(DATA, path, shards=3)
     assert same_rows(DATA, open_shards(path, verify=True).whole())
