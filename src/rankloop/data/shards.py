@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +111,7 @@ class Shards:
 
         The folder is a saved data set without docids, made with one shard in memory at a time.
         """
-        if folder is None:
-            return concat([part for part in self if part.n_queries] or [self.dataset(0)])
-        return _gathered(self, Path(folder))
+        return _in_memory(self) if folder is None else _gathered(self, Path(folder))
 
 
 def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
@@ -160,6 +158,22 @@ def is_shards(path: str | Path) -> bool:
 def _array(column: "polars.Series") -> NDArray[Any]:
     values = column.to_numpy()
     return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def _in_memory(shards: Shards) -> RankingDataset:
+    """Features are copied to where they stay: one shard is held beside the whole, not all of them twice."""
+    X = np.empty((shards.n_rows, shards.n_features), np.float32)
+    rest, at = [], 0
+    for part in shards:
+        X[at : at + part.n_documents] = part.X
+        at += part.n_documents
+        rest.append(_with_features(part, np.empty((part.n_documents, 0), np.float32)))
+    return _with_features(concat([part for part in rest if part.n_queries] or rest[:1]), X)
+
+
+def _with_features(data: RankingDataset, X: NDArray[np.float32]) -> RankingDataset:
+    columns = {field.name: getattr(data, field.name) for field in fields(data)}
+    return RankingDataset._trusted(**{**columns, "X": X})
 
 
 def _gathered(shards: Shards, folder: Path) -> RankingDataset:
