@@ -6,7 +6,10 @@ import pytest
 from sqlalchemy import text
 
 import rankloop as rl
+from rankloop.cli.clicks import export
 from rankloop.clicks import ClickLog
+from rankloop.serve.config import Config
+from rankloop.serve.store import Store
 
 DAY = 86_400
 TABLES = ("pages", "page_features", "events", "clicks", "judgments")
@@ -75,5 +78,30 @@ def test_an_export_holds_everything(store, page, click, tmp_path):
     same = ClickLog.from_store(store, until=100.0)
     assert log.document.tolist() == same.document.tolist() == ["a", "b"]
     assert log.click.tolist() == [0, 1]
-    store.export(tmp_path / "out", since=1e6)  # again, of an empty window
-    assert pl.read_parquet(tmp_path / "out" / "pages-*.parquet").height == 0
+    store.export(tmp_path / "none", since=1e6)
+    assert pl.read_parquet(tmp_path / "none" / "pages-*.parquet").height == 0
+
+
+def test_an_export_replaces_nothing(store, tmp_path):
+    mine = tmp_path / "thesis"
+    mine.mkdir()
+    with pytest.raises(ValueError, match="thesis exists; choose another folder"):
+        store.export(mine)
+    assert mine.is_dir()
+    assert not list(mine.iterdir())
+
+
+def test_a_service_is_exported_by_a_command(tmp_path, page, click):
+    index = rl.Index.create(tmp_path / "shop.index", fields={"title": "text"})
+    index.add([{"id": "a", "title": "red shoes"}])
+    index.commit()
+    config = Config.read(tmp_path / "shop.index")
+    config.home.mkdir(parents=True)
+    with Store.open(config.database) as opened:
+        one = page(documents="abc")
+        opened.put_pages([one])
+        opened.put_events([click(one, "b")])
+    export(tmp_path / "shop.index", tmp_path / "out")
+    assert rl.read_clicks(tmp_path / "out" / "clicks.parquet").click.tolist() == [0, 1, 0]
+    export(tmp_path / "shop.index", tmp_path / "late", days=1.0)
+    assert len(rl.read_clicks(tmp_path / "late" / "clicks.parquet")) == 0

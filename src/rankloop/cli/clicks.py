@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["check", "clicks", "fit", "propensity"]
+__all__ = ["check", "clicks", "export", "fit", "propensity"]
 
 clicks = typer.Typer(
-    name="clicks", help="Click logs: check them, fit models of them, find propensities.", no_args_is_help=True
+    name="clicks",
+    help="Click logs: check and export them, fit models, find propensities.",
+    no_args_is_help=True,
 )
 
 Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or another --format.")]
@@ -30,6 +32,26 @@ def check(log: Log, format: Format = None, json: Json = False) -> None:
     from rankloop.clicks import read_clicks
 
     show(report_on(read_clicks(log, format=format)), as_json=json, log=str(log))
+
+
+@clicks.command()
+def export(
+    service: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A service, as rankloop serve.")],
+    folder: Annotated[Path, typer.Argument(help="A new folder to write to.")],
+    days: Annotated[float | None, typer.Option("--days", help="Only the last so many days.")] = None,
+) -> None:
+    """Write what a service has shown and recorded as Parquet files; clicks.parquet is a click log.
+
+    rankloop clicks export shop.index shop-events --days 30
+    """
+    import time
+
+    from rankloop.serve.config import Config
+    from rankloop.serve.store import Store
+
+    with Store.open(Config.read(service).database) as store:
+        store.export(folder, since=None if days is None else time.time() - 86_400 * days)
+    typer.echo(f"written to {folder}")
 
 
 @clicks.command()

@@ -30,6 +30,8 @@ def export(
     of a feature set are in `feature_sets-*.parquet`), `events-*.parquet` all events, `clicks.parquet` the
     impressions that `rankloop.read_clicks` reads (crawlers left out), `judgments-*.parquet` all grades.
     """
+    if Path(folder).exists():
+        raise ValueError(f"{folder} exists; choose another folder")
     with replacing_folder(folder) as beside:
         with store.reading() as connection:
             shown = (
