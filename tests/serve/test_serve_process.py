@@ -1,5 +1,6 @@
 """A real `rankloop serve`, killed in the middle of everything: what was acknowledged is there afterwards."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
-from rankloop.serve.running import listening
+from rankloop.serve.running import SOURCE, listening, worker
 from rankloop.serve.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
@@ -23,10 +24,10 @@ COMMITTER = """
 import sys
 from rankloop.search import Index
 index = Index.open(sys.argv[1])
-print("ready", flush=True)
 for number in range(10_000):
     index.update([{"id": 5000 + number, "title": f"purple umbrella {number}", "price": number}])
     index.commit()
+    print("committed", flush=True)
 """
 
 
@@ -105,8 +106,8 @@ def test_killed_in_the_middle_of_everything(tmp_path):
         )
         for one in (*visitors, swapping):
             one.start()
-        assert committer.stdout.readline() == "ready\n"
-        wait_until(lambda: sum(len(one.events) for one in visitors) > 40)
+        assert committer.stdout.readline() == "committed\n"
+        wait_until(lambda: sum(len(one.events) for one in visitors) > 40, seconds=60)
         time.sleep(0.3)
         committer.kill()
         committer.wait()
@@ -118,7 +119,7 @@ def test_killed_in_the_middle_of_everything(tmp_path):
     pages = {page for one in visitors for page in one.pages}
     events = {event for one in visitors for event in one.events}
     with process(tmp_path) as (started, client):
-        wait_until(lambda: client.get("/ready").json()["waiting"] == 0)
+        wait_until(lambda: client.get("/ready").json()["waiting"] == 0, seconds=60)
         ready = client.get("/ready").json()
         assert ready["ranker"] in ("v1", "v2")
         assert ready["troubles"] == []
@@ -155,3 +156,21 @@ def test_a_first_search_does_not_wait_for_kernels(tmp_path):
     with Service.open(config(tmp_path)) as service:
         service.warm()
         assert service.search(SearchRequest(query="red")).seconds["total"] < 0.5
+
+
+def test_one_of_several_workers(tmp_path, monkeypatch):
+    """A worker reads its config anew, searches, and closes its service with its app."""
+    make_index(tmp_path)
+    (tmp_path / "shop.toml").write_text("index = 'shop.index'\nlearn_every = 60.0\n")
+    monkeypatch.setenv(SOURCE, str(tmp_path / "shop.toml"))
+    app = worker()
+    service = app.state.service
+    assert service.config.learn_every == 0.0
+
+    async def lifespan():
+        async with app.router.lifespan_context(app):
+            assert service.search(SearchRequest(query="red")).impression
+
+    asyncio.run(lifespan())
+    assert service.spool.waiting == 0
+    assert not service._watcher.is_alive()

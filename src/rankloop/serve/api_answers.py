@@ -1,11 +1,10 @@
 """What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
 
 import hmac
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
@@ -14,7 +13,17 @@ if TYPE_CHECKING:
     from rankloop.serve.metrics import Metrics
     from rankloop.serve.service import Service
 
-__all__ = ["ADMIN", "PROBLEMS", "Problem", "in_thread", "metrics_of", "only_admin", "said", "service_of"]
+__all__ = [
+    "ADMIN",
+    "PROBLEMS",
+    "Problem",
+    "in_thread",
+    "in_waiting",
+    "metrics_of",
+    "only_admin",
+    "said",
+    "service_of",
+]
 
 
 class Problem(BaseModel):
@@ -52,17 +61,21 @@ def metrics_of(request: Request) -> "Metrics":
     return metrics
 
 
-async def in_thread(request: Request, work: Callable[..., BaseModel], *given: Any, **named: Any) -> Response:
-    """Run work beside the event loop, at most as many at once as there are threads for it.
+async def in_thread(request: Request, work: Callable[[], BaseModel]) -> Response:
+    """Compute beside the event loop, in as many threads as there are cores for.
 
-    More threads than cores only make each search slower; who waits here waits in turn.
+    More threads would only make each search slower; who waits here waits in turn.
     """
-    limiter: CapacityLimiter = request.app.state.threads
-    return await to_thread.run_sync(partial(_answer, work, given, named), limiter=limiter)
+    return await to_thread.run_sync(_answer, work, limiter=request.app.state.threads)
 
 
-def _answer(work: Callable[..., BaseModel], given: tuple[Any, ...], named: Mapping[str, Any]) -> Response:
-    return Response(work(*given, **named).model_dump_json(), media_type="application/json")
+async def in_waiting(request: Request, work: Callable[[], BaseModel]) -> Response:
+    """The same for work that waits for a disk or a database: many may wait at once."""
+    return await to_thread.run_sync(_answer, work, limiter=request.app.state.waiting)
+
+
+def _answer(work: Callable[[], BaseModel]) -> Response:
+    return Response(work().model_dump_json(), media_type="application/json")
 
 
 _bearer = HTTPBearer(auto_error=False, description="The token of administration.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Path, Request, Response
 
 from rankloop.serve.answering import plain
-from rankloop.serve.api_answers import ADMIN, in_thread, only_admin, service_of
+from rankloop.serve.api_answers import ADMIN, in_waiting, only_admin, service_of
 from rankloop.serve.schema import ExperimentOut, ExperimentRequest, ExperimentsAnswer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def experiments(request: Request) -> Response:
     def work() -> ExperimentsAnswer:
         return ExperimentsAnswer(experiments=[_told(service, one) for one in service.experiments.every()])
 
-    return await in_thread(request, work)
+    return await in_waiting(request, work)
 
 
 @router.post("", response_model=ExperimentOut)
@@ -40,21 +40,21 @@ async def start_experiment(request: Request, asked: ExperimentRequest) -> Respon
     def work() -> ExperimentOut:
         return _told(service, service.start_experiment(asked))
 
-    return await in_thread(request, work)
+    return await in_waiting(request, work)
 
 
 @router.get("/{id}", response_model=ExperimentOut)
 async def experiment(request: Request, id: Id) -> Response:
     """The verdict so far."""
     service = service_of(request)
-    return await in_thread(request, lambda: _told(service, service.experiments.get(id)))
+    return await in_waiting(request, lambda: _told(service, service.experiments.get(id)))
 
 
 @router.post("/{id}/end", response_model=ExperimentOut)
 async def end_experiment(request: Request, id: Id) -> Response:
     """End an experiment; its verdict stays."""
     service = service_of(request)
-    return await in_thread(request, lambda: _told(service, service.end_experiment(id)))
+    return await in_waiting(request, lambda: _told(service, service.end_experiment(id)))
 
 
 def _told(service: "Service", one: "Experiment") -> ExperimentOut:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Depends, Request, Response
 
 from rankloop.serve.answering import plain
-from rankloop.serve.api_answers import ADMIN, in_thread, only_admin, service_of
+from rankloop.serve.api_answers import ADMIN, in_waiting, only_admin, service_of
 from rankloop.serve.schema import (
     ForgetRequest,
     Forgotten,
@@ -50,7 +50,8 @@ def models_answer(service: "Service") -> ModelsAnswer:
 @router.get("/models", response_model=ModelsAnswer, responses=ADMIN)
 async def models(request: Request) -> Response:
     """All versions with their lineage, and who serves."""
-    return await in_thread(request, models_answer, service_of(request))
+    service = service_of(request)
+    return await in_waiting(request, lambda: models_answer(service))
 
 
 @router.post("/models/promote", response_model=ModelsAnswer, responses=ADMIN)
@@ -81,7 +82,7 @@ async def canary(request: Request, asked: RoleRequest) -> Response:
 async def forget(request: Request, asked: ForgetRequest) -> Response:
     """Delete everything recorded of a person."""
     service = service_of(request)
-    return await in_thread(request, lambda: Forgotten(pages=service.forget(asked.user)))
+    return await in_waiting(request, lambda: Forgotten(pages=service.forget(asked.user)))
 
 
 async def _changed(request: Request, change: "Callable[[Service], object]") -> Response:
@@ -91,4 +92,4 @@ async def _changed(request: Request, change: "Callable[[Service], object]") -> R
         change(service)
         return models_answer(service)
 
-    return await in_thread(request, work)
+    return await in_waiting(request, work)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from rankloop.serve.api_answers import PROBLEMS, in_thread, metrics_of, said, service_of
+from rankloop.serve.api_answers import PROBLEMS, in_thread, in_waiting, metrics_of, said, service_of
 from rankloop.serve.schema import (
     LONGEST_QUERY,
     Accepted,
@@ -51,7 +51,7 @@ async def events(request: Request, happened: EventsRequest) -> Response:
         metrics.events(accepted)
         return accepted
 
-    return await in_thread(request, work)
+    return await in_waiting(request, work)
 
 
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS)
@@ -76,7 +76,8 @@ async def explain(
     version: Version | None = None,
 ) -> Response:
     """Why a document is where it is, and, with `against`, why it is above or below another."""
-    return await in_thread(request, service_of(request).explain, query, document, against, version)
+    service = service_of(request)
+    return await in_thread(request, lambda: service.explain(query, document, against, version))
 
 
 @router.get("/suggest", response_model=Suggestions, responses=PROBLEMS)

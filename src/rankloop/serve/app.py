@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["create_app", "learning"]
 
 RETRY = "5"  # seconds
+WAITING = 64  # requests that wait for the disk at once: they share one wait
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and proves that it got better."
 
 
@@ -57,6 +58,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.service = service
     app.state.metrics = Metrics(service)
     app.state.threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
+    app.state.waiting = CapacityLimiter(WAITING)
     for part in (api_search, api_models, api_experiments, api_health):
         app.include_router(part.router)
     app.include_router(pages)

@@ -65,7 +65,7 @@ def swapped(page_id: str, shown: int, rate: float, top: int) -> dict[str, Any] |
     The draw depends on the page alone, so that a log can be checked.
 
     >>> swapped("a", 10, 1.0, 10)["swap"]
-    [4, 5]
+    [6, 7]
     """
     chance = Random(f"swap/{page_id}")
     pairs = min(shown, top) - 1
