@@ -2,6 +2,7 @@
 
 python benchmarks/unbiased.py loggers [--seeds 5] [--first 0] [--utility mixed]   the logger benchmark
 python benchmarks/unbiased.py skyline                             up to 1,000,000 sessions, against labels
+python benchmarks/unbiased.py convergence               sessions that each correction takes to come as far
 python benchmarks/unbiased.py grid                                    users x loggers x sessions x methods
 """
 
@@ -22,6 +23,7 @@ from rankloop.propensity import IdentifiabilityWarning
 QUERIES, DOCUMENTS, FEATURES, SHOWN = 3000, 20, 20, 10
 SESSIONS, TREES, TEST_QUERIES = 20, 150, 1000
 GRID_QUERIES = 500
+CONVERGENCE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 NOISE = 0.35  # of the judge, in units of the spread of utility
 SHARES = (0.5, 0.25, 0.13, 0.08, 0.04)  # of the grades 0 to 4
 LOGGERS = {"weak": 0.1, "medium": 0.6, "strong": 0.9}  # correlation of the logger with utility
@@ -131,16 +133,19 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     }
 
 
-def loggers(seeds: range, kind: str, only: list[str]) -> None:
+def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
     known = {name: one for name, one in contenders(peers=True).items() if name in only or not only}
+    asked = [name for name in LOGGERS if name in under or not under]
     values: dict[tuple[str, str], list[float]] = {}
     for seed in seeds:
         train, worth, rng = world(seed, kind, QUERIES)
         test, _, _ = world(seed, kind, TEST_QUERIES)
         full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
         for name, strength in LOGGERS.items():
-            values.setdefault(("full information", name), []).append(quality(full, test))
             shown_by = logged_by(train, worth, rng, strength)
+            if name not in asked:
+                continue
+            values.setdefault(("full information", name), []).append(quality(full, test))
             log = simulate(train, shown_by=shown_by, sessions=SESSIONS * QUERIES, k=SHOWN, seed=seed)
             hidden = train.replace(y=np.zeros(train.n_documents))
             for contender, learned in known.items():
@@ -150,10 +155,10 @@ def loggers(seeds: range, kind: str, only: list[str]) -> None:
                 took = time.perf_counter() - started
                 print(f"# seed {seed} {name} {contender}: {reached:.4f} in {took:.0f} s", flush=True)
     print(f"\nNDCG@10 on true labels, utility {kind}, mean of {len(seeds)} seeds (standard error)\n")
-    print(f"{'':<20}" + "".join(f"{name:>18}" for name in LOGGERS))
+    print(f"{'':<20}" + "".join(f"{name:>18}" for name in asked))
     for contender in ("full information", *known):
         cells = []
-        for name in LOGGERS:
+        for name in asked:
             got = np.array(values[contender, name])
             error = got.std(ddof=1) / np.sqrt(len(got)) if len(got) > 1 else 0.0
             cells.append(f"{f'{got.mean():.4f} ({error:.4f})':>18}")
@@ -176,10 +181,34 @@ def skyline(seed: int = 0) -> None:
             print(row, flush=True)
 
 
-def grid(seed: int = 0) -> None:
+def convergence(seed: int = 0) -> None:
+    """NDCG@10 by sessions of a weak logger, and how many more IPS takes to come as far as doubly robust."""
+    train, worth, rng = world(seed, "mixed", GRID_QUERIES)
+    test, _, _ = world(seed, "mixed", TEST_QUERIES)
+    full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
+    shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
+    hidden = train.replace(y=np.zeros(train.n_documents))
+    names = ("naive", "oracle IPS", "oracle DR")
+    print(f"full information {full:.4f}\n{'sessions':>10}" + "".join(f"{name:>14}" for name in names))
+    reached: dict[str, list[float]] = {name: [] for name in names}
+    for sessions in CONVERGENCE:
+        log = simulate(train, shown_by=shown_by, sessions=sessions, k=SHOWN, seed=seed)
+        for name in names:
+            reached[name].append(quality(contenders(peers=False)[name](log, hidden)(test), test))
+        print(f"{sessions:>10,}" + "".join(f"{reached[name][-1]:>14.4f}" for name in names), flush=True)
+    takes = np.log10(CONVERGENCE)
+    climb = np.maximum.accumulate(reached["oracle IPS"])
+    for sessions, target in zip(CONVERGENCE, reached["oracle DR"], strict=True):
+        if climb[0] < target <= climb[-1]:
+            more = 10 ** np.interp(target, climb, takes) / sessions
+            print(f"IPS takes {more:.1f} times the sessions to reach {target:.4f}, DR after {sessions:,}")
+
+
+def grid(only: list[str], seed: int = 0) -> None:
     """Users that fit the position-based model and users that do not, whole."""
     methods: dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]] = {
         "naive": lambda log, data: rl.LinearRanker(loss="softmax").fit(unbiased.naive(log, data)).predict,
+        "naive trees": lambda log, data: lambdamart().fit(unbiased.naive(log, data)).predict,
         "IPS 1/k": lambda log, data: (
             rl.LinearRanker(loss="softmax").fit(unbiased.ips(log, theta(log), data)).predict
         ),
@@ -195,6 +224,7 @@ def grid(seed: int = 0) -> None:
             unbiased.learn(log, data, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
         ),
     }
+    methods = {name: one for name, one in methods.items() if name in only or not only}
     train, worth, rng = world(seed, "mixed", GRID_QUERIES)
     test, _, _ = world(seed, "mixed", TEST_QUERIES)
     hidden = train.replace(y=np.zeros(train.n_documents))
@@ -211,16 +241,21 @@ def grid(seed: int = 0) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("table", choices=("grid", "loggers", "skyline"))
+    parser.add_argument("table", choices=("convergence", "grid", "loggers", "skyline"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=0, help="the first seed; 0 to 4 were developed on")
     parser.add_argument("--utility", choices=("linear", "mixed", "products"), default="mixed")
     parser.add_argument("--only", action="append", default=[], help="a row of the table; repeat it")
+    parser.add_argument(
+        "--under", action="append", default=[], choices=list(LOGGERS), help="a logger; repeat it"
+    )
     asked = parser.parse_args()
     warnings.simplefilter("ignore", IdentifiabilityWarning)
     if asked.table == "loggers":
-        loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only)
+        loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only, asked.under)
     elif asked.table == "skyline":
         skyline()
+    elif asked.table == "convergence":
+        convergence()
     else:
-        grid()
+        grid(asked.only)

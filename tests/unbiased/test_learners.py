@@ -1,7 +1,10 @@
 """Learners that find relevance and position together, and those that take the position as given."""
 
+import inspect
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import rankloop as rl
 from rankloop.clicks import PBM, ClickLog, TrustPBM, aggregate, simulate
@@ -9,7 +12,7 @@ from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.losses import PLRank
 from rankloop.metrics import ndcg
-from rankloop.rankers import LambdaMART, LinearRanker, load
+from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, load
 from rankloop.unbiased import (
     DCG,
     dual_learning,
@@ -217,6 +220,48 @@ def test_pair_forces_push_the_clicked_up(world):
     assert np.all(gradient[only] < 0)
     assert np.all(curvature > 0)
     assert loss.ratios[:, 0].tolist() == [1.0, 1.0]
+
+
+def test_pair_forces_are_the_slope_of_the_loss(world):
+    """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios unless told."""
+    data, log = world
+    train, loss = pairs_of(log.select(np.arange(50)), data)
+    scores = np.random.default_rng(0).normal(size=train.n_documents)
+    gradient, _ = loss.derivatives(scores, None, None)
+    mass = (
+        loss.count * loss._swap(scores) / (loss.ratios[0][loss.clicked_at] * loss.ratios[1][loss.skipped_at])
+    )
+    assert inspect.signature(pair_debias).parameters["p"].default == 0
+
+    def value(s):
+        return float(np.sum(mass * np.logaddexp(0.0, -(s[loss.better] - s[loss.worse]))))
+
+    for row in np.unique(np.concatenate((loss.better[:5], loss.worse[:5]))):
+        step = np.zeros(len(scores))
+        step[row] = 1e-5
+        slope = (value(scores + step) - value(scores - step)) / 2e-5
+        assert slope == pytest.approx(gradient[row], rel=1e-6, abs=1e-6)
+
+
+def test_ratios_do_not_run_away_in_a_small_log(world):
+    """As published they do: few clicks are known by heart, weigh more, and the order is turned around."""
+    data, _ = world
+    trees = LambdaMART(trees=60, loss=DCG, threads=1)
+    log = simulate(data, shown_by=data.X[:, 0] + 0.7 * data.X[:, 1], user=USER, sessions=2000, k=K, seed=0)
+    _, loss = pairs_of(log, data)
+    fitted = pair_debias(log, data, ranker=trees)
+    clicks = np.bincount(loss.clicked_at, loss.count)
+    assert np.all(fitted.propensity_ >= clicks / clicks[0] - 1e-12)
+    assert quality(data, fitted) > quality(data, LinearRanker(loss=DCG).fit(data.replace(y=4 - data.y))) + 0.2
+
+
+def test_dual_learning_around_a_network(world):
+    data, log = world
+    network = NeuralRanker(loss="softmax", hidden=(8,), epochs=5, device="cpu", threads=1, seed=0)
+    found = dual_learning(log, data, ranker=network, rounds=3)
+    biased = clone(network).fit(naive(log, data))
+    assert quality(data, found) > quality(data, biased) + 0.05
+    assert found.propensity_[:5] == pytest.approx(THETA[:5], rel=0.3)
 
 
 def test_prop_svm_is_the_ranker_of_the_house(world):

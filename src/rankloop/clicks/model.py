@@ -1,7 +1,7 @@
 """What every click model does: fit, sample, say how probable clicks are, rate documents, be saved."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -117,6 +117,19 @@ class ClickModel(ABC):
         """P(click | the clicks above it on the page) of each impression."""
         pages = pages_of(log, data)
         return conditional(pages, self._behaviour(pages, pages.depth))
+
+    def conditional_examination(
+        self, log: ClickLog, data: RankingDataset | None = None
+    ) -> NDArray[np.float64]:
+        """P(looked at | the clicks above it on the page) of each impression."""
+        pages = pages_of(log, data)
+        reader = self._behaviour(pages, pages.depth)
+        if "attraction" not in self.documents or reader.floor.any():
+            raise ValueError(
+                f"{type(self).__name__} does not say that a click takes a look; fit a PBM or a DBN"
+            )
+        least = np.maximum(reader.attraction, 1e-9)  # so that it can divide
+        return conditional(pages, replace(reader, attraction=least)) / least
 
     def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> NDArray[np.float64]:
         """The natural logarithm of the probability of each page's clicks; `-inf` if they cannot be."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.clicks import TrustPBM
+from rankloop.clicks import ClickModel, TrustPBM
 from rankloop.propensity import Propensity
 
-__all__ = ["Bias", "ClickBias", "bias_of", "refuse_trust"]
+__all__ = ["Bias", "ClickBias", "bias_of", "by_rank", "refuse_trust"]
 
 Floats = NDArray[np.float64]
-ClickBias = Propensity | TrustPBM | ArrayLike | Mapping[str, Propensity]
+ClickBias = Propensity | ClickModel | ArrayLike | Mapping[str, Propensity]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,11 @@ class Bias:
                 "estimate a longer curve or drop the impressions below it"
             )
         return self.alpha[position - 1], self.beta[position - 1]
+
+
+def by_rank(propensity: ClickBias | None) -> bool:
+    """Whether the rank alone says how likely a look is; if not, the layout or the clicks above matter too."""
+    return isinstance(propensity, TrustPBM) or not isinstance(propensity, Mapping | ClickModel)
 
 
 def bias_of(propensity: ClickBias | None, depth: int) -> Bias:

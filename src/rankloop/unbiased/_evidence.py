@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import Aggregate, ClickLog, aggregate
+from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import Bias, ClickBias, bias_of
+from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_rank
 
 __all__ = ["Evidence", "Log", "evidence"]
 
@@ -51,6 +51,13 @@ class Evidence:
         """How much relevance earned in clicks, per page of the query, where and as often as it was shown."""
         return self.by_row(self.impressions * self.alpha) / self.row_sessions
 
+    def curve(self) -> Floats:
+        """The slope of the clicks at each rank: the mean over what was shown there, 1 where nothing was."""
+        depth = int(self.position.max())
+        shown = np.bincount(self.position - 1, self.impressions, depth)
+        total = np.bincount(self.position - 1, self.impressions * self.alpha, depth)
+        return np.divide(total, shown, out=np.ones(depth), where=shown > 0)
+
     def floor(self) -> Floats:
         """The clicks per page of the query that relevance did not earn."""
         return self.by_row(self.impressions * self.beta) / self.row_sessions
@@ -61,7 +68,13 @@ class Evidence:
 
 
 def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Evidence:
-    """Count the log on the rows of the data set; curves by layout go each to its own pages."""
+    """Count the log on the rows of the data set; curves by layout go each to its own pages.
+
+    A model of people who stop reading (`DBN`, `Cascade`, ...) makes one cell of every impression: how likely
+    it was to be looked at depends on the clicks above it.
+    """
+    if isinstance(propensity, ClickModel) and not by_rank(propensity):
+        return _page_by_page(log, propensity, data)
     parts = list(_parts(log, propensity))
     if sum(len(counts) for counts, _ in parts) == 0:
         raise ValueError("the log is empty; there is nothing to learn from")
@@ -79,6 +92,24 @@ def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Ev
         np.concatenate([beta for _, beta in bias]),
         _sessions(log, data, row, position, impressions),
     )
+
+
+def _page_by_page(log: Log, user: ClickModel, data: RankingDataset) -> Evidence:
+    if not isinstance(log, ClickLog):
+        raise ValueError("people who stop reading need a ClickLog: counts have forgotten the clicks above")
+    alpha = user.conditional_examination(log, data)
+    looked = alpha > 0  # what cannot have been seen says nothing
+    lost = np.count_nonzero(log.click[~looked])
+    if lost:
+        raise ValueError(
+            f"{type(user).__name__} finds {lost} clicks impossible, such as a second click on a page; "
+            "use a model that allows them, such as DBN"
+        )
+    row, position = log.rows(data)[looked], log.position[looked]
+    shown = np.ones(len(row))
+    clicks, alpha = log.click[looked].astype(np.float64), alpha[looked]
+    sessions = _sessions(log, data, row, position, shown)
+    return Evidence(data, row, position, shown, clicks, alpha, np.zeros(len(row)), sessions)
 
 
 def _parts(log: Log, propensity: ClickBias | None) -> Iterator[tuple[Aggregate, Bias]]:

@@ -1,15 +1,16 @@
 """How a ranker would have done, from the clicks on another one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.clicks import ClickModel
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
-from rankloop.unbiased._bias import Bias, ClickBias, bias_of
+from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_rank
 from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased._interval import FEW, clustered_error, interval
 from rankloop.unbiased._worth import worth_of
@@ -99,7 +100,15 @@ class Question:
             raise ValueError(f"{method} needs propensity=, a curve from rankloop.propensity or its values")
         self.metric, self.method, self.seed = worth_of(metric), method, seed
         self.seen = evidence(log, propensity, data)
-        self.bias = _curve(self.seen) if isinstance(propensity, Mapping) else _bias(propensity, self.seen)
+        if by_rank(propensity):
+            self.bias = bias_of(propensity, int(self.seen.position.max()))
+        elif isinstance(propensity, ClickModel) and self.metric.name == "ctr":
+            raise ValueError(
+                f"ctr of another order is not known for {type(propensity).__name__}; ask for dcg"
+            )
+        else:
+            curve = self.seen.curve()
+            self.bias = Bias(curve, np.zeros(len(curve)))
         self.ask = estimator(method, data, seed=seed, **options)
         self.relevance = self._relevance(self.seen)
         self.others = [self._relevance(seen) for seen in self._curves(propensity)]
@@ -150,7 +159,8 @@ class Question:
     def _again(self, worth: Floats, i: int) -> float:
         rng = np.random.default_rng([self.seed, i])
         shown = self.seen.impressions.astype(np.int64)
-        clicks = rng.binomial(shown, self.seen.clicks / self.seen.impressions).astype(np.float64)
+        drawn = rng.binomial(shown, self.seen.clicks / self.seen.impressions)
+        clicks = np.where(shown > 1, drawn, rng.poisson(self.seen.clicks)).astype(np.float64)
         above, below = self.sums(worth, self._relevance(replace(self.seen, clicks=clicks)))
         return float(above.sum() / max(below.sum(), 1e-300))
 
@@ -199,15 +209,3 @@ _AVERAGED = ("policy_aware", "intervention_aware", "doubly_robust")
 def _by_query(values: Floats, seen: Evidence) -> Floats:
     totals = np.bincount(seen.data.row_query, values, seen.data.n_queries)
     return np.asarray(totals * seen.sessions, np.float64)
-
-
-def _bias(propensity: ClickBias | None, seen: Evidence) -> Bias:
-    return bias_of(propensity, int(seen.position.max()))
-
-
-def _curve(seen: Evidence) -> Bias:
-    """With a curve by layout: the mean over the pages that were shown."""
-    depth = int(seen.position.max())
-    shown = np.maximum(np.bincount(seen.position - 1, seen.impressions, depth), 1e-300)
-    total = np.bincount(seen.position - 1, seen.impressions * seen.alpha, depth)
-    return Bias(total / shown, np.zeros(depth))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 import rankloop.propensity as curves
@@ -15,17 +14,17 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased._held_out import LEAST, HeldOut, held_out_rows, tempered, unseen_cost
 from rankloop.unbiased.likelihood import boosted, likelihood_ranker
-from rankloop.unbiased.select import Selection, select
+from rankloop.unbiased.select import Selection
 
 __all__ = ["Learned", "candidates", "learn"]
 
-HELD_OUT = 0.2  # of the queries, to choose by
 SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
 CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
-LEAST = 30  # queries below which nothing is held out
+GOOD = 0.7  # of the gain over a random order: an order that had so much is hard to improve
+TAME = 0.5  # the power of the curve that is then corrected by
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +32,8 @@ class Learned:
     """The ranker, and how it came to be.
 
     `held_out` has the negative log-likelihood of unseen clicks by candidate, `selection` how the ranker of
-    the other queries would have done on the held-out ones, against the order that was shown.
+    the other queries would have done on the held-out ones, against the order that was shown. `power` is that
+    of the curve by which the trees were grown: 1 corrects in full, 0 would take clicks at their word.
     """
 
     ranker: LambdaMART
@@ -44,6 +44,7 @@ class Learned:
     selection: Selection | None
     identifiability: Identifiability | None
     warnings: tuple[str, ...]
+    power: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -54,6 +55,7 @@ class Learned:
             "selection": None if self.selection is None else self.selection.to_dict(),
             "identifiability": None if self.identifiability is None else self.identifiability.to_dict(),
             "warnings": list(self.warnings),
+            "power": self.power,
         }
 
     def __repr__(self) -> str:
@@ -93,8 +95,10 @@ def learn(
 
     The curve is the one given; or that of an experiment in the log (shuffles, swaps, several rankers) if its
     interval is narrow; or it is learned with the trees, and then `identifiability` says how far to trust it.
-    The trees are those of `rankers` that best predict the clicks on a fifth of the queries, held out; their
-    dcg@10 there is estimated beside that of the order shown. Then they are grown again on all queries.
+    The trees are those of `rankers` that best predict the clicks on a fifth of the queries, held out. Their
+    dcg@10 is estimated beside that of the order shown; then all queries teach. Where the order shown had most
+    of that already, little is left to correct, much variance to pay for it, and what was not shown was left
+    out for a reason: the square root of the curve corrects then.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -114,19 +118,28 @@ def learn(
         given = _joint_curve(evidence(log, None, data), next(iter(known.values())))
         said += _rising(given)
     seen = evidence(log, given, data)
-    chosen, held_out, selection = next(iter(known)), {}, None
-    held = _held_out(seen, seed)
+    chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
+    held = held_out_rows(seen, seed)
     if held is None:
         said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
     else:
-        fitted = {name: boosted(seen, seen.shown & ~held, one, learn=False) for name, one in known.items()}
-        held_out = {name: _unseen(seen, held, *found) for name, found in fitted.items()}
+        kept = seen.shown & ~held
+        fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}
+        held_out = {name: unseen_cost(seen, held, *found) for name, found in fitted.items()}
         chosen = min(held_out, key=lambda name: held_out[name])
-        selection = _against_shown(log, seen, held, *fitted[chosen], given)
+        judge = HeldOut.of(log, seen, held, *fitted[chosen], given)
+        best = fitted[chosen][0]
+        if judge.already(best) > GOOD and not seen.beta.any():  # what trust brought is taken off whole
+            power = TAME
+            best, _ = boosted(tempered(seen, power), kept, known[chosen], learn=False)
+            said.append(
+                "the order shown was good already: clicks are corrected by the square root of the curve"
+            )
+        selection = judge.against_shown(best)
         said += _doubt(selection)
-    ranker, _ = boosted(seen, seen.shown, known[chosen], learn=False)
-    curve = np.asarray(ranker.propensity_, np.float64)
-    return Learned(ranker, chosen, curve, by, held_out, selection, report, tuple(said))
+    ranker, _ = boosted(tempered(seen, power), seen.shown, known[chosen], learn=False)
+    ranker.propensity_ = seen.curve()
+    return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(said), power)
 
 
 def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
@@ -155,60 +168,6 @@ def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
         why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
         return None, "", [f"{why}; the curve was learned instead (propensity.plan_swaps says what it takes)"]
     return found, found.method, []
-
-
-def _held_out(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
-    """Which rows belong to the queries that are held out."""
-    asked = np.flatnonzero(seen.sessions > 0)
-    if len(asked) < LEAST:
-        return None
-    chosen = np.random.default_rng(seed).choice(asked, max(1, int(HELD_OUT * len(asked))), replace=False)
-    return np.isin(seen.data.row_query, chosen)
-
-
-def _unseen(seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood) -> float:
-    """Minus the log-likelihood of a showing on the held-out queries."""
-    kept = seen.shown & held
-    judge = CellLikelihood.of(seen, kept, None)
-    judge.level = cells.level
-    return judge.value(ranker.predict(seen.data.X[kept]))
-
-
-def _against_shown(
-    log: Log,
-    seen: Evidence,
-    held: NDArray[np.bool_],
-    ranker: LambdaMART,
-    cells: CellLikelihood,
-    given: ClickBias,
-) -> Selection:
-    """The new order against the mean position in the log, on the documents shown for held-out queries."""
-    shown = seen.by_row(seen.impressions)
-    place = seen.by_row(seen.impressions * seen.position) / np.maximum(shown, 1.0)
-    kept = seen.shown & held
-    queries = np.unique(seen.data.row_query[kept])
-    data = seen.data.replace(docid=np.arange(seen.data.n_documents)) if seen.data.docid is None else seen.data
-    part = data.select(queries)
-    rows = np.flatnonzero(np.isin(data.row_query, queries))
-    scores = np.where(seen.shown[rows], ranker.predict(part), -np.inf)
-    relevance = 1.0 / (1.0 + np.exp(-(ranker.predict(part) + cells.level)))
-    low = float(np.where(seen.shown[rows], scores, np.inf).min()) - 1.0
-    rankers = {"new": np.maximum(scores, low), "shown": np.where(seen.shown[rows], -place[rows], -1e9)}
-    return select(rankers, _of_queries(log, part), "dcg@10", data=part, propensity=given, relevance=relevance)
-
-
-def _of_queries(log: Log, part: RankingDataset) -> Log:
-    """The part of a log that belongs to these queries."""
-    if isinstance(log, ClickLog):
-        return log.select(np.isin(log.queries, part.qid)[log.page_query.code])
-    kept = np.isin(log.row_query.table, part.qid)[log.row_query.code]
-    return type(log)(
-        log.row_query.take(kept),
-        log.row_document.take(kept),
-        log.position[kept],
-        log.impressions[kept],
-        log.clicks[kept],
-    )
 
 
 def _doubt(selection: Selection) -> list[str]:

@@ -73,12 +73,7 @@ def boosted(
     fitted.set_params(loss=cells, params=params)
     fitted.fit(rows_of(seen.data, kept, _rates(seen)))
     fitted.set_params(loss="by:unbiased.likelihood")  # the loss held the log, which no file keeps
-    if learn:
-        fitted.propensity_ = cells.curve / cells.curve[0]
-    else:
-        alpha = np.ones(depth)
-        alpha[seen.position - 1] = seen.alpha
-        fitted.propensity_ = alpha
+    fitted.propensity_ = cells.curve / cells.curve[0] if learn else seen.curve()
     return fitted, cells
 
 

@@ -38,6 +38,11 @@ def pair_debias(
     swap. Ranks are the logged positions, also where rows are missing. `propensity_` is :math:`t^+`. At most
     `pages` pages are used, drawn at random.
 
+    As published, ratios run away in small logs: trees that know the few clicks of low ranks by heart make
+    their loss vanish, so they weigh more, and so on. Two bounds of position-based clicks hold them here:
+    :math:`t^-_k \ge 1`, as skips do not get rarer down the page, and :math:`t^+_k` is at least the share of
+    the clicks at k to those at 1, as the order shown is no worse than none.
+
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=60, docs_per_query=5, n_features=5, seed=0)
@@ -74,6 +79,7 @@ class DebiasedPairs(Loss):
     offsets: Ints
     p: float
     ratios: Floats  # t+ and t-, by position
+    least: Floats  # what the ratios are at least
 
     @classmethod
     def of(cls, log: ClickLog, train: RankingDataset, p: float) -> "DebiasedPairs":
@@ -91,8 +97,12 @@ class DebiasedPairs(Loss):
         if len(found) == 0:
             raise ValueError("no page has both a click and a skipped document; there are no pairs to learn")
         i, j = i[first], j[first]
-        ratios = np.ones((2, depth))
-        return cls(row[i], row[j], rank[i], rank[j], count.astype(np.float64), train.offsets, p, ratios)
+        ratios, least = np.ones((2, depth)), np.ones((2, depth))
+        clicks = np.bincount(rank[i], count, depth)
+        least[0] = np.clip(clicks / max(clicks[0], 1.0), 1e-3, 1.0)
+        return cls(
+            row[i], row[j], rank[i], rank[j], count.astype(np.float64), train.offsets, p, ratios, least
+        )
 
     @property
     def name(self) -> str:
@@ -125,5 +135,5 @@ class DebiasedPairs(Loss):
         plus = np.bincount(self.clicked_at, loss / self.ratios[1][self.skipped_at], depth)
         minus = np.bincount(self.skipped_at, loss / self.ratios[0][self.clicked_at], depth)
         found = np.stack([plus, minus])
-        first = np.maximum(found[:, :1], 1e-300)
-        return np.asarray(np.maximum(found / first, 1e-3) ** (1.0 / (1.0 + self.p)), np.float64)
+        ratios = found / np.maximum(found[:, :1], 1e-300)
+        return np.asarray(np.maximum(ratios, self.least) ** (1.0 / (1.0 + self.p)), np.float64)

@@ -1,0 +1,117 @@
+"""Queries that no tree has seen, and what their clicks say of an order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import Evidence, Floats, Log
+from rankloop.unbiased.select import Selection, select
+
+__all__ = ["LEAST", "HeldOut", "held_out_rows", "tempered", "unseen_cost"]
+
+SHARE = 0.2  # of the queries, to choose by
+LEAST = 30  # queries below which nothing is held out
+
+
+def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
+    """Which rows belong to the queries that are held out."""
+    asked = np.flatnonzero(seen.sessions > 0)
+    if len(asked) < LEAST:
+        return None
+    chosen = np.random.default_rng(seed).choice(asked, max(1, int(SHARE * len(asked))), replace=False)
+    return np.isin(seen.data.row_query, chosen)
+
+
+def unseen_cost(seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood) -> float:
+    """Minus the log-likelihood of a showing on the held-out queries."""
+    kept = seen.shown & held
+    judge = CellLikelihood.of(seen, kept, None)
+    judge.level = cells.level
+    return judge.value(ranker.predict(seen.data.X[kept]))
+
+
+def tempered(seen: Evidence, power: float) -> Evidence:
+    r"""Clicks as if the curve were :math:`\theta^p`: 1 corrects in full, 0 takes clicks at their word."""
+    return replace(seen, alpha=seen.alpha**power)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Orders of the documents shown for held-out queries, compared by their doubly robust dcg@10."""
+
+    log: Log
+    part: RankingDataset
+    shown: NDArray[np.bool_]
+    place: Floats  # the mean position in the log
+    relevance: Floats
+    given: ClickBias
+
+    @classmethod
+    def of(
+        cls,
+        log: Log,
+        seen: Evidence,
+        held: NDArray[np.bool_],
+        ranker: LambdaMART,
+        cells: CellLikelihood,
+        given: ClickBias,
+    ) -> "HeldOut":
+        """`ranker` and `cells` are the model of relevance that the estimates lean on."""
+        queries = np.unique(seen.data.row_query[seen.shown & held])
+        data = seen.data
+        if data.docid is None:  # rows keep their numbers as names
+            data = data.replace(docid=np.arange(data.n_documents))
+        part = data.select(queries)
+        rows = np.isin(data.row_query, queries)
+        shown = np.maximum(seen.by_row(seen.impressions), 1.0)
+        place = seen.by_row(seen.impressions * seen.position) / shown
+        relevance = expit(ranker.predict(part) + cells.level)
+        return cls(_of_queries(log, part), part, seen.shown[rows], place[rows], relevance, given)
+
+    def against_shown(self, ranker: LambdaMART) -> Selection:
+        return self._compare(
+            {"new": self._order(ranker.predict(self.part)), "shown": self._order(-self.place)}
+        )
+
+    def already(self, ranker: LambdaMART) -> float:
+        """Of what the ranker gains over a random order, the share that the order shown had already."""
+        orders = {"new": ranker.predict(self.part), "shown": -self.place, "random": np.zeros(len(self.place))}
+        found = self._compare({name: self._order(scores) for name, scores in orders.items()}).estimates
+        gain = found["new"].value - found["random"].value
+        return (found["shown"].value - found["random"].value) / gain if gain > 0 else np.inf
+
+    def _order(self, scores: Floats) -> Floats:
+        """What was not shown is last: nothing is known of it."""
+        return np.where(self.shown, scores, scores[self.shown].min() - 1.0)
+
+    def _compare(self, orders: Mapping[str, Floats]) -> Selection:
+        return select(
+            orders,
+            self.log,
+            "dcg@10",
+            data=self.part,
+            propensity=self.given,
+            relevance=self.relevance,
+        )
+
+
+def _of_queries(log: Log, part: RankingDataset) -> Log:
+    """The part of a log that belongs to these queries."""
+    if isinstance(log, ClickLog):
+        return log.select(np.isin(log.queries, part.qid)[log.page_query.code])
+    kept = np.isin(log.row_query.table, part.qid)[log.row_query.code]
+    return type(log)(
+        log.row_query.take(kept),
+        log.row_document.take(kept),
+        log.position[kept],
+        log.impressions[kept],
+        log.clicks[kept],
+    )
