@@ -18,7 +18,9 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,7 @@ from rankloop import cluster
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.shard_writer import write_shards
 from rankloop.metrics import evaluate
-from rankloop.rankers import LambdaMART
+from rankloop.rankers import LambdaMART, LinearRanker
 
 ROWS = (1_000_000, 5_000_000, 10_000_000, 50_000_000)
 QUICK_ROWS = (200_000, 1_000_000)
@@ -136,8 +138,7 @@ def judged(quick):
             for count in (5, 25):
                 _, spent, _ = taken(lambda: cluster.fit(LambdaMART(trees=count, **trees), shards, workers=2))  # noqa: B023
                 grown.append(spent)
-            fit = "from rankloop.rankers import LambdaMART\n"
-            fit += "cluster.fit(LambdaMART(trees=5, threads=1), sys.argv[1], workers=2)"
+            fit = "cluster.fit(bench.LambdaMART(trees=5, threads=1), sys.argv[1], workers=2)"
             _, worker = peak_of(fit, f"{folder}/set")
             per = [spent / n * 1e6 for spent in (write - made, measure - start, score - start)]
             tree = (grown[1] - grown[0]) / 20 / n * 1e6
@@ -149,16 +150,46 @@ def judged(quick):
     print("forests of 20 trees; evaluated and scored by two local workers, whose start is taken off")
 
 
-def peak_of(script, *arguments):
-    """The peak memory, in MB, of a process that runs a few lines, and of the largest of its workers."""
-    whole = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import resource, cluster as bench\n"
-    )
-    whole += "from pathlib import Path\nfrom rankloop import cluster\n" + script
-    whole += "\nbench.send_workers_home()\nfor who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):\n"
-    whole += "    print(resource.getrusage(who).ru_maxrss // 1024)"
+def held(pid):
+    """The peak of a process in MB; `getrusage` would count what its parent held when it was started."""
+    try:
+        told = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int(told.partition("VmHWM:")[2].split()[0]) // 1024 if "VmHWM:" in told else 0
+
+
+def children():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if entry.joinpath("stat").read_text().rpartition(")")[2].split()[1] == str(os.getpid()):
+                    yield entry.name
+
+
+def watched(work):
+    """Run some work and print the peak of this process and of the largest of its workers."""
+    largest, over = [0], threading.Event()
+
+    def watch():
+        while not over.wait(0.05):
+            largest[0] = max([largest[0], *map(held, children())])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    work()
+    over.set()
+    watcher.join()
+    send_workers_home()
+    print(held(os.getpid()), largest[0])
+
+
+def peak_of(work, *arguments):
+    """The peaks of a new process that runs `work` (a line of code), and of its workers."""
+    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cluster as bench\n"
+    script += f"from rankloop import cluster\nbench.watched(lambda: {work})"
     done = subprocess.run(
-        [sys.executable, "-c", whole, *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=True
     )
     mine, worker = done.stdout.split()[-2:]
     return int(mine), int(worker)
@@ -167,31 +198,31 @@ def peak_of(script, *arguments):
 def memory(quick):
     print("\npeak memory in MB as the data grows tenfold and shards stay of one size")
     print(f"{'data':<26}{'rows':>12}{'shards':>8}{'writer':>9}{'worker':>9}  worker's job")
+    write = (
+        "bench.write_shards(bench.{}(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]), memory=2**26)"
+    )
     for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (1_000_000, 10_000_000):
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // 100_000)
-            write = "from rankloop.data.shard_writer import write_shards\n"
-            write += "write_shards(bench.log_frames(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]),"
-            write += " memory=64 << 20)"
-            writer, _ = peak_of(write, f"{folder}/log", n, number)
+            writer, _ = peak_of(write.format("log_frames"), f"{folder}/log", n, number)
             curve = "cluster.propensity(sys.argv[1], method='harvest', draws=50, workers=2)"
             _, worker = peak_of(curve, f"{folder}/log")
             print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
     for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // DOCUMENTS_PER_SHARD)
-            write = "from rankloop.data.shard_writer import write_shards\n"
-            write += "write_shards(bench.documents(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]),"
-            write += " memory=64 << 20)"
-            writer, _ = peak_of(write, f"{folder}/set", n, number)
-            score = "from rankloop.rankers import LinearRanker\n"
-            score += "ranker = LinearRanker(loss='squared').fit(next(bench.documents(2000)))\n"
-            score += "cluster.predict(ranker, sys.argv[1], sys.argv[2], workers=2)"
-            _, worker = peak_of(score, f"{folder}/set", f"{folder}/scores")
-            print(
-                f"{f'documents, {FEATURES} features':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring",
-                flush=True,
+            writer, _ = peak_of(write.format("documents"), f"{folder}/set", n, number)
+            _, worker = peak_of(
+                "cluster.predict(bench.linear(), *sys.argv[1:], workers=2)",
+                f"{folder}/set",
+                f"{folder}/scores",
             )
+            said = f"documents, {FEATURES} features"
+            print(f"{said:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
+
+
+def linear():
+    return LinearRanker(loss="squared").fit(next(documents(2000)))
 
 
 def training(quick):
