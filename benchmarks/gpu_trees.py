@@ -25,7 +25,7 @@ SEEDS, TRAIN, VALID, TEST = (0, 1, 2), 3_000, 1_000, 2_000
 DOCUMENT, QUERY = 116, 20  # features of a document, and of the query alone
 NETWORK = {
     "hidden": (1024, 512, 256), "loss": "lambdarank", "epochs": 60, "learning_rate": 1e-3, "dropout": 0.2,
-    "schedule": "cosine", "batch_lists": 128, "precision": "bf16", "device": "cuda", "patience": 15,
+    "schedule": "cosine", "batch_lists": 32, "precision": "bf16", "device": "cuda", "patience": 15,
 }  # fmt: skip
 
 
