@@ -203,7 +203,7 @@ def test_triplet_with_semihard_negatives(lists):
     one_by_one(value, lists, Triplet(negative="semihard"))
 
 
-@pytest.mark.parametrize("one", [ApproxNDCG(), ApproxAP(), ApproxMRR(), ApproxNDCG(temperature=2.0)])
+@pytest.mark.parametrize("one", [ApproxNDCG(), ApproxAP(), ApproxMRR(), NeuralNDCG(), PiRank(), PiRank(k=3)])
 def test_smooth_ranks_take_no_newton_step_longer_than_one(one):
     rng = np.random.default_rng(0)
     found = one(rng.normal(size=60), rng.integers(0, 4, 60), [0, 20, 60])

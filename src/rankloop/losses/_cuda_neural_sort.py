@@ -118,7 +118,7 @@ def _smooth_sort(
     higher = blocks.before(running_sums(by_logit, offsets), 0.0)
     lower = blocks.after(running_sums(by_logit, offsets, reverse=True), 0.0)
     gradient, curvature = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * bend)
-    return value, gradient, curvature
+    return value, gradient, torch.maximum(curvature, gradient.abs())
 
 
 @jit

@@ -23,7 +23,8 @@ def neural_sort_loss(
     """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
 
     Memory: a few numbers per document, and two more per step. Curvature: the size of the forces between a
-    document and the others, rank by rank, as if every rank were a softmax of its own.
+    document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
+    gradient, so that no Newton step is longer than one.
     """
     value, gradient, curvature = (
         np.zeros(lists.n_lists),
@@ -45,7 +46,7 @@ def neural_sort_loss(
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    gradient[order], curvature[order] = g, h
+    gradient[order], curvature[order] = g, np.maximum(h, np.abs(g))
     return LossResult(value, gradient, curvature)
 
 
