@@ -126,7 +126,10 @@ def test_killed_in_the_middle_of_everything(tmp_path):
         page = client.post("/search", json={"query": "purple"}).json()
         assert page["found"] == len(Index.open(index.path)) - len(index) > 0
         started.send_signal(signal.SIGTERM)
-        assert started.wait(timeout=20) == 0
+        assert started.wait(timeout=60) == 0
+        said = started.stdout.read()
+        assert TOKEN not in said
+        assert (tmp_path / "shop.serve" / "secret").read_text() not in said
     with Store.open(f"sqlite:///{tmp_path}/shop.serve/events.db") as store:
         frame = store.click_frame(include_bots=True)
         assert pages <= set(frame["session"])

@@ -198,6 +198,7 @@ def test_unfinished_words_are_prefixes():
         asked(text, index, {}, unfinished=True).clauses[-1].kind for text in ("red sho", "red ", "red s")
     ]
     assert kinds == ["prefix", "word", "word"]
+    assert asked("red sho", index, {}, unfinished=True).text == "red sho"
 
 
 def test_filters_as_the_index_takes_them():

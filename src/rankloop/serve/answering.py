@@ -37,9 +37,9 @@ def asked(text: str, index: Index, user: Mapping[str, float], *, unfinished: boo
     No letter that a database refuses comes through.
     """
     clean = text.replace("\0", " ")
-    if unfinished and (last := _IN_A_WORD.search(clean)):
-        clean += f" {last[1]}*"
-    return replace(parse(clean, index.fields), at=time.time(), user=user)
+    last = _IN_A_WORD.search(clean) if unfinished else None
+    meant = clean if last is None else f"{clean} {last[1]}*"
+    return replace(parse(meant, index.fields), text=clean, at=time.time(), user=user)
 
 
 def answered(search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None) -> Answered:
