@@ -19,7 +19,7 @@ CHECKS = (
 )
 
 
-EXAMPLES = 8  # of each operation
+EXAMPLES = 6  # of each operation
 
 
 def test_answers_are_as_documented(tmp_path):

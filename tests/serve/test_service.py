@@ -305,3 +305,38 @@ def test_what_is_too_old_is_deleted(tmp_path):
     with Service.open(config(tmp_path, retain_days=1.0)) as again:
         wait_until(lambda: again.store.page("f" * 32) is None)
         assert again.store.page(shown.page_id) is not None
+
+
+def logged(service, page):
+    wait_until(lambda: service.spool.waiting == 0)
+    return service.store.page(page.impression.split(".")[0])
+
+
+def test_what_is_known_of_a_person_is_a_feature(tmp_path):
+    names = ("bm25(title)", "bm25(body)", "user(age)")
+    with serving(tmp_path, features=names) as service:
+        page = service.search(SearchRequest(query="red", user_features={"age": 42}))
+        shown = logged(service, page)
+        assert shown.feature_names == names
+        assert set(shown.features[:, 2].tolist()) == {42.0}
+        assert np.isnan(logged(service, service.search(SearchRequest(query="red"))).features[:, 2]).all()
+
+
+def test_features_without_bm25_still_have_a_first_model(tmp_path):
+    with serving(tmp_path, features=("value(price)",), swap_rate=0.0) as service:
+        page = service.search(SearchRequest(query="red shoes"))
+        assert page.results[0].title == "red running shoes"
+        shown = logged(service, page)
+        assert shown.feature_names == ("value(price)",)
+        assert shown.features[:, 0].tolist() == [result.document["price"] for result in page.results]
+
+
+def test_weights_of_fields_change_the_first_model(tmp_path):
+    Index.create(tmp_path / "shop.index", {"title": "text", "body": "text"}).close()
+    with Index.open(tmp_path / "shop.index") as index:
+        index.add([{"id": "t", "title": "red", "body": "hat"}, {"id": "b", "title": "hat", "body": "red"}])
+        index.commit()
+    for weights, first in (({"title": 9.0, "body": 1.0}, "t"), ({"title": 1.0, "body": 9.0}, "b")):
+        told = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
+        with Service.open(told) as service:
+            assert service.search(SearchRequest(query="red")).results[0].id == first
