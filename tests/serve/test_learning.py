@@ -225,7 +225,7 @@ def test_one_learner_at_a_time(shop, tmp_path):
     "where", [pytest.param("Registry.register", marks=pytest.mark.slow), "Registry.promote"]
 )
 def test_a_killed_run_leaves_nothing_half_written(shop, tmp_path, where):
-    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
+    config = served(shop, tmp_path, {"bm25(title)": 1.0})
     with Store.open(config.database) as store:
         begin(store, NOW - 5)
     code = f"""

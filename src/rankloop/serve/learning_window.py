@@ -1,6 +1,5 @@
 """What a learning run reads: the clicks of a window, the documents behind them, and how ranks are seen."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +8,8 @@ from sqlalchemy import select
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity import IdentifiabilityWarning, Propensity, drift, estimate
+from rankloop.propensity import Propensity, drift, swap_intervention
+from rankloop.serve.learning_curve import steadied
 from rankloop.serve.store import Store
 from rankloop.serve.tables import pages
 
@@ -123,12 +123,17 @@ def _of_layout(log: ClickLog, name: str) -> ClickLog:
 
 
 def _curve(log: ClickLog, seed: int) -> Propensity:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifiabilityWarning)
-        found = estimate(log, method="swap_intervention", monotone=True, seed=seed)
-    if len(found) < log.n_positions:
-        raise ValueError(f"swaps reach rank {len(found)} of {log.n_positions} only; raise swap_top")
-    return found
+    """From swapped pages as deep as they tell ranks apart, and steadied down to the last rank."""
+    deepest = log.n_positions
+    for depth in range(deepest, 1, -1):
+        try:
+            found = swap_intervention(log, depth=depth, seed=seed)
+        except ValueError:
+            if depth == 2:
+                raise
+        else:
+            return steadied(found, depth=deepest)
+    raise ValueError("pages of one result show no second rank")
 
 
 def _unsure(name: str, curve: Propensity) -> list[str]:
@@ -146,9 +151,7 @@ def _changed(log: ClickLog, seed: int) -> list[str]:
     order = np.argsort(log.timestamp[log.offsets[:-1]], kind="stable")
     halves = np.array_split(order, 2)
     try:
-        first, last = (
-            estimate(log.select(np.sort(half)), method="swap_intervention", seed=seed) for half in halves
-        )
+        first, last = (swap_intervention(log.select(np.sort(half)), seed=seed) for half in halves)
         found = drift(first, last)
     except ValueError:  # a half without swaps at every rank cannot be compared
         return []
