@@ -122,12 +122,12 @@ class _State:
     def take(self, further: LambdaMART, size: int) -> None:
         """Go on from a longer forest, unless the validation set says that it is no better."""
         if len(further.curve_):
+            self.curve = np.concatenate((self.curve[: self.trees], further.curve_))
             reached = float(np.max(self.sign * further.curve_))
             if self.best is not None and reached <= self.best:
                 self.over = True
                 return
             self.best = reached
-            self.curve = np.concatenate((self.curve[: self.trees], further.curve_))
         stopped = 0 < len(further.curve_) < size
         self.made = further
         self.over = stopped or self.trees >= self.total
