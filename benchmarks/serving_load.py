@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-COMMAND = "import typer; from rankloop.cli.serve import serve; typer.run(serve)"
 TOKEN = "benchmark"
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
@@ -93,7 +92,7 @@ def served(config: Path, *, workers: int = 1) -> Iterator[tuple[str, subprocess.
     """A `rankloop serve` of its own: its address and its process."""
     environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, str(config), "--port", "0", "--workers", str(workers)],
+        [sys.executable, "-m", "rankloop", "serve", str(config), "--port", "0", "--workers", str(workers)],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,

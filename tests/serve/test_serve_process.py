@@ -19,7 +19,6 @@ from rankloop.serve.running import SOURCE, listening, worker
 from rankloop.serve.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
-COMMAND = "import typer; from rankloop.cli.serve import serve; typer.run(serve)"
 COMMITTER = """
 import sys
 from rankloop.search import Index
@@ -37,7 +36,7 @@ def process(folder):
     environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
     arguments = [str(folder / "shop.toml"), "--port", "0"]
     started = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments],
+        [sys.executable, "-m", "rankloop", "serve", *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -236,7 +236,6 @@ class Service(Serving):
 
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person; gives how many pages that were."""
-        self.spool.drain(self.store)
         return self.store.forget(str(self.recorder.user(user)))
 
     def shadow(self, version: str | None) -> None:
