@@ -60,9 +60,11 @@ NAMES = [
     "pirank(k=5, gain=0/1/2/5/9)",
     "triplet",
     "triplet(margin=0.2)",
+    "triplet(negative=semihard)",
     "plrank(samples=2)",
 ]
 JUDGED = [
+    "exponential(sigma=0.01)",
     "hinge",
     "hinge(squared=true)",
     "ranknet(sigma=2.0)",
@@ -181,6 +183,7 @@ def test_every_loss_has_a_kernel():
     kinds = {m for m in members if isinstance(m, type) and issubclass(m, Loss) and m is not Loss}
     assert kinds == set(KERNELS)
     assert {type(loss(name)) for name in NAMES} == kinds
+    assert {type(loss(name)) for name in JUDGED} == {kind for kind in kinds if kind.takes_pairs}
 
 
 @needs_cuda

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rankloop._extras import require
 from rankloop.losses._cuda_jit import jit, tl
-from rankloop.losses._cuda_lists import DeviceLists
+from rankloop.losses._cuda_lists import DeviceLists, list_sums
 
 __all__ = [
     "NOTHING",
@@ -14,9 +14,8 @@ __all__ = [
     "blocks_alone",
     "log_of",
     "log_scan",
-    "run_starts",
     "running_sums",
-    "runs",
+    "sums_by",
     "tied_blocks",
 ]
 
@@ -46,7 +45,7 @@ class Blocks(NamedTuple):
 
     def total(self, values: Tensor) -> Tensor:
         """The log-sum of the block."""
-        return log_scan(values, runs(self.begin))[self.end - 1]
+        return log_scan(values, _runs(self.begin))[self.end - 1]
 
     def plain_total(self, values: Tensor) -> Tensor:
         torch = require("torch", "neural")
@@ -66,7 +65,7 @@ def tied_blocks(lists: DeviceLists, order: Tensor, values: Tensor) -> Blocks:
     torch = require("torch", "neural")
     at = torch.arange(lists.n_documents, device=order.device)
     first, stop = _ends(lists)
-    begin = run_starts(values[order], first, at < stop)  # rows past the last list stay out of its blocks
+    begin = _run_starts(values[order], first, at < stop)  # rows past the last list stay out of its blocks
     return Blocks(order, begin, torch.searchsorted(begin, begin, right=True), first, stop)
 
 
@@ -77,7 +76,7 @@ def blocks_alone(lists: DeviceLists, order: Tensor) -> Blocks:
     return Blocks(order, at, at + 1, *_ends(lists))
 
 
-def run_starts(*by_rank: Tensor) -> Tensor:
+def _run_starts(*by_rank: Tensor) -> Tensor:
     """By rank: where the run of ranks begins that are alike in all of these."""
     torch = require("torch", "neural")
     at = torch.arange(len(by_rank[0]), device=by_rank[0].device)
@@ -88,10 +87,18 @@ def run_starts(*by_rank: Tensor) -> Tensor:
     return torch.where(new, at, 0).cummax(0).values
 
 
-def runs(begin: Tensor) -> Tensor:
+def _runs(begin: Tensor) -> Tensor:
     """Offsets of runs by where they begin: as many as ranks, and only those at a beginning are not empty."""
     torch = require("torch", "neural")
     return torch.searchsorted(begin, torch.arange(len(begin) + 1, device=begin.device))
+
+
+def sums_by(owner: Tensor, values: Tensor, count: int) -> Tensor:
+    """The sum of the values of each of `count` owners, added up in the order in which they come."""
+    torch = require("torch", "neural")
+    owned, order = owner.sort(stable=True)
+    edges = torch.searchsorted(owned, torch.arange(count + 1, device=owner.device))
+    return list_sums(values[order], edges)
 
 
 def log_of(values: Tensor) -> Tensor:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses._cuda_lists import DeviceLists, DevicePairs, list_sums
+from rankloop.losses._cuda_blocks import sums_by
+from rankloop.losses._cuda_lists import DeviceLists, DevicePairs
 from rankloop.losses._cuda_listwise import log1p_exp
-from rankloop.losses._cuda_pairs import LOGISTIC, SQUARED_HINGE, PairForm, finished
+from rankloop.losses._cuda_pairs import EXPONENTIAL, LOGISTIC, SQUARED_HINGE, PairForm, finished
 
 __all__ = ["judged_forces"]
+
+_CAP = 300.0  # as on the CPU
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -22,10 +25,10 @@ def judged_forces(
     ranked: Tensor,
     form: PairForm,
     *,
-    sigma: float,
-    margin: float,
-    truncation: int | None,
-    curve: int,
+    sigma: float = 1.0,
+    margin: float = 1.0,
+    truncation: int | None = None,
+    curve: int = LOGISTIC,
 ) -> Parts:
     """What `pair_forces` gives, for pairs with a probability each, in double precision."""
     torch = require("torch", "neural")
@@ -50,9 +53,9 @@ def judged_forces(
         swap = torch.where(i - begin < truncation, swap, 0.0)
     force, bend, cost = _felt(up * swap, down * swap, gap, sigma, margin, curve)
     ends = torch.cat((pairs.better, pairs.worse))
-    gradient = _sums_by(ends, torch.cat((force, -force)), lists.n_documents)
-    curvature = _sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
-    value, size = (_sums_by(query, part, lists.n_lists) for part in (cost, force.abs()))
+    gradient = sums_by(ends, torch.cat((force, -force)), lists.n_documents)
+    curvature = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
+    value, size = (sums_by(query, part, lists.n_lists) for part in (cost, force.abs()))
     rows = lists.spread(form.factor.double())
     parts = (value * form.factor, gradient * rows * sigma, curvature * rows * sigma**2)
     return finished(lists, parts, size * form.factor * sigma if form.shrink_list else None)
@@ -80,17 +83,13 @@ def _felt(up: Tensor, down: Tensor, gap: Tensor, sigma: float, margin: float, cu
             (up + down) * right * wrong,
             up * log1p_exp(-z) + down * log1p_exp(z),
         )
+    if curve == EXPONENTIAL:
+        behind, ahead = (torch.exp((z * gap).clamp(max=_CAP)) for z in (-sigma, sigma))
+        behind, ahead = up * behind, down * ahead
+        return ahead - behind, ahead + behind, ahead + behind
     short, other = (margin - gap).clamp(min=0), (margin + gap).clamp(min=0)
     active, against = torch.where(short > 0, up, 0.0), torch.where(other > 0, down, 0.0)
     if curve == SQUARED_HINGE:
         force = 2.0 * (down * other - up * short)
         return force, 2.0 * (active + against), up * short**2 + down * other**2
     return against - active, active + against, up * short + down * other
-
-
-def _sums_by(which: Tensor, values: Tensor, count: int) -> Tensor:
-    """The sum of the values of each of `count` owners, added up in the order in which they come."""
-    torch = require("torch", "neural")
-    owner, order = which.sort(stable=True)
-    edges = torch.searchsorted(owner, torch.arange(count + 1, device=which.device))
-    return list_sums(values[order], edges)

@@ -11,7 +11,9 @@ import numpy as np
 
 from rankloop._extras import require
 from rankloop.losses._cuda_blocks import Blocks, blocks_alone, log_of, log_scan, running_sums, tied_blocks
+from rankloop.losses._cuda_judged import judged_forces
 from rankloop.losses._cuda_lists import DeviceLists, list_sums, order_of
+from rankloop.losses._cuda_pairs import EXPONENTIAL, PairForm
 from rankloop.losses._cuda_terms import discounts, gains_of, ranks
 from rankloop.losses.exponential import Exponential
 from rankloop.losses.infonce import InfoNCE
@@ -98,6 +100,12 @@ def infonce(chosen: InfoNCE, lists: DeviceLists, wanted: dict[str, bool]) -> Par
 
 def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
+    if lists.pairs is not None:
+        row = torch.arange(lists.n_documents, device=lists.scores.device)
+        form = PairForm(lists.labels, lists.labels.new_ones(lists.n_lists), sign=True)
+        return judged_forces(
+            lists, lists.pairs, row, lists.scores, form, sigma=chosen.sigma, curve=EXPONENTIAL
+        )
     blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
     s = chosen.sigma * lists.scores.double()[blocks.order]
     heavy = log_of(lists.mass(torch.ones_like(lists.scores).double())[blocks.order])

@@ -9,9 +9,9 @@ from rankloop._extras import require
 from rankloop.losses._cuda_lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums
 from rankloop.losses._cuda_pair_kernel import pair_kernel
 
-__all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_forces"]
+__all__ = ["EXPONENTIAL", "HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_forces"]
 
-LOGISTIC, HINGE, SQUARED_HINGE = 0, 1, 2
+LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = range(4)  # the last one for explicit pairs alone
 _DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
 _NO_CUT = 2**30
 

@@ -1,13 +1,13 @@
-"""Triplet margin on a device: the hardest negative of every label by one scan, and what it feels by runs."""
+"""Triplet margin on a device: the negative of each document, and what it feels from all who have it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses._cuda_blocks import run_starts, runs, tied_blocks
+from rankloop.losses._cuda_blocks import Blocks, sums_by, tied_blocks
 from rankloop.losses._cuda_jit import jit, tl
-from rankloop.losses._cuda_lists import DeviceLists, list_sums, order_of
+from rankloop.losses._cuda_lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums, order_of, tile_of
 from rankloop.losses.triplet import Triplet
 
 __all__ = ["triplet"]
@@ -20,20 +20,69 @@ def triplet(chosen: Triplet, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     torch = require("torch", "neural")
     blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
     s = lists.scores.double()[blocks.order]
-    highest = torch.zeros_like(blocks.begin)
-    _highest_kernel[(lists.n_lists,)](s, lists.offsets, highest, WIDTH=128)
-    rival = blocks.after(highest, -1).long()  # of lower label
+    find = _semihard if chosen.negative == "semihard" else _hardest
+    rival = find(lists, blocks, s)  # by rank, and -1 where there is no lower label
     has = rival >= 0
     short = chosen.margin - s + s[rival.clamp(min=0)]
     weight = lists.mass(torch.ones_like(lists.scores).double())[blocks.order]
     push = torch.where(has & (short > 0), weight, 0.0)
-    # From low labels up the hardest only changes for a harder one: who shares it stands in one run.
-    begin = run_starts(rival, blocks.first)
-    at = torch.arange(len(s), device=s.device)
-    pushed = torch.zeros(len(s) + 1, dtype=s.dtype, device=s.device)
-    pushed[torch.where(has & (begin == at), rival, len(s))] = list_sums(push, runs(begin))
-    gradient, curvature = blocks.back(pushed[:-1] - push, pushed[:-1] + push)
+    pushed = sums_by(torch.where(has, rival, len(s)), push, len(s))
+    gradient, curvature = blocks.back(pushed - push, pushed + push)
     return list_sums(push * short, lists.offsets), gradient, curvature
+
+
+def _hardest(lists: DeviceLists, blocks: Blocks, s: Tensor) -> Tensor:
+    """The highest of all lower labels."""
+    torch = require("torch", "neural")
+    highest = torch.zeros_like(blocks.begin)
+    _highest_kernel[(lists.n_lists,)](s, lists.offsets, highest, WIDTH=128)
+    return blocks.after(highest, -1).long()
+
+
+def _semihard(lists: DeviceLists, blocks: Blocks, s: Tensor) -> Tensor:
+    """The highest lower label that scores below, or the lowest of all; of equal ones as the CPU has it."""
+    torch = require("torch", "neural")
+    at = torch.arange(len(s), device=s.device)
+    met = torch.empty_like(at)  # from low labels up, and in a label as they come
+    met[blocks.stop - blocks.end + at - blocks.begin + blocks.first] = at
+    rising = tied_blocks(lists, order_of(lists, -s[met]), -s[met])
+    by_score = met[rising.order]
+    place, below = (
+        torch.empty_like(at),
+        torch.empty_like(at),
+    )  # among rising scores, and of the first equal one
+    place[by_score], below[by_score] = at - rising.first, rising.begin - rising.first
+    found = torch.full_like(at, -1)
+    _semihard_kernel[lists.grid](
+        place, below, blocks.end, lists.offsets, lists.tile_list, lists.tile_ends, found, lists.n_lists,
+        BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+    )  # fmt: skip
+    return torch.where(found >= 0, by_score[(blocks.first + found).clamp(min=0)], -1)
+
+
+@jit
+def _semihard_kernel(  # type: ignore[no-untyped-def]
+    place, below, ends, offsets, tile_list, tile_ends, found, n_lists,
+    BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """The place of the negative of each row, among those who come after the end of its label."""
+    q = tl.load(tile_list + tl.program_id(0))
+    if q >= n_lists:
+        return
+    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    i = first + tl.arange(0, BLOCK)
+    limit = tl.load(below + start + i, mask=i < n, other=0).to(tl.int32)[None, :]
+    end = (tl.load(ends + start + i, mask=i < n, other=start + n) - start).to(tl.int32)
+    best = tl.full([BLOCK], -1, tl.int32)
+    least = tl.full([BLOCK], 2147483647, tl.int32)
+    for low in range(first, n, WIDTH):  # only later ranks have lower labels
+        j = low + tl.arange(0, WIDTH)
+        at = tl.load(place + start + j, mask=j < n, other=0).to(tl.int32)[:, None]
+        lower = (j[:, None] >= end[None, :]) & (j < n)[:, None]
+        best = tl.maximum(best, tl.max(tl.where(lower & (at < limit), at, -1), 0))
+        least = tl.minimum(least, tl.min(tl.where(lower, at, 2147483647), 0))
+    chosen = tl.where(best >= 0, best, least)
+    tl.store(found + start + i, tl.where(chosen == 2147483647, -1, chosen), mask=i < n)
 
 
 @jit
