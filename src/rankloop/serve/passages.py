@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -71,7 +72,7 @@ class _Words(dict[str, tuple[str, ...]]):
 
 @lru_cache(maxsize=100)
 def _remembering(analyser: Analyser) -> _Remembering:
-    return _Remembering(**vars(analyser))
+    return _Remembering(**{one.name: getattr(analyser, one.name) for one in fields(analyser)})
 
 
 @lru_cache(maxsize=100)
