@@ -2,7 +2,8 @@
 
 python benchmarks/unbiased.py loggers [--seeds 5] [--first 0] [--utility mixed]   the logger benchmark
 python benchmarks/unbiased.py skyline                             up to 1,000,000 sessions, against labels
-python benchmarks/unbiased.py convergence               sessions that each correction takes to come as far
+python benchmarks/unbiased.py convergence [--eta 1]     sessions that each correction takes to come as far
+python benchmarks/unbiased.py small [--seeds 5] [--first 0]        few queries, loggers up to a perfect one
 python benchmarks/unbiased.py grid                                    users x loggers x sessions x methods
 """
 
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 import rankloop as rl
 from rankloop import unbiased
-from rankloop.clicks import ClickLog, simulate
+from rankloop.clicks import ClickLog, simulate, user
 from rankloop.metrics import ndcg
 from rankloop.propensity import IdentifiabilityWarning
 
 QUERIES, DOCUMENTS, FEATURES, SHOWN = 3000, 20, 20, 10
 SESSIONS, TREES, TEST_QUERIES = 20, 150, 1000
 GRID_QUERIES = 500
+SMALL_QUERIES, SMALL_LOGGERS, SMALL_SESSIONS = 300, (0.1, 0.6, 0.9, 1.0), (5, 20, 100)
 CONVERGENCE = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 NOISE = 0.35  # of the judge, in units of the spread of utility
 SHARES = (0.5, 0.25, 0.13, 0.08, 0.04)  # of the grades 0 to 4
@@ -58,9 +60,9 @@ def logged_by(train: rl.RankingDataset, worth: Floats, rng: np.random.Generator,
     return np.asarray(strength * worth + np.sqrt(1 - strength**2) * other / other.std())
 
 
-def theta(log: ClickLog) -> Floats:
+def theta(log: ClickLog, eta: float = 1.0) -> Floats:
     """The true curve."""
-    return np.asarray(1.0 / np.arange(1, log.n_positions + 1))
+    return np.asarray(1.0 / np.arange(1, log.n_positions + 1) ** eta)
 
 
 def quality(scores: Floats, test: rl.RankingDataset) -> float:
@@ -108,9 +110,9 @@ def lambdamart() -> rl.LambdaMART:
     return rl.LambdaMART(trees=TREES, loss=unbiased.DCG, threads=1)
 
 
-def doubly_robust(log: ClickLog, data: rl.RankingDataset) -> rl.RankingDataset:
+def doubly_robust(log: ClickLog, data: rl.RankingDataset, eta: float = 1.0) -> rl.RankingDataset:
     model = unbiased.likelihood_ranker(trees=TREES, threads=1)
-    return unbiased.doubly_robust(log, theta(log), data, ranker=model)
+    return unbiased.doubly_robust(log, theta(log, eta), data, ranker=model)
 
 
 def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]]:
@@ -181,27 +183,56 @@ def skyline(seed: int = 0) -> None:
             print(row, flush=True)
 
 
-def convergence(seed: int = 0) -> None:
+def convergence(eta: float, seed: int = 0) -> None:
     """NDCG@10 by sessions of a weak logger, and how many more IPS takes to come as far as doubly robust."""
     train, worth, rng = world(seed, "mixed", GRID_QUERIES)
     test, _, _ = world(seed, "mixed", TEST_QUERIES)
     full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
     shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
     hidden = train.replace(y=np.zeros(train.n_documents))
-    names = ("naive", "oracle IPS", "oracle DR")
-    print(f"full information {full:.4f}\n{'sessions':>10}" + "".join(f"{name:>14}" for name in names))
-    reached: dict[str, list[float]] = {name: [] for name in names}
+    labels: dict[str, Callable[[ClickLog], rl.RankingDataset]] = {
+        "naive": lambda log: unbiased.naive(log, hidden),
+        "oracle IPS": lambda log: unbiased.ips(log, theta(log, eta), hidden),
+        "oracle DR": lambda log: doubly_robust(log, hidden, eta),
+    }
+    print(f"full information {full:.4f}\n{'sessions':>10}" + "".join(f"{name:>14}" for name in labels))
+    reached: dict[str, list[float]] = {name: [] for name in labels}
     for sessions in CONVERGENCE:
-        log = simulate(train, shown_by=shown_by, sessions=sessions, k=SHOWN, seed=seed)
-        for name in names:
-            reached[name].append(quality(contenders(peers=False)[name](log, hidden)(test), test))
-        print(f"{sessions:>10,}" + "".join(f"{reached[name][-1]:>14.4f}" for name in names), flush=True)
+        looks = user("pbm", eta=eta)
+        log = simulate(train, shown_by=shown_by, user=looks, sessions=sessions, k=SHOWN, seed=seed)
+        for name, labelled in labels.items():
+            reached[name].append(quality(lambdamart().fit(labelled(log)).predict(test), test))
+        print(f"{sessions:>10,}" + "".join(f"{reached[name][-1]:>14.4f}" for name in labels), flush=True)
     takes = np.log10(CONVERGENCE)
     climb = np.maximum.accumulate(reached["oracle IPS"])
     for sessions, target in zip(CONVERGENCE, reached["oracle DR"], strict=True):
         if climb[0] < target <= climb[-1]:
             more = 10 ** np.interp(target, climb, takes) / sessions
             print(f"IPS takes {more:.1f} times the sessions to reach {target:.4f}, DR after {sessions:,}")
+
+
+def small(seeds: range) -> None:
+    """Few queries: is what `learn` chooses ever worse than trees that take clicks at their word?"""
+    rivals = ("naive", "learn (automatic)")
+    values: dict[tuple[float, int], list[list[float]]] = {}
+    for seed in seeds:
+        train, worth, rng = world(seed, "mixed", SMALL_QUERIES)
+        test, _, _ = world(seed, "mixed", TEST_QUERIES)
+        hidden = train.replace(y=np.zeros(train.n_documents))
+        for strength in SMALL_LOGGERS:
+            shown_by = logged_by(train, worth, rng, strength)
+            for each in SMALL_SESSIONS:
+                log = simulate(train, shown_by=shown_by, sessions=each * SMALL_QUERIES, k=SHOWN, seed=seed)
+                got = [quality(contenders(peers=False)[name](log, hidden)(test), test) for name in rivals]
+                values.setdefault((strength, each), []).append(got)
+                print(
+                    f"# seed {seed} logger {strength} sessions {each}: {got[0]:.4f} {got[1]:.4f}", flush=True
+                )
+    heads = ("logger", "sessions a query", *rivals, "least gain")
+    print(f"\n{SMALL_QUERIES} queries, {len(seeds)} seeds\n" + "".join(f"{head:>19}" for head in heads))
+    for (strength, each), cells in values.items():
+        mean, least = np.mean(cells, axis=0), np.min(np.diff(cells))
+        print(f"{strength:>19}{each:>19}{mean[0]:>19.4f}{mean[1]:>19.4f}{least:>+19.4f}")
 
 
 def grid(only: list[str], seed: int = 0) -> None:
@@ -229,22 +260,25 @@ def grid(only: list[str], seed: int = 0) -> None:
     test, _, _ = world(seed, "mixed", TEST_QUERIES)
     hidden = train.replace(y=np.zeros(train.n_documents))
     print(f"{'user':<14}{'logger':<8}{'sessions':>9}" + "".join(f"{name:>14}" for name in methods))
-    for user in ("pbm", "eye_tracking", "trust", "navigational", "informational", "dbn"):
+    for who in ("pbm", "eye_tracking", "trust", "navigational", "informational", "dbn"):
         for name, strength in (("weak", 0.1), ("strong", 0.9)):
             shown_by = logged_by(train, worth, rng, strength)
             for sessions in (5_000, 50_000):
-                log = simulate(train, shown_by=shown_by, user=user, sessions=sessions, k=SHOWN, seed=seed)
+                log = simulate(train, shown_by=shown_by, user=who, sessions=sessions, k=SHOWN, seed=seed)
                 cells = [quality(learned(log, hidden)(test), test) for learned in methods.values()]
                 row = "".join(f"{one:>14.4f}" for one in cells)
-                print(f"{user:<14}{name:<8}{sessions:>9,}{row}", flush=True)
+                print(f"{who:<14}{name:<8}{sessions:>9,}{row}", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("table", choices=("convergence", "grid", "loggers", "skyline"))
+    parser.add_argument("table", choices=("convergence", "grid", "loggers", "skyline", "small"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first", type=int, default=0, help="the first seed; 0 to 4 were developed on")
     parser.add_argument("--utility", choices=("linear", "mixed", "products"), default="mixed")
+    parser.add_argument(
+        "--eta", type=float, default=1.0, help="of convergence: rank k is seen k ** -eta times"
+    )
     parser.add_argument("--only", action="append", default=[], help="a row of the table; repeat it")
     parser.add_argument(
         "--under", action="append", default=[], choices=list(LOGGERS), help="a logger; repeat it"
@@ -255,7 +289,9 @@ if __name__ == "__main__":
         loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only, asked.under)
     elif asked.table == "skyline":
         skyline()
+    elif asked.table == "small":
+        small(range(asked.first, asked.first + asked.seeds))
     elif asked.table == "convergence":
-        convergence()
+        convergence(asked.eta)
     else:
         grid(asked.only)

@@ -8,6 +8,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
+from rankloop.unbiased._held_out import first_unless_beaten
 
 RANKERS = candidates(trees=40, threads=1)
 THETA = 1.0 / np.arange(1, 11)
@@ -52,6 +53,15 @@ def test_a_good_order_is_corrected_by_half(data, strength, power):
     assert found.ranker.propensity_ == pytest.approx(found.curve)
     at_their_word = LambdaMART(trees=40, leaves=8, loss=DCG, threads=1).fit(naive(log, data))
     assert quality(data, found.ranker) > quality(data, at_their_word)
+
+
+def test_the_first_ranker_is_kept_unless_another_is_clearly_better():
+    rng = np.random.default_rng(0)
+    base, noise = rng.random(100), rng.normal(size=100)
+    near, far, farther = base - 0.1 + noise, base - 1.0 + noise, base - 2.0 + noise
+    assert first_unless_beaten({"one": base}) == "one"
+    assert first_unless_beaten({"one": base, "two": near}) == "one"
+    assert first_unless_beaten({"one": base, "two": far, "three": farther, "four": near}) == "three"
 
 
 def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):

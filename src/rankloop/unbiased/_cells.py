@@ -78,9 +78,13 @@ class CellLikelihood(Loss):
 
     def value(self, scores: Floats) -> float:
         """The mean of minus the log-likelihood of an impression."""
+        return float(self.costs(scores).sum() / self.impressions.sum())
+
+    def costs(self, scores: Floats) -> Floats:
+        """Minus the log-likelihood of the clicks on each row."""
         chance, _ = self._chance(expit(scores + self.level)[self.row])
         total = self.clicks * np.log(chance) + (self.impressions - self.clicks) * np.log1p(-chance)
-        return float(-total.sum() / self.impressions.sum())
+        return np.asarray(np.bincount(self.row, -total, self.rows), np.float64)
 
     def _chance(self, relevance: Floats) -> tuple[Floats, Floats]:
         chance = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)

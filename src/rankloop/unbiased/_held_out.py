@@ -15,10 +15,12 @@ from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["LEAST", "HeldOut", "held_out_rows", "tempered", "unseen_cost"]
+__all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
 
 SHARE = 0.2  # of the queries, to choose by
 LEAST = 30  # queries below which nothing is held out
+GOOD = 0.7  # of the gain over a random order: an order that had so much is hard to improve
+SURELY = 4.0  # standard errors of a lead that is no chance
 
 
 def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
@@ -30,12 +32,27 @@ def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
     return np.isin(seen.data.row_query, chosen)
 
 
-def unseen_cost(seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood) -> float:
-    """Minus the log-likelihood of a showing on the held-out queries."""
+def unseen_costs(
+    seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood
+) -> Floats:
+    """Minus the log-likelihood of the clicks on each held-out query, by its share of all showings."""
     kept = seen.shown & held
     judge = CellLikelihood.of(seen, kept, None)
     judge.level = cells.level
-    return judge.value(ranker.predict(seen.data.X[kept]))
+    by_row = judge.costs(ranker.predict(seen.data.X[kept])) / judge.impressions.sum()
+    _, query = np.unique(seen.data.row_query[kept], return_inverse=True)
+    return np.asarray(np.bincount(query, by_row), np.float64)
+
+
+def first_unless_beaten(costs: Mapping[str, Floats]) -> str:
+    """The first name, or the cheapest of those that are cheaper by two standard errors over queries."""
+    names = list(costs)
+    found, least = names[0], 0.0
+    for name in names[1:]:
+        gap = costs[name] - costs[names[0]]
+        if gap.sum() < min(least, -2.0 * np.sqrt(len(gap)) * gap.std()):
+            found, least = name, float(gap.sum())
+    return found
 
 
 def tempered(seen: Evidence, power: float) -> Evidence:
@@ -81,12 +98,14 @@ class HeldOut:
             {"new": self._order(ranker.predict(self.part)), "shown": self._order(-self.place)}
         )
 
-    def already(self, ranker: LambdaMART) -> float:
-        """Of what the ranker gains over a random order, the share that the order shown had already."""
+    def shown_is_good(self, ranker: LambdaMART) -> bool:
+        """The order shown had most of what the ranker gains over a random one; its lead may be chance."""
         orders = {"new": ranker.predict(self.part), "shown": -self.place, "random": np.zeros(len(self.place))}
-        found = self._compare({name: self._order(scores) for name, scores in orders.items()}).estimates
-        gain = found["new"].value - found["random"].value
-        return (found["shown"].value - found["random"].value) / gain if gain > 0 else np.inf
+        found = self._compare({name: self._order(scores) for name, scores in orders.items()})
+        new, shown, random = (found.estimates[name].value for name in orders)
+        behind, low, high = found.behind["shown"]
+        error = (high - low) / 3.92
+        return shown - random > GOOD * (new - random) and (found.best != "new" or -behind < SURELY * error)
 
     def _order(self, scores: Floats) -> Floats:
         """What was not shown is last: nothing is known of it."""

@@ -15,7 +15,14 @@ from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propens
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased._bias import ClickBias
 from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._held_out import LEAST, HeldOut, held_out_rows, tempered, unseen_cost
+from rankloop.unbiased._held_out import (
+    LEAST,
+    HeldOut,
+    first_unless_beaten,
+    held_out_rows,
+    tempered,
+    unseen_costs,
+)
 from rankloop.unbiased.likelihood import boosted, likelihood_ranker
 from rankloop.unbiased.select import Selection
 
@@ -23,8 +30,7 @@ __all__ = ["Learned", "candidates", "learn"]
 
 SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
 CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
-GOOD = 0.7  # of the gain over a random order: an order that had so much is hard to improve
-TAME = 0.5  # the power of the curve that is then corrected by
+TAME = 0.5  # the power of the curve that corrects where the order shown was good
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,10 +101,11 @@ def learn(
 
     The curve is the one given; or that of an experiment in the log (shuffles, swaps, several rankers) if its
     interval is narrow; or it is learned with the trees, and then `identifiability` says how far to trust it.
-    The trees are those of `rankers` that best predict the clicks on a fifth of the queries, held out. Their
-    dcg@10 is estimated beside that of the order shown; then all queries teach. Where the order shown had most
-    of that already, little is left to correct, much variance to pay for it, and what was not shown was left
-    out for a reason: the square root of the curve corrects then.
+    The trees are the first of `rankers`, unless others clearly predict the clicks on a fifth of the queries,
+    held out, better. Their dcg@10 is estimated beside that of the order shown; then all queries teach. Where
+    the order shown had most of that already, and the log is too small to be sure of the lead, little is left
+    to correct, much variance to pay for it, and what was not shown was left out for a reason: the square root
+    of the curve corrects then.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -125,11 +132,12 @@ def learn(
     else:
         kept = seen.shown & ~held
         fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}
-        held_out = {name: unseen_cost(seen, held, *found) for name, found in fitted.items()}
-        chosen = min(held_out, key=lambda name: held_out[name])
+        costs = {name: unseen_costs(seen, held, *found) for name, found in fitted.items()}
+        held_out = {name: float(cost.sum()) for name, cost in costs.items()}
+        chosen = first_unless_beaten(costs)
         judge = HeldOut.of(log, seen, held, *fitted[chosen], given)
         best = fitted[chosen][0]
-        if judge.already(best) > GOOD and not seen.beta.any():  # what trust brought is taken off whole
+        if judge.shown_is_good(best) and not seen.beta.any():  # what trust brought is taken off whole
             power = TAME
             best, _ = boosted(tempered(seen, power), kept, known[chosen], learn=False)
             said.append(
