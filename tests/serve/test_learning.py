@@ -165,6 +165,31 @@ def test_people_who_judge_can_stop_a_promotion(shop, tmp_path):
     assert run.record["judged"]["difference"][0] < 0
 
 
+def test_a_canary_is_not_pushed_aside(shop, tmp_path):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1500)
+    with Store.open(config.database) as store:
+        models = Registry(store, config.home / "models")
+        models.canary(models.register(models.path("v1"), lineage={"name": "tried by hand"}))
+    run = learn_once(config, now=NOW)
+    assert "v2 is tried as a canary; end that first" in run.record["gate"]["reasons"]
+    assert roles_of(config).production == "v1"
+
+
+def test_a_failed_run_says_why(shop, tmp_path, monkeypatch):
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=300)
+
+    def broken(*arguments, **options):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("rankloop.serve.learning.curves_of", broken)
+    with pytest.raises(OSError, match="the disk is full"):
+        learn_once(config, now=NOW)
+    with Store.open(config.database) as store:
+        assert [(run.state, run.record["said"]) for run in runs(store)] == [
+            ("failed", "OSError: the disk is full")
+        ]
+
+
 def test_too_little_is_said(shop, tmp_path):
     config = Config(index=shop.path, folder=tmp_path, features=FEATURES)
     assert learn_once(config, now=NOW).state == "too little"

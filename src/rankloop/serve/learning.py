@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from rankloop.serve.learning_report import report_of_run
 from rankloop.serve.learning_window import Curves, Window, curves_of, read_window, searched
 from rankloop.serve.live import first_model
 from rankloop.serve.registry import Registry
-from rankloop.serve.store import Store
+from rankloop.serve.store import Store, StoreAway
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
@@ -91,9 +91,9 @@ def _run(at: _Place, again: bool, seed: int, now: float) -> LearningRun:
     try:
         return _learn(at, run, seed, now)
     except BaseException as error:
-        finish(
-            at.store, run, time.time(), state="failed", record={"said": f"{type(error).__name__}: {error}"}
-        )
+        said = {"said": f"{type(error).__name__}: {error}"}
+        with suppress(StoreAway):  # then the next run finds it unfinished
+            finish(at.store, run, time.time(), state="failed", record=said)
         raise
 
 
@@ -125,7 +125,7 @@ def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
     )
     candidate = _pipeline(at, pipeline, window.data, made.candidates[name].ranker)
     judged = _judged(at, pipeline, candidate)
-    alarms = (*curves.alarms, *judged_worse(judged, METRIC))
+    alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_hands_on(at, production))
     decision = decide(gate, log.n_pages, found[name], alarms)
     record |= {
         "curves": _curves(curves, made),
@@ -154,6 +154,13 @@ def _production(at: _Place) -> tuple[str, Pipeline]:
         version = at.models.register(first_model(at.index, at.config), lineage={"made": "built in"})
         at.models.promote(version)
     return version, at.models.load(version, at.index)
+
+
+def _hands_on(at: _Place, production: str) -> list[str]:
+    """What people who look after the service are doing, and learning must not undo."""
+    roles = at.models.roles()
+    said = [] if roles.production == production else [f"{roles.production} took over while this was learned"]
+    return said + ([] if roles.canary is None else [f"{roles.canary} is tried as a canary; end that first"])
 
 
 def _tried(
