@@ -12,8 +12,9 @@ import numpy as np
 from rankloop._atomic import replacing
 from rankloop.clicks import user
 from rankloop.demo.collection import CANDIDATES, PAGE
+from rankloop.demo.duels import put_duel
 from rankloop.demo.learners import METRIC
-from rankloop.demo.people import put_duel, put_people
+from rankloop.demo.people import put_people
 from rankloop.demo.story import Told
 from rankloop.serve.config import Config
 from rankloop.serve.registry import Registry
