@@ -32,6 +32,12 @@ FEATURES = ("bm25(title)", "covered(title)", "length(title)", "value(quality)", 
 TOPICS = [f"topic{at}" for at in range(60)]
 
 
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch):
+    monkeypatch.setattr("rankloop.serve.learning_candidates.TREES", 40)
+    monkeypatch.setattr("rankloop.serve.learning_candidates.JUDGE", 30)
+
+
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     """An index in which quality is what people want, and words say nothing about it."""
