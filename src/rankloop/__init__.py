@@ -13,31 +13,34 @@ if TYPE_CHECKING:
     from rankloop.data import Qrels as Qrels
     from rankloop.data import RankingDataset as RankingDataset
     from rankloop.data import Run as Run
+    from rankloop.data import Shards as Shards
     from rankloop.data import catalog as catalog
-    from rankloop.data import concat as concat
-    from rankloop.data import convert as convert
-    from rankloop.data import describe as describe
-    from rankloop.data import fingerprint as fingerprint
     from rankloop.data import from_frame as from_frame
-    from rankloop.data import judged as judged
     from rankloop.data import load_dataset as load_dataset
     from rankloop.data import open_dataset as open_dataset
+    from rankloop.data import open_shards as open_shards
     from rankloop.data import read_parquet as read_parquet
     from rankloop.data import read_qrels as read_qrels
     from rankloop.data import read_run as read_run
     from rankloop.data import read_svmlight as read_svmlight
-    from rankloop.data import synthetic as synthetic
     from rankloop.data import to_frame as to_frame
     from rankloop.data import write_dataset as write_dataset
     from rankloop.data import write_parquet as write_parquet
     from rankloop.data import write_qrels as write_qrels
     from rankloop.data import write_run as write_run
+    from rankloop.data import write_shards as write_shards
     from rankloop.data import write_svmlight as write_svmlight
+    from rankloop.data.concat import concat as concat
+    from rankloop.data.convert import convert as convert
+    from rankloop.data.describe import describe as describe
+    from rankloop.data.fingerprint import fingerprint as fingerprint
+    from rankloop.data.judged import judged as judged
+    from rankloop.data.synthetic import synthetic as synthetic
     from rankloop.metrics import Comparison as Comparison
     from rankloop.metrics import Evaluation as Evaluation
-    from rankloop.metrics import compare as compare
-    from rankloop.metrics import evaluate as evaluate
-    from rankloop.metrics import metric as metric
+    from rankloop.metrics.compare import compare as compare
+    from rankloop.metrics.evaluate import evaluate as evaluate
+    from rankloop.metrics.metric import metric as metric
     from rankloop.rankers import AdaRank as AdaRank
     from rankloop.rankers import CoordinateAscent as CoordinateAscent
     from rankloop.rankers import Ensemble as Ensemble
@@ -103,6 +106,7 @@ _PUBLIC = {
         "Qrels",
         "RankingDataset",
         "Run",
+        "Shards",
         "catalog",
         "concat",
         "convert",
@@ -112,6 +116,7 @@ _PUBLIC = {
         "judged",
         "load_dataset",
         "open_dataset",
+        "open_shards",
         "read_parquet",
         "read_qrels",
         "read_run",
@@ -122,6 +127,7 @@ _PUBLIC = {
         "write_parquet",
         "write_qrels",
         "write_run",
+        "write_shards",
         "write_svmlight",
     ),
     "metrics": ("Comparison", "Evaluation", "compare", "evaluate", "metric"),

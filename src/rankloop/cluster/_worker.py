@@ -17,7 +17,7 @@ from typing import Any
 from rankloop.cluster._versions import here
 
 try:
-    import cloudpickle as pickler  # type: ignore[import-untyped] # has no types
+    import cloudpickle as pickler
 except ModuleNotFoundError:  # then functions must be importable by their names
     import pickle as pickler
 

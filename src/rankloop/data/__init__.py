@@ -19,6 +19,8 @@ from rankloop.data.pairs import Pairs
 from rankloop.data.parquet import read_parquet, write_parquet
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
 from rankloop.data.run import Run, read_run, write_run
+from rankloop.data.shard_writer import write_shards
+from rankloop.data.shards import Shards, open_shards
 from rankloop.data.svmlight import read_svmlight
 from rankloop.data.svmlight_writer import write_svmlight
 from rankloop.data.synthetic import synthetic, synthetic_utility
@@ -31,6 +33,7 @@ __all__ = [
     "Qrels",
     "RankingDataset",
     "Run",
+    "Shards",
     "catalog",
     "concat",
     "convert",
@@ -40,6 +43,7 @@ __all__ = [
     "judged",
     "load_dataset",
     "open_dataset",
+    "open_shards",
     "read_parquet",
     "read_qrels",
     "read_run",
@@ -52,5 +56,6 @@ __all__ = [
     "write_parquet",
     "write_qrels",
     "write_run",
+    "write_shards",
     "write_svmlight",
 ]
