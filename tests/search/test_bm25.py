@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.search import BM25, BM25F, Analyser, Index, Query
-from rankloop.search._top import top_sum
+from rankloop.search._top import top_combined, top_sum
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -128,30 +128,76 @@ def test_equal_to_bm25s(tmp_path_factory, documents, query):
     np.testing.assert_allclose(scores, wanted, rtol=1e-12)
 
 
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=70), st.integers(1, 20))
-def test_the_heap_keeps_the_first_of_equals(values, k):
-    tf = np.array(values, np.int32)
-    docs = np.flatnonzero(tf).astype(np.int32)
-    n = len(values)
-    scores, who, matches = top_sum(
-        mapped(docs),
-        mapped(tf[docs]),
-        mapped(np.ones((1, n), np.int32)),
-        np.array([0]),
-        np.array([len(docs)]),
-        np.array([0]),
-        np.array([1.0]),
-        np.array([1.0]),
-        np.array([0.0]),
-        mapped(np.ones(n, np.uint8)),
-        min(k, n),
-        0.0,
-    )
-    order = sorted(docs.tolist(), key=lambda d: (-values[d], d))[:k]
-    assert sorted(who.tolist()) == sorted(order)
-    assert matches == len(docs)
-    assert sorted(scores.tolist()) == pytest.approx(sorted(values[d] / (values[d] + 1) for d in order))
+def postings(seed, n, terms, most_tf):
+    """Random postings of some terms in two fields over n documents, as a segment has them."""
+    random = np.random.default_rng(seed)
+    parts = [np.flatnonzero(random.random(n) < share) for share in random.choice([0.02, 0.3, 0.9], terms)]
+    ends = np.cumsum([len(part) for part in parts])
+    docs = np.concatenate(parts).astype(np.int32)
+    tf = random.integers(1, most_tf + 1, len(docs)).astype(np.int32)
+    lengths = random.integers(1, 4, (2, n)).astype(np.int32)
+    allowed = (random.random(n) < 0.9).astype(np.uint8)
+    return mapped(docs), mapped(tf), mapped(lengths), np.append(0, ends[:-1]), ends, mapped(allowed)
+
+
+def naive_best(scores, allowed, k, floor):
+    """Sort everything: by score, of equals the first document."""
+    shown = [d for d in range(len(scores)) if scores[d] > 0 and allowed[d]]
+    best = sorted((d for d in shown if scores[d] > floor), key=lambda d: (-scores[d], d))[:k]
+    return [(scores[d], d) for d in best], len(shown)
+
+
+CASES = {
+    "seed": st.integers(0, 10**6),
+    "n": st.sampled_from([1, 50, 3_000, 20_000]),
+    "terms": st.integers(1, 4),
+    "most_tf": st.sampled_from([1, 3]),
+    "k": st.sampled_from([1, 7, 300, 1_500]),
+    "floor": st.sampled_from([0.0, 0.7]),
+}
+
+
+@settings(max_examples=40)
+@given(**CASES)
+def test_the_best_of_a_segment_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor):
+    """To the last bit, with many equal scores, more matches than the list of candidates holds, two blocks."""
+    docs, tf, lengths, starts, ends, allowed = postings(seed, n, terms, most_tf)
+    field = np.arange(terms) % 2
+    weight, flat, slope = np.linspace(1.0, 2.0, terms), np.full(terms, 0.3), np.full(terms, 0.25)
+    scores = np.zeros(n)
+    for t in range(terms):
+        for i in range(starts[t], ends[t]):
+            below = tf[i] + flat[t] + slope[t] * lengths[field[t], docs[i]]
+            scores[docs[i]] += weight[t] * tf[i] / below
+    best, matches = naive_best(scores, allowed, k, floor)
+    got, who, seen = top_sum(
+        docs, tf, lengths, starts, ends, field, weight, flat, slope, allowed, min(k, n), floor
+    )  # fmt: skip
+    assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
+    assert seen == matches
+
+
+@settings(max_examples=40)
+@given(**CASES)
+def test_the_best_of_combined_fields_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor):
+    docs, tf, lengths, starts, ends, allowed = postings(seed, n, 2 * terms, most_tf)
+    field, group = np.arange(2 * terms) % 2, np.arange(2 * terms) // 2
+    gain, flat, slope = np.linspace(1.0, 2.0, 2 * terms), np.full(2 * terms, 0.3), np.full(2 * terms, 0.25)
+    whole, idf = mapped(lengths.sum(0, dtype=np.int32)), np.linspace(0.5, 1.5, terms)
+    scores = np.zeros(n)
+    for term in range(terms):
+        x = np.zeros(n)
+        for t in np.flatnonzero(group == term):
+            for i in range(starts[t], ends[t]):
+                x[docs[i]] += gain[t] * tf[i] / (flat[t] + slope[t] * lengths[field[t], docs[i]])
+        scores += np.where(x > 0, idf[term] * x / (x + 1.2 + 0.1 * whole), 0.0)
+    best, matches = naive_best(scores, allowed, k, floor)
+    got, who, seen = top_combined(
+        docs, tf, lengths, whole, starts, ends, field, gain, flat, slope, group, idf, 1.2, 0.1, allowed,
+        min(k, n), floor,
+    )  # fmt: skip
+    assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
+    assert seen == matches
 
 
 def test_many_documents_pass_the_edge_of_a_block(tmp_path, monkeypatch):

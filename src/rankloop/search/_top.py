@@ -5,46 +5,33 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["term_frequencies", "top_combined", "top_sum"]
+__all__ = ["shrink", "term_frequencies", "top_combined", "top_sum"]
 
-BLOCK = 32_768  # documents scored at once: their scores stay in the cache
+BLOCK = 16_384  # documents scored at once: their scores stay in the cache
+SPARE = 1_024  # room for candidates beyond 2 k, so that few documents make the best be chosen anew
 
 
 @kernel
-def _push(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, score: float, doc: int) -> int:
-    """Keep a document among the best: a heap with the worst on top; of equals the first stays."""
-    if size == len(scores):
-        if size == 0 or score <= scores[0]:
-            return size
-        at = 0
-        while True:
-            child = 2 * at + 1
-            if child >= size:
-                break
-            if child + 1 < size and (
-                scores[child + 1] < scores[child]
-                or (scores[child + 1] == scores[child] and docs[child + 1] > docs[child])
-            ):
-                child += 1
-            if scores[child] > score or (scores[child] == score and docs[child] < doc):
-                break
-            scores[at] = scores[child]
-            docs[at] = docs[child]
-            at = child
-        scores[at] = score
-        docs[at] = doc
-        return size
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
-        if scores[parent] < score or (scores[parent] == score and docs[parent] > doc):
-            break
-        scores[at] = scores[parent]
-        docs[at] = docs[parent]
-        at = parent
-    scores[at] = score
-    docs[at] = doc
-    return size + 1
+def shrink(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, k: int) -> float:
+    """Leave the k best of the first `size` in front, in no order, and say the score of the last of them.
+
+    Of documents with equal scores the first stay.
+    """
+    last = np.partition(scores[:size], size - k)[size - k]
+    above, equal = 0, 0
+    for i in range(size):
+        above += scores[i] > last
+        equal += scores[i] == last
+    highest = np.int64(2**62)
+    if equal > k - above:
+        same = docs[:size][scores[:size] == last]
+        highest = np.partition(same, k - above - 1)[k - above - 1]
+    kept = 0
+    for i in range(size):
+        if scores[i] > last or (scores[i] == last and docs[i] <= highest):
+            scores[kept], docs[kept] = scores[i], docs[i]
+            kept += 1
+    return float(last)
 
 
 @kernel
@@ -62,28 +49,42 @@ def top_sum(
     k: int,
     floor: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
-    """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length)."""
-    best, who = np.empty(k), np.empty(k, np.int64)
-    size, matches, documents = 0, 0, len(allowed)
-    block = np.zeros(BLOCK)
+    """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length).
+
+    Only documents that have a term are looked at; the candidates for the best k wait in a list that is
+    cut back to k whenever it is full.
+    """
+    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
+    size, matches, documents, bar = 0, 0, len(allowed), floor
+    block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
         last = min(documents, first + BLOCK)
+        count = 0
         for t in range(len(cursor)):
             i, end = cursor[t], ends[t]
             w, c, s, f = weight[t], flat[t], slope[t], field[t]
             while i < end and docs[i] < last:
                 d = docs[i]
-                block[d - first] += w * tf[i] / (tf[i] + c + s * lengths[f, d])
+                before = block[d - first]
+                touched[count] = d - first
+                count += before == 0.0
+                block[d - first] = before + w * tf[i] / (tf[i] + c + s * lengths[f, d])
                 i += 1
             cursor[t] = i
-        for j in range(last - first):
-            if block[j] > 0.0:
-                if allowed[first + j]:
-                    matches += 1
-                    if block[j] > floor:
-                        size = _push(best, who, size, block[j], first + j)
-                block[j] = 0.0
+        for j in touched[:count]:
+            score = block[j]
+            block[j] = 0.0
+            if allowed[first + j]:
+                matches += 1
+                if score >= bar and score > floor:
+                    best[size], who[size] = score, first + j
+                    size += 1
+                    if size == len(best):
+                        bar, size = shrink(best, who, size, k), k
+    if size > k:
+        shrink(best, who, size, k)
+        size = k
     return best[:size], who[:size], matches
 
 
@@ -111,31 +112,45 @@ def top_combined(
 
     x is the sum over the fields of gain * tf / (flat + slope * length); postings of a term follow each other.
     """
-    best, who = np.empty(k), np.empty(k, np.int64)
-    size, matches, documents = 0, 0, len(allowed)
-    block, one = np.zeros(BLOCK), np.zeros(BLOCK)
+    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
+    size, matches, documents, bar = 0, 0, len(allowed), floor
+    block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
+    one, having = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
         last = min(documents, first + BLOCK)
+        count, with_term = 0, 0
         for t in range(len(cursor)):
             i, end = cursor[t], ends[t]
             while i < end and docs[i] < last:
                 d = docs[i]
-                one[d - first] += gain[t] * tf[i] / (flat[t] + slope[t] * lengths[field[t], d])
+                before = one[d - first]
+                having[with_term] = d - first
+                with_term += before == 0.0
+                one[d - first] = before + gain[t] * tf[i] / (flat[t] + slope[t] * lengths[field[t], d])
                 i += 1
             cursor[t] = i
             if t + 1 == len(cursor) or group[t + 1] != group[t]:
-                for j in range(last - first):
-                    if one[j] > 0.0:
-                        block[j] += idf[group[t]] * one[j] / (one[j] + k1 + whole_slope * whole[first + j])
-                        one[j] = 0.0
-        for j in range(last - first):
-            if block[j] > 0.0:
-                if allowed[first + j]:
-                    matches += 1
-                    if block[j] > floor:
-                        size = _push(best, who, size, block[j], first + j)
-                block[j] = 0.0
+                for j in having[:with_term]:
+                    x = one[j]
+                    one[j] = 0.0
+                    touched[count] = j
+                    count += block[j] == 0.0
+                    block[j] += idf[group[t]] * x / (x + k1 + whole_slope * whole[first + j])
+                with_term = 0
+        for j in touched[:count]:
+            score = block[j]
+            block[j] = 0.0
+            if allowed[first + j]:
+                matches += 1
+                if score >= bar and score > floor:
+                    best[size], who[size] = score, first + j
+                    size += 1
+                    if size == len(best):
+                        bar, size = shrink(best, who, size, k), k
+    if size > k:
+        shrink(best, who, size, k)
+        size = k
     return best[:size], who[:size], matches
 
 
