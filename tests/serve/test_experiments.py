@@ -101,6 +101,7 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
         assert standing.always_valid["high"] < 0
         page = service.store.page(page.impression.split(".")[0])
         assert (page.policy, page.experiment) == ("interleave", started.id)
+        assert page.ranker == f"v1 + {dear}", "neither version has this page on its account"
         assert service.end_experiment(started.id).ended
         assert service.search(SearchRequest(query="red")).ranker == "v1"
 

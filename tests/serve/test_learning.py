@@ -25,6 +25,7 @@ from rankloop.serve.learning_window import curves_of
 from rankloop.serve.registry import Registry
 from rankloop.serve.schema import SearchRequest
 from rankloop.serve.service import Service
+from rankloop.serve.shown import ShownPage
 from rankloop.serve.store import Store
 
 NOW = 1_700_000_000.0
@@ -139,6 +140,26 @@ def test_nothing_is_learned_twice_from_the_same_clicks(shop, tmp_path):
     with Store.open(config.database) as store:
         assert [run.id for run in runs(store)] == [first_run.id]
     assert learn_once(config, again=True, now=NOW + 2).state in ("registered", "promoted")
+
+
+def test_candidates_of_another_engine_do_not_stop_learning(shop, tmp_path):
+    """Pages of `POST /rank` with features of its own are in the log, and are not what the index is learned from."""
+    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+    with Store.open(config.database) as store:
+        own = np.array([[9.0, 1.0], [1.0, 0.0]])
+        names = {"feature_names": ("price", "stock"), "layout": "rank", "ranker": "own.model"}
+        store.put_pages(
+            [
+                ShownPage(
+                    f"{at:032x}", NOW - 30 + at, f"topic{at}", ("x", f"topic{at}-1"), [2, 1], own, **names
+                )
+                for at in range(20)
+            ]
+        )
+    run = learn_once(config, now=NOW)
+    assert run.state == "promoted", run
+    assert run.record["dropped"]["features"] == 20
+    assert run.record["window"]["pages"] == 4000
 
 
 def test_what_is_no_better_is_not_promoted(shop, tmp_path):

@@ -181,7 +181,15 @@ def test_a_ranker_of_ones_own(tmp_path):
                 {"id": "liked", "features": {"clicks": 9, "age": 0}},
             ],
         )
-        assert service.rank(request).results[0].id == "liked"
+        answer = service.rank(request)
+        assert answer.results[0].id == "liked"
+        shown = logged(service, answer)
+        assert (shown.ranker, answer.ranker) == ("own.model", "own.model"), (
+            "no version of the registry ranked it"
+        )
+        assert shown.feature_names == ("clicks", "age")
+        known = service.rank(RankRequest(query="red", candidates=[{"id": "0"}, {"id": "2"}]))
+        assert logged(service, known).ranker == "v1"
 
 
 @given(st.text(max_size=50), st.booleans())
@@ -243,6 +251,16 @@ def test_links_lead_to_the_web(document, url):
         ("index = 'a'\n[limits]\nrates = 1", "unknown setting of \\[limits\\] 'rates'; did you mean 'rate'"),
         ("index = 'a'\n[gate]\npages = 'many'", "gate.pages is a int"),
         ("index = ", "is not TOML"),
+        ("index = 'a'\nweights = {title = 'much'}", "weights.title is a float, got 'much'"),
+        ("index = 'a'\nsignature_hours = 48.0", "signature_hours lies between .* and 24"),
+        ("index = 'a'\nspool_megabytes = 0.0", "spool_megabytes lies between"),
+        ("index = 'a'\nretain_days = -1.0", "retain_days lies between 0 and"),
+        ("index = 'a'\nthreads = -1", "threads lies between 0 and"),
+        ("index = 'a'\n[limits]\nk = 0", "limits.k lies between 1 and 100"),
+        ("index = 'a'\n[limits]\nburst = 0", "limits.burst lies between 1 and"),
+        ("index = 'a'\n[gate]\nconfidence = 95.0", "gate.confidence lies between 0.5 and"),
+        ("index = 'a'\n[gate]\nmetric = 'dgc@10'", "unknown metric 'dgc@10'"),
+        ("index = 'a'\n[gate]\nmetric = 'arp'", "of which more is better"),
     ],
 )
 def test_wrong_settings_are_told(tmp_path, text, said):

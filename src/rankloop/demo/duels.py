@@ -92,7 +92,7 @@ def _page(
         -np.arange(float(len(rows))),
         data.X[rows],
         data.feature_names or (),
-        one.a,
+        f"{one.a} + {one.b}",
         layout="list",
         user=f"{random.randrange(2000):032x}",
         policy="interleave",

@@ -89,11 +89,16 @@ def click_frame(shown: "polars.DataFrame", happened: "polars.DataFrame") -> "pol
 
 
 def dataset(
-    connection: Connection, since: float | None, until: float | None, layout: str | None
+    connection: Connection,
+    since: float | None,
+    until: float | None,
+    layout: str | None,
+    having: Sequence[str] = (),
 ) -> RankingDataset:
     """Per query every document shown in the window, with the features of the last time; labels are 0.
 
-    Columns are those of the newest feature set; an older page that lacks one has nan there.
+    Columns are those of the newest feature set with all names of `having`; a page that lacks one has nan
+    there, and one that has none of them was described by somebody else and is left out.
     """
     import polars as pl
 
@@ -102,6 +107,10 @@ def dataset(
     shown = frame(connection, asked.order_by(pages.c.time, pages.c.page_id))
     if not shown.height:
         raise ValueError("no page was shown in this window; widen it, or wait for people to search")
+    named_sets = _feature_names(connection, shown["features"].unique().to_list())
+    names = _columns(shown["features"].to_list(), named_sets, having)
+    alike = [key for key, one in named_sets.items() if not set(one).isdisjoint(names)]
+    shown = shown.filter(pl.col("features").is_in(alike))
     last = (
         shown.with_columns(
             document=pl.col("documents").str.json_decode(pl.List(pl.String)),
@@ -112,8 +121,6 @@ def dataset(
         .unique(["query", "document"], keep="last", maintain_order=True)
         .sort("query", maintain_order=True)
     )
-    named_sets = _feature_names(connection, last["features"].unique().to_list())
-    names = named_sets[shown["features"][-1]]
     return RankingDataset(
         _last_features(connection, last, named_sets, names),
         np.zeros(last.height, np.float32),
@@ -185,6 +192,14 @@ def _with_events(
 def _feature_names(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[str, ...]]:
     found = connection.execute(select(feature_sets).where(feature_sets.c.features.in_(keys)))
     return {key: tuple(json.loads(names)) for key, names in found}
+
+
+def _columns(
+    keys: Sequence[str], named_sets: dict[str, tuple[str, ...]], having: Sequence[str]
+) -> tuple[str, ...]:
+    """The newest feature set that has all of these names, or just the newest."""
+    fitting = (key for key in reversed(keys) if set(having) <= set(named_sets[key]))
+    return named_sets[next(fitting, keys[-1])]
 
 
 def _last_features(

@@ -15,6 +15,27 @@ from rankloop._names import one_of
 __all__ = ["Config", "Gate", "Limits"]
 
 TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
+_RANGES: dict[str, tuple[float, float]] = {
+    "swap_rate": (0, 1),
+    "candidates": (1, 100_000),
+    "k": (1, 100),
+    "swap_top": (2, 100),
+    "learn_every": (0, 1e9),
+    "window_days": (0, 1e6),
+    "retain_days": (0, 1e6),
+    "threads": (0, 1024),
+    "signature_hours": (0.01, 24),  # later clicks are not taken for a person's, see filtering.LATE
+    "spool_megabytes": (0.001, 1e6),
+    "limits.body": (1024, 1e9),
+    "limits.query": (1, 1000),
+    "limits.k": (1, 100),
+    "limits.events": (1, 500),
+    "limits.rate": (0, 1e9),
+    "limits.burst": (1, 1e9),
+    "limits.clients": (1, 1e9),
+    "gate.pages": (0, 1e12),
+    "gate.confidence": (0.5, 0.9999),
+}
 
 
 @dataclass(frozen=True)
@@ -92,16 +113,14 @@ class Config:
         object.__setattr__(self, "folder", folder)
         if not self.database:
             object.__setattr__(self, "database", f"sqlite:///{folder / 'events.db'}")
-        for name, low, high in (
-            ("swap_rate", 0, 1),
-            ("candidates", 1, 100_000),
-            ("k", 1, 100),
-            ("swap_top", 2, 100),
-        ):
-            value = getattr(self, name)
+        for name, (low, high) in _RANGES.items():
+            value: Any = self
+            for part in name.split("."):
+                value = getattr(value, part)
             if not low <= value <= high:
-                raise ValueError(f"{name} lies between {low} and {high}, got {value}")
+                raise ValueError(f"{name} lies between {low:g} and {high:g}, got {value}")
         one_of("typos", self.typos, ("never", "missing", "always"))
+        _check_metric(self.gate.metric)
 
     @classmethod
     def read(cls, path: str | Path) -> "Config":
@@ -136,7 +155,8 @@ class Config:
             elif name in ("origins", "hosts", "proxies", "examples", "features"):
                 made[name] = tuple(_typed(name, value, list))
             elif name == "weights":
-                made[name] = {str(key): float(weight) for key, weight in _typed(name, value, dict).items()}
+                told_weights = _typed(name, value, dict).items()
+                made[name] = {key: _typed(f"weights.{key}", weight, float) for key, weight in told_weights}
             elif name == "seed":
                 made[name] = _typed(name, value, int)
             else:
@@ -173,6 +193,16 @@ class Config:
                 os.link(beside, path)
             os.unlink(beside)
         return _whole_secret(path)
+
+
+def _check_metric(name: str) -> None:
+    """The metric of the gate is one that clicks can estimate, and of which more is better."""
+    if name == Gate.metric:
+        return
+    from rankloop.unbiased._worth import worth_of
+
+    if worth_of(name).name == "arp":
+        raise ValueError("gate.metric is one of which more is better, such as dcg@10; arp counts ranks")
 
 
 def _whole_secret(path: Path) -> bytes:

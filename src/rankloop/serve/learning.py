@@ -100,18 +100,19 @@ def _run(at: _Place, again: bool, seed: int, now: float) -> LearningRun:
 def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
     gate = at.config.gate
     since = now - DAY * at.config.window_days if at.config.window_days > 0 else None
-    window = read_window(at.store, since=since, until=now, depth=at.config.swap_top)
+    production, pipeline = _production(at)
+    having = pipeline.features.names
+    window = read_window(at.store, since=since, until=now, depth=at.config.swap_top, having=having)
     if window is None or window.clicks < LEAST_CLICKS or window.clicked_queries < LEAST_QUERIES:
         said = (
             f"learning takes {LEAST_CLICKS} clicks on {LEAST_QUERIES} queries, there are "
             f"{window.clicks if window else 0} on {window.clicked_queries if window else 0}"
         )
         return finish(at.store, run, time.time(), state="too little", record={"said": said})
-    production, pipeline = _production(at)
     curves, log = curves_of(window.log, seed=seed)
     record: dict[str, Any] = {
         "window": window.to_dict(),
-        "dropped": at.store.dropped(since=since, until=now),
+        "dropped": at.store.dropped(since=since, until=now) | {"features": window.others},
         "log": asdict(check(log).facts),
         "production": production,
     }

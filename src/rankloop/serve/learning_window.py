@@ -1,5 +1,6 @@
 """What a learning run reads: the clicks of a window, the documents behind them, and how ranks are seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,8 @@ class Window:
     since: float | None
     until: float
     depth: int
+    others: int = 0
+    """Pages that were left out because their documents are described by other features."""
 
     @property
     def clicks(self) -> int:
@@ -68,14 +71,22 @@ class Curves:
         return self.by_layout or None
 
 
-def read_window(store: Store, *, since: float | None, until: float, depth: int) -> Window | None:
-    """The window of a store; None where nobody searched. Clicks below rank `depth` are left out."""
+def read_window(
+    store: Store, *, since: float | None, until: float, depth: int, having: Sequence[str] = ()
+) -> Window | None:
+    """The window of a store; None where nobody searched. Clicks below rank `depth` are left out.
+
+    Pages without the features `having`, such as candidates of another engine, are left out too.
+    """
     if not searched(store, since=since, until=until):
         return None
     log = ClickLog.from_store(store, since=since, until=until, depth=depth)
     if not len(log):
         return None
-    return Window(log, store.dataset(since=since, until=until), since, until, depth)
+    data = store.dataset(since=since, until=until, having=having)
+    known = np.minimum.reduceat(log.rows(data, missing="mark"), log.offsets[:-1]) >= 0
+    kept = log if known.all() else log.select(known)
+    return Window(kept, data, since, until, depth, int(np.sum(~known))) if len(kept) else None
 
 
 def searched(store: Store, *, since: float | None, until: float) -> bool:

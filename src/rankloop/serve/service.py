@@ -124,6 +124,7 @@ class Service(Serving):
                 query,
                 models[0],
                 page.shown.snapshot.manifest.generation,
+                ranker=" + ".join(arm.versions),
                 seconds=dict(seconds),
                 documents=tuple(result.id for result in results),
                 scores=np.array([result.score for result in results]),
@@ -167,10 +168,13 @@ class Service(Serving):
             raise ValueError("a candidate was given twice; drop the repetition")
         query = asked(request.query, self.index, {})
         model = self._live.production
+        ranker = model.version
         if all(one.features is None for one in request.candidates):
             order = by_the_index(model.pipeline, query, request.candidates)
+        elif self._own is not None:
+            order, ranker = by_own_features(self._own, request.candidates), Path(self.config.rank_with).name
         else:
-            order = by_own_features(self._own or model.ranked.ranker, request.candidates)
+            order = by_own_features(model.ranked.ranker, request.candidates)
         seconds = {"rank": time.perf_counter() - start}
         k = min(request.k, len(order.ids))
         impression = None
@@ -180,6 +184,7 @@ class Service(Serving):
                 query,
                 model,
                 self.index.generation,
+                ranker=ranker,
                 seconds=seconds,
                 documents=order.ids[:k],
                 scores=order.scores[:k],
@@ -199,7 +204,7 @@ class Service(Serving):
             query=request.query,
             found=len(order.ids),
             results=results,
-            ranker=model.version,
+            ranker=ranker,
             generation=self.index.generation,
             seconds=seconds | {"total": time.perf_counter() - start},
         )
@@ -291,7 +296,6 @@ class Service(Serving):
             page_id=page_id,
             time=float(query.at or 0.0),
             query=" ".join(query.text.split()),
-            ranker=model.version,
             generation=generation,
             fingerprint=model.fingerprint(generation),
             **page,

@@ -24,8 +24,8 @@ _LONGEST_NAME = 128  # of an event id, a user key, a layout
 class ShownPage:
     """A page: everything that estimators need later, non-clicks included.
 
-    `time` is in UTC seconds. `ranker` is the model version, `generation` and `fingerprint` say which index
-    and which scores. `randomness` says what chance did: `swap(...)` for `policy="swap"`, the page of
+    `time` is in UTC seconds. `ranker` is the model version ("v1 + v2" if interleaved), `generation` and
+    `fingerprint` say which index and which scores. `randomness` says what chance did: `swap(...)` for `policy="swap"`, the page of
     `rankloop.interleaving` for "interleave", what you like otherwise; under "propensity" it may hold one
     chance per document of having been shown where it was. `seconds` are by stage.
 

@@ -121,11 +121,20 @@ class Store:
             return _reading.read_kept(connection, since, until, None, False).dropped
 
     def dataset(
-        self, *, since: float | None = None, until: float | None = None, layout: str | None = None
+        self,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        layout: str | None = None,
+        having: Sequence[str] = (),
     ) -> RankingDataset:
-        """Per query every document shown in the window, with the features of the last time; labels are 0."""
+        """Per query every document shown in the window, with the features of the last time; labels are 0.
+
+        Columns are those of the newest pages that have the features `having`; pages that share none with
+        them, such as candidates of another engine, are left out.
+        """
         with self.reading() as connection:
-            return _reading.dataset(connection, since, until, layout)
+            return _reading.dataset(connection, since, until, layout, having)
 
     def credits(self, experiment: str) -> list[ExperimentPage]:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
