@@ -1,6 +1,7 @@
 """Whole comparisons, simulated and logged, through Python and the command."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,17 @@ def test_a_logged_comparison_is_the_simulated_one(data, tmp_path):
     again = read_duel(tmp_path / "pages.jsonl")
     assert np.array_equal(again.credits, duel.credits)
     assert again.names == ("good", "poor")
+
+
+def test_a_log_with_users_counts_each_once_at_every_look(data, tmp_path):
+    rankers = {"good": scores_of(data, 0.3, 0), "poor": scores_of(data, 5.0, 1)}
+    duel = simulate_duel(data, rankers, pages=300, seed=2)
+    one_person = replace(duel, users=["ann"] * 300)
+    one_person.save(tmp_path / "pages.jsonl")
+    again = read_duel(tmp_path / "pages.jsonl")
+    assert again.users == ["ann"] * 300
+    assert duel.sequential("good", "poor").stop is not None
+    assert again.sequential("good", "poor").stop is None
 
 
 def test_the_command(data, tmp_path):

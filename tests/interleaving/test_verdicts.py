@@ -87,6 +87,33 @@ def test_the_sequential_interval_covers_at_all_times():
     assert missed / 300 <= 0.05 + 3 * 0.0126  # three standard errors of 300 runs
 
 
+def _people(random, people, pages):
+    """Pages of people with tastes of their own, half of them for either ranker: nobody is better overall."""
+    taste = np.repeat(random.choice([0.9, 0.1], people), pages)
+    outcome = np.where(random.random(len(taste)) < taste, 1.0, -1.0)
+    order = random.permutation(len(taste))
+    return outcome[order], np.repeat(np.arange(people), pages)[order].tolist()
+
+
+def test_many_pages_of_few_people_do_not_fool_the_sequential_test():
+    """300 experiments of 40 people with 25 pages each, in mixed order: page by page most would reject."""
+    random = np.random.default_rng(8)
+    by_page, by_user = 0, 0
+    for _ in range(300):
+        outcome, users = _people(random, 40, 25)
+        by_page += always_valid(outcome).stop is not None
+        by_user += always_valid(outcome, users=users).stop is not None
+    assert by_page / 300 > 0.3
+    assert by_user / 300 <= 0.05
+
+
+def test_each_user_counts_by_the_first_decided_page():
+    looked = always_valid([0, 1, -1, -1, 1, 0], users=["a", "a", "b", "a", "c", "b"])
+    plain = always_valid([0, 1, -1, 0, 1, 0])
+    assert looked.p_value.tolist() == plain.p_value.tolist()
+    assert looked.low.tolist() == plain.low.tolist()
+
+
 def test_the_sequential_test_sees_a_difference():
     random = np.random.default_rng(5)
     stops = [always_valid(np.where(random.random(4000) < 0.55, 1.0, -1.0)).stop for _ in range(50)]
@@ -146,6 +173,7 @@ def test_replay_matches_a_fresh_experiment():
         (lambda: pages_needed(0.6, ties=0.5), "between 0 and 1 - ties = 0.5"),
         (lambda: power(0.1, 0), "at least 1"),
         (lambda: always_valid([1], error=2), "error lies in"),
+        (lambda: always_valid([1, -1], users=["a"]), "users needs one entry per page"),
         (lambda: learn_weights([[1.0]]), "at least two pages"),
         (lambda: replay([], [], [], []), "no pages"),
         (

@@ -66,13 +66,13 @@ class Method(ABC):
 def _clean(ranking: Ranking, chance: Chance) -> list[Any]:
     """Documents in order without repeats; scored documents by falling score, ties at random."""
     if not isinstance(ranking, Mapping):
-        return list(dict.fromkeys(ranking))
+        return list(dict.fromkeys(map(_plain, ranking)))
     bad = [document for document, score in ranking.items() if score != score]
     if bad:
         raise ValueError(f"document {bad[0]!r} has score nan; every document needs a score")
     tied: dict[float, list[Any]] = {}
     for document, score in ranking.items():
-        tied.setdefault(float(score), []).append(document)
+        tied.setdefault(float(score), []).append(_plain(document))
     ordered = []
     for score in sorted(tied, reverse=True):
         left = tied[score]
@@ -80,3 +80,8 @@ def _clean(ranking: Ranking, chance: Chance) -> list[Any]:
             ordered.append(left.pop(chance.pick([1.0] * len(left))))
         ordered.extend(left)
     return ordered
+
+
+def _plain(document: Any) -> Any:
+    """A document as JSON can hold it: the ids in an array are numbers of numpy."""
+    return document.item() if isinstance(document, np.generic) else document

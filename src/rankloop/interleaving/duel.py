@@ -65,9 +65,9 @@ class Duel:
         ]
 
     def sequential(self, first: str, second: str, *, error: float = 0.05) -> Sequential:
-        """The test that may be looked at after every page, for one pair."""
+        """The test that may be looked at after every page, for one pair; each user counts once."""
         a, b = self.names.index(first), self.names.index(second)
-        return always_valid(self.credits[:, a] - self.credits[:, b], error=error)
+        return always_valid(self.credits[:, a] - self.credits[:, b], users=self.users, error=error)
 
     def save(self, path: str | Path) -> None:
         """One page a line, with its clicks: what `read_duel` reads."""

@@ -20,8 +20,9 @@ class Optimized(Method):
     a click on d (`credits="inverse"`: 1 / rank; `"linear"`: minus the rank), the probabilities of the pages
     solve: for every depth m, :math:`\sum_L p_L \sum_{i \le m} \delta_j(L_i)` is the same for all j; among
     those, the predicted variance under position-biased random clicks is least (Schuth et al., 2014). Where
-    no exact solution exists, the unfairness left is the least possible and stands in the page's notes as
-    `unfairness`. With more than `max_pages` possible pages a random sample of them is used.
+    no exact solution exists (many rankings, short ones), the unfairness left is the least possible; it
+    stands in the page's notes as `unfairness`, and what a ranking would get from it at each place is taken
+    off its credit there. With more than `max_pages` possible pages a random sample of them is used.
 
     >>> duel = Optimized(seed=0)
     >>> page = duel.combine([["a", "b", "c"], ["b", "a", "d"]], k=2)
@@ -45,7 +46,9 @@ class Optimized(Method):
         credits = np.array([[self._credits(rankings, document) for document in page] for page in pages])
         probability, unfairness = fair_mixture(credits)
         chosen = chance.pick([float(p) for p in probability])
-        notes = {"credits": credits[chosen].tolist(), "unfairness": unfairness}
+        expected = np.einsum("p,pir->ir", probability, credits)
+        lean = expected - expected.mean(axis=1, keepdims=True)
+        notes = {"credits": (credits[chosen] - lean).tolist(), "unfairness": unfairness}
         return Page(self.name, tuple(pages[chosen]), len(rankings), notes)
 
     def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:

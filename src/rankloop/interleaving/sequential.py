@@ -1,6 +1,8 @@
 """A verdict that may be looked at every day."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +21,9 @@ class Sequential:
     """The first number of pages at which the error rate allows a verdict; None if not yet."""
 
 
-def always_valid(outcomes: ArrayLike, *, error: float = 0.05, prior: float = 25.0) -> Sequential:
+def always_valid(
+    outcomes: ArrayLike, *, users: Sequence[Any] | None = None, error: float = 0.05, prior: float = 25.0
+) -> Sequential:
     r"""A sequential test of wins (1), losses (-1) and ties (0) that holds its error rate at every look.
 
     Mixture of the binomial likelihood ratio over a Beta(prior, prior) share of wins (Robbins, 1970): under
@@ -28,8 +32,8 @@ def always_valid(outcomes: ArrayLike, *, error: float = 0.05, prior: float = 25.
     .. math:: M_n = 2^{w + l} B(a + w, a + l) / B(a, a), \quad a = \mathrm{prior}
 
     is a non-negative martingale with mean 1, so it reaches 1 / error with probability at most `error`,
-    ever. A large `prior` expects small differences. Pages must be independent: give one outcome per user
-    where users see many pages.
+    ever. A large `prior` expects small differences. Pages must be independent, and those of one person are
+    not: with `users` only the first decided page of each counts, which later pages cannot change.
 
     >>> result = always_valid([1] * 40)
     >>> result.stop
@@ -40,6 +44,8 @@ def always_valid(outcomes: ArrayLike, *, error: float = 0.05, prior: float = 25.
         raise ValueError("outcomes must be numbers: above 0 a win, below 0 a loss, 0 a tie")
     if not 0 < error < 1 or not prior > 0:
         raise ValueError(f"error lies in (0, 1) and prior above 0, got {error} and {prior}")
+    if users is not None:
+        signs = _first_decided(signs, users)
     from scipy.special import betaln
 
     wins, losses = np.cumsum(signs > 0, dtype=np.int64), np.cumsum(signs < 0, dtype=np.int64)
@@ -49,6 +55,18 @@ def always_valid(outcomes: ArrayLike, *, error: float = 0.05, prior: float = 25.
     low, high = _interval(wins, losses, mixture, np.log(1.0 / error))
     reached = np.flatnonzero(p_value <= error)
     return Sequential(p_value, low, high, int(reached[0]) + 1 if len(reached) else None)
+
+
+def _first_decided(signs: NDArray[np.float64], users: Sequence[Any]) -> NDArray[np.float64]:
+    """The outcomes with a tie in place of all but the first win or loss of each user."""
+    if len(users) != len(signs):
+        raise ValueError(f"users needs one entry per page ({len(signs)}), got {len(users)}")
+    decided = np.flatnonzero(signs)
+    first = {user: page for page, user in reversed([(page, users[page]) for page in decided])}
+    kept = np.zeros(len(signs))
+    pages = list(first.values())
+    kept[pages] = signs[pages]
+    return kept
 
 
 def _interval(

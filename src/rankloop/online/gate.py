@@ -1,6 +1,8 @@
 """Deployment only past a confidence bound."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,12 +42,15 @@ class Gate:
             raise ValueError(f"margin lies in [0, 0.5), got {margin}")
         self.error, self.margin, self.no_worse = error, margin, no_worse
 
-    def decide(self, outcomes: ArrayLike) -> GateDecision:
-        """From one outcome per page: above 0 the challenger won, below 0 it lost."""
+    def decide(self, outcomes: ArrayLike, *, users: Sequence[Any] | None = None) -> GateDecision:
+        """From one outcome per page: above 0 the challenger won, below 0 it lost.
+
+        Pages of one person are alike: with `users` each counts once (`always_valid`).
+        """
         signs = np.sign(np.asarray(outcomes, np.float64).reshape(-1))
         if not len(signs):
             return GateDecision(False, False, 0.0, 1.0, 0)
-        bounds = always_valid(signs, error=self.error)
+        bounds = always_valid(signs, users=users, error=self.error)
         low, high = float(bounds.low[-1]), float(bounds.high[-1])
         bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
         return GateDecision(low > bar, high < bar, low, high, int(np.count_nonzero(signs)))
