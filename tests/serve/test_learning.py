@@ -143,7 +143,7 @@ def test_nothing_is_learned_twice_from_the_same_clicks(shop, tmp_path):
 
 
 def test_candidates_of_another_engine_do_not_stop_learning(shop, tmp_path):
-    """Pages of `POST /rank` with features of its own are in the log, and are not what the index is learned from."""
+    """Pages of `POST /rank` with features of their own are recorded, and teach nothing about the index."""
     config = served(shop, tmp_path, {"bm25(title)": 1.0})
     with Store.open(config.database) as store:
         own = np.array([[9.0, 1.0], [1.0, 0.0]])

@@ -1,6 +1,9 @@
 """The pages as a browser without scripts sees them: results, filters, reasons, judgments, trust."""
 
 import re
+import secrets
+import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
@@ -12,12 +15,14 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from rankloop.rankers import PointwiseRanker, RankSVM
 from rankloop.serve.pages.asked import Asked
+from rankloop.serve.pages.drifting import changed_features, changed_shares, drift
 from rankloop.serve.pages.evidence import _moved
-from rankloop.serve.pages.traffic import by_day, drift
+from rankloop.serve.pages.traffic import by_day
 from rankloop.serve.pages.views import _passage
-from rankloop.serve.schema import Result
+from rankloop.serve.schema import Result, SearchRequest
+from rankloop.serve.shown import Event
 from rankloop.serve.sums import DaySum
-from serve.running import TOKEN, another, client_of, wait_until
+from serve.running import TOKEN, another, client_of, serving, wait_until
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 EVIL = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'{{7*7}}"
@@ -487,16 +492,61 @@ def test_a_snippet_that_says_the_title_again_is_left_out(title, snippet, shown):
 
 
 def day(number, ranker="v1", pages=100, clicked=50, first=20):
-    return DaySum(86_400.0 * number, ranker, pages, clicked, clicked, first, 0.3, 0.01)
+    return DaySum(86_400.0 * number, ranker, pages, clicked, clicked, first, 0.3, 0.01, pages, 0)
 
 
-def test_drift_is_an_alarm_only_when_it_is_more_than_chance():
-    assert not drift([day(1), day(2), day(3, clicked=48, first=21)]).alarm
-    told = drift([day(1), day(2, "v2"), day(3, clicked=20)])
-    assert told.alarm == "Pages with a click: 20.0 % after 50.0 % is more than chance."
-    # z = 0.3 / sqrt(0.4 * 0.6 * (1/200 + 1/100)) = 5: p = 5.73e-07
-    assert told.rows[0][3].text == "5.73e-07"
-    assert "Two days" in drift([day(1)]).said
+def test_shares_that_changed_have_the_p_value_by_hand():
+    clicked, first, empty = changed_shares([day(1), day(2)], day(3, clicked=20))
+    # z = 0.3 / sqrt(0.4 * 0.6 * (1/200 + 1/100)) = 5
+    assert clicked.p_value == pytest.approx(5.73e-07, rel=1e-3)
+    assert (clicked.before, clicked.lately) == ("50.0 %", "20.0 %")
+    assert first.p_value == empty.p_value == 1.0
+
+
+def test_the_feature_that_changed_comes_first_and_the_others_are_chance():
+    random = np.random.default_rng(0)
+    before = [random.normal(size=(10, 4)).astype(np.float32) for _ in range(100)]
+    lately = [random.normal(size=(10, 4)).astype(np.float32) for _ in range(100)]
+    for page in lately:
+        page[:, 2] += 1
+        page[:, 3] = np.nan
+    moved, *others = changed_features("abcd", before, lately)
+    assert moved.name == "c"
+    assert moved.p_value < 1e-9
+    assert len(others) == 2, "what no page has lately cannot be compared"
+    assert min(one.p_value for one in others) > 0.01
+    assert changed_features("abcd", before, []) == []
+
+
+def test_drift_compares_a_version_with_itself(tmp_path):
+    """v1 served yesterday and today; what another version did is no drift."""
+    with serving(tmp_path, swap_rate=0.0) as service:
+        today = 86_400.0 * (time.time() // 86_400)
+        shown = service.search(SearchRequest(query="red shoes"))
+        wait_until(lambda: service.spool.waiting == 0)
+        one = service.store.page(shown.impression.split(".")[0])
+
+        def put(when, number, *, ranker, clicked):
+            made = [
+                replace(one, page_id=secrets.token_hex(16), time=when + at, ranker=ranker)
+                for at in range(number)
+            ]
+            service.store.put_pages(made)
+            clicks = [Event("c", page.page_id, "click", page.documents[0], time=page.time) for page in made]
+            service.store.put_events(clicks[:clicked])
+
+        put(today - 43_200, 100, ranker="v1", clicked=50)
+        put(today - 43_200, 300, ranker="v2", clicked=300)
+        put(today, 100, ranker="v1", clicked=50)
+        since = today - 86_400
+        panel = drift(service, service.store.daily(since=since), since)
+        assert not panel.alarm
+        assert panel.rows[0][1].text == "50.0 %"
+        assert any(row[0].text in service.features.names for row in panel.rows)
+        put(today + 200, 200, ranker="v1", clicked=0)
+        assert "Pages with a click" in drift(service, service.store.daily(since=since), since).alarm
+        only = [row for row in service.store.daily(since=since) if row.day == today]
+        assert drift(service, only, since).said == "Two days of pages of v1 are needed to see a change."
 
 
 def test_versions_over_time_leave_out_days_of_few_pages():

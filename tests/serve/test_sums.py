@@ -16,7 +16,7 @@ def traffic(store, page, click):
     random = np.random.default_rng(0)
     shown = []
     for i in range(120):
-        documents = "abcde"[: random.integers(1, 6)]
+        documents = "abcde"[: random.integers(0, 6)]
         one = page(
             f"q{random.integers(6)}",
             documents,
@@ -25,7 +25,7 @@ def traffic(store, page, click):
             ranker=f"v{random.integers(1, 3)}",
             layout="phone" if i % 4 == 0 else "desk",
             bot=i % 10 == 0,
-            seconds={"retrieve": float(random.random()), "rank": 0.5},
+            seconds={"retrieve": float(random.random()), "rank": 0.5} if i % 7 else {},
         )
         clicked = [rank for rank in range(1, len(documents) + 1) if random.random() < 0.3]
         shown.append((one, clicked))
@@ -57,7 +57,7 @@ def test_by_position(store, traffic, since, until):
 def test_by_position_of_a_layout(store, traffic):
     seen = [(one, ranks) for one, ranks in people(traffic) if one.layout == "phone"]
     first = store.by_position(layout="phone")[0]
-    assert first == (1, len(seen), sum(1 in ranks for _, ranks in seen))
+    assert first == (1, sum(bool(one.documents) for one, _ in seen), sum(1 in ranks for _, ranks in seen))
 
 
 def test_daily(store, traffic):
@@ -73,7 +73,9 @@ def test_daily(store, traffic):
             sum(bool(ranks) for _, ranks in pages),
             sum(1 in ranks for _, ranks in pages),
             np.mean([1 / min(ranks) if ranks else 0 for _, ranks in pages]),
-            np.mean([sum(one.seconds.values()) for one, _ in pages]),
+            np.mean([sum(one.seconds.values()) for one, _ in pages if one.seconds]),
+            sum(bool(one.seconds) for one, _ in pages),
+            sum(not one.documents for one, _ in pages),
         )
         for (day, ranker), pages in sorted(days.items())
     ]
@@ -93,10 +95,18 @@ def test_worst_queries(store, traffic):
         WorstQuery(query, len(pages), sum(hit for hit, _ in pages), sum(again for _, again in pages))
         for query, pages in by_query.items()
     ]
-    expected.sort(key=lambda one: (one.clicked_pages - one.pages, one.query))
+    expected.sort(key=lambda one: (one.clicked_pages - one.pages - one.reformulated, one.query))
     got = store.worst_queries(4, seconds=within)
     assert got == expected[:4]
     assert sum(one.reformulated for one in got) > 0
+
+
+def test_a_query_that_is_clicked_and_asked_again_fails_too(store, page, click):
+    """Every page of "shoes" has a click, and is given up for another search; "boots" satisfies."""
+    asked = [page("shoes", shown=1.0, user="u"), page("boots", shown=31.0, user="u")]
+    store.put_pages(asked)
+    store.put_events([click(one, "a") for one in asked])
+    assert store.worst_queries() == [WorstQuery("shoes", 1, 1, 1)]
 
 
 def test_slowest_queries(store, traffic):

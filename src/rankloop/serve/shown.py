@@ -25,9 +25,10 @@ class ShownPage:
     """A page: everything that estimators need later, non-clicks included.
 
     `time` is in UTC seconds. `ranker` is the model version ("v1 + v2" if interleaved), `generation` and
-    `fingerprint` say which index and which scores. `randomness` says what chance did: `swap(...)` for `policy="swap"`, the page of
-    `rankloop.interleaving` for "interleave", what you like otherwise; under "propensity" it may hold one
-    chance per document of having been shown where it was. `seconds` are by stage.
+    `fingerprint` say which index and which scores. `randomness` says what chance did: `swap(...)` for
+    `policy="swap"`, the page of `rankloop.interleaving` for "interleave", what you like otherwise; under
+    "propensity" it may hold one chance per document of having been shown where it was. `seconds` are those
+    of its stages.
 
     >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
     >>> page.features.dtype, page.policy

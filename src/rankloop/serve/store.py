@@ -173,7 +173,7 @@ class Store:
     def worst_queries(
         self, n: int = 20, *, since: float | None = None, until: float | None = None, seconds: float = 60.0
     ) -> list[WorstQuery]:
-        """The queries with most pages on which nothing was clicked.
+        """The queries with most pages that failed: nothing was clicked, or it was asked in other words.
 
         `reformulated` counts pages whose user's next search was another one, within `seconds`.
         """

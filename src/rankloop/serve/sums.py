@@ -1,6 +1,5 @@
 """The sums of the dashboard, each one pass over an index of the store."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Connection, Over, Select, case, func, select
@@ -37,7 +36,9 @@ class DaySum(NamedTuple):
     clicked_pages: int
     clicked_first: int
     reciprocal_rank: float  # of the highest click, 0 without one, on average
-    seconds: float  # on average
+    seconds: float  # on average, of the pages whose time is known
+    timed: int  # pages whose time is known
+    empty: int  # pages without a result
 
 
 class WorstQuery(NamedTuple):
@@ -68,7 +69,12 @@ def by_position(
 
 
 def daily(connection: Connection, since: float | None, until: float | None) -> list[DaySum]:
-    shown = _grouped(pages, (pages.c.day, pages.c.ranker), since, until, None, func.avg(pages.c.seconds))
+    more = (
+        func.coalesce(func.avg(func.nullif(pages.c.seconds, 0.0)), 0.0),
+        func.count(func.nullif(pages.c.seconds, 0.0)),
+        func.sum(case((pages.c.shown == 0, 1), else_=0)),
+    )
+    shown = _grouped(pages, (pages.c.day, pages.c.ranker), since, until, None, *more)
     per_page = (
         select(
             func.min(clicks.c.day).label("day"),
@@ -90,10 +96,12 @@ def daily(connection: Connection, since: float | None, until: float | None) -> l
     ).group_by(per_page.c.day, per_page.c.ranker)
     hits = {(day, ranker): found for day, ranker, *found in connection.execute(clicked)}
     days = []
-    for day, ranker, number, seconds in connection.execute(shown.order_by(pages.c.day, pages.c.ranker)):
+    for day, ranker, number, seconds, timed, empty in connection.execute(
+        shown.order_by(pages.c.day, pages.c.ranker)
+    ):
         all_clicks, clicked_pages, first, reciprocal = hits.get((day, ranker), (0, 0, 0, 0.0))
-        told = (int(all_clicks), clicked_pages, int(first), float(reciprocal) / number, float(seconds))
-        days.append(DaySum(float(day * DAY), ranker, number, *told))
+        told = (int(all_clicks), clicked_pages, int(first), float(reciprocal) / number)
+        days.append(DaySum(float(day * DAY), ranker, number, *told, float(seconds), timed, int(empty)))
     return days
 
 
@@ -107,17 +115,18 @@ def worst_queries(
         .group_by(clicks.c.query)
         .subquery()
     )
-    hits = func.coalesce(clicked.c.pages, 0)
+    again = _reformulated(since, until, seconds).subquery()
+    hits, anew = func.coalesce(clicked.c.pages, 0), func.coalesce(again.c.pages, 0)
+    failed = shown.c.number - hits + anew
     asked = (
-        select(shown.c.query, shown.c.number, hits)
+        select(shown.c.query, shown.c.number, hits, anew)
         .join(clicked, clicked.c.query == shown.c.query, isouter=True)
-        .where(shown.c.number > hits)
-        .order_by((shown.c.number - hits).desc(), shown.c.query)
+        .join(again, again.c.query == shown.c.query, isouter=True)
+        .where(failed > 0)
+        .order_by(failed.desc(), shown.c.query)
         .limit(n)
     )
-    worst = connection.execute(asked).all()
-    again = _reformulated(connection, [row[0] for row in worst], since, until, seconds)
-    return [WorstQuery(query, number, hit, again.get(query, 0)) for query, number, hit in worst]
+    return [WorstQuery(*row) for row in connection.execute(asked)]
 
 
 def slowest_queries(
@@ -145,10 +154,8 @@ def _grouped(
     )
 
 
-def _reformulated(
-    connection: Connection, queries: Sequence[str], since: float | None, until: float | None, seconds: float
-) -> dict[str, int]:
-    """Pages after which the same user asked something else within so many seconds."""
+def _reformulated(since: float | None, until: float | None, seconds: float) -> Select[Any]:
+    """By query, the pages after which the same user asked something else within so many seconds."""
     searches = (
         select(
             pages.c.query,
@@ -160,17 +167,15 @@ def _reformulated(
         .where(within(pages, since, until), pages.c.user.is_not(None))
         .subquery()
     )
-    asked = (
-        select(searches.c.query, func.count())
+    return (
+        select(searches.c.query, func.count().label("pages"))
         .where(
-            searches.c.query.in_(queries),
             searches.c.bot.is_(False),
             searches.c.next_time <= searches.c.time + seconds,
             searches.c.next_query != searches.c.query,
         )
         .group_by(searches.c.query)
     )
-    return _by_key(connection, asked)
 
 
 def _next(column: Column[Any]) -> Over[Any]:

@@ -6,20 +6,18 @@ from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import select
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import Ranker, contributions
 from rankloop.report import importance, metric_intervals, position_curve
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, percent
-from rankloop.serve.tables import pages as pages_table
+from rankloop.serve.sampling import sampled_features
 
 if TYPE_CHECKING:
     from rankloop.serve.learning_record import LearningRun
     from rankloop.serve.registry import Version
     from rankloop.serve.service import Service
-    from rankloop.serve.store import ShownPage, Store
     from rankloop.serve.sums import DaySum
 
 __all__ = ["learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
@@ -128,8 +126,7 @@ def looked_at(service: "Service") -> Panel:
     production = str(service.live.roles.production)
     model = service.model(production)
     names = model.pipeline.features.names
-    shown = [page for page in _lately(service.store) if len(page.documents)]
-    pages = [page.features for page in shown if page.feature_names == names]
+    pages = sampled_features(service.store, names, LATELY)
     if not pages:
         return Panel("features", title, "No page with its features was shown yet.")
     size = _moved(model.ranked.ranker, pages, names)
@@ -151,14 +148,6 @@ def _moved(ranker: Ranker, pages: list[NDArray[np.float32]], names: Sequence[str
         parts = contributions(ranker, data)
     size: NDArray[np.float64] = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
     return size
-
-
-def _lately(store: "Store") -> "list[ShownPage]":
-    """The last pages."""
-    asked = select(pages_table.c.page_id).order_by(pages_table.c.time.desc()).limit(LATELY)
-    with store.reading() as connection:
-        ids = connection.execute(asked).scalars().all()
-    return [page for id in ids if (page := store.page(id)) is not None]
 
 
 def _promote(version: "Version") -> Cell:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankloop.serve.learning_record import runs
-from rankloop.serve.pages import evidence, traffic, trials
+from rankloop.serve.pages import drifting, evidence, traffic, trials
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
 
@@ -49,7 +49,7 @@ def overview(service: "Service", days: int, *, changing: bool = False, now: floa
         traffic.worst(store.worst_queries(n=QUERIES, since=since)),
         traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),
         evidence.looked_at(service),
-        traffic.drift(daily),
+        drifting.drift(service, daily, since),
     ]
     return Overview(
         days,
@@ -63,12 +63,13 @@ def _figures(service: "Service", daily: "Sequence[DaySum]") -> list[Number]:
     pages = sum(one.pages for one in daily)
     clicks = sum(one.clicks for one in daily)
     clicked = sum(one.clicked_pages for one in daily)
-    seconds = sum(one.seconds * one.pages for one in daily)
+    timed = sum(one.timed for one in daily)
+    seconds = sum(one.seconds * one.timed for one in daily)
     production = service.models.version(str(service.live.roles.production))
     return [
         Number("Pages shown", count(pages)),
         Number("Pages with a click", percent(clicked / pages if pages else None)),
         Number("Clicks", count(clicks), f"{clicks / pages:.2f} a page" if pages else ""),
-        Number("Time to answer", duration(seconds / pages) if seconds else "\N{EN DASH}", "on average"),
+        Number("Time to answer", duration(seconds / timed) if timed else "\N{EN DASH}", "on average"),
         Number("In production", production.version, evidence.name_of(production)),
     ]

@@ -1,8 +1,6 @@
-"""Panels about what people did: clicks by position, days, queries that fail, and change."""
+"""Panels about what people did: clicks by position, days, and queries that fail."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import erfc, sqrt
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -14,10 +12,9 @@ if TYPE_CHECKING:
     from rankloop.serve.registry import Version
     from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 
-__all__ = ["by_day", "by_position", "drift", "slowest", "worst"]
+__all__ = ["by_day", "by_position", "slowest", "worst"]
 
 ENOUGH = 10  # pages of a version on a day
-DIFFERS = 0.001  # the chance of a false alarm, each time the page is looked at
 
 
 def by_position(rows: "Sequence[PositionSum]") -> Panel:
@@ -90,60 +87,6 @@ def slowest(rows: "Sequence[SlowQuery]") -> Panel:
             for one in timed
         ),
     )
-
-
-@dataclass(frozen=True)
-class Change:
-    """A share before and lately, with the chance of such a difference if nothing changed."""
-
-    name: str
-    before: float
-    lately: float
-    p_value: float
-
-
-def drift(rows: "Sequence[DaySum]") -> Panel:
-    """Whether the last day differs from the days before it."""
-    title = "Drift"
-    days = sorted({one.day for one in rows})
-    if len(days) < 2:
-        return Panel("drift", title, "Two days of pages are needed to see a change.")
-    old, new = [one for one in rows if one.day < days[-1]], [one for one in rows if one.day == days[-1]]
-    found = [
-        _change(name, _share(old, what), _share(new, what))
-        for name, what in (
-            ("Pages with a click", "clicked_pages"),
-            ("Clicks on the first result", "clicked_first"),
-        )
-    ]
-    alarms = [
-        f"{one.name}: {percent(one.lately)} after {percent(one.before)}"
-        for one in found
-        if one.p_value < DIFFERS
-    ]
-    return Panel(
-        "drift",
-        title,
-        "The last day beside the days before it in this window.",
-        heads=(Head("Share"), Head("Before", True), Head("Last day", True), Head("p-value", True)),
-        rows=table(
-            (one.name, percent(one.before), percent(one.lately), f"{one.p_value:.3g}") for one in found
-        ),
-        alarm="; ".join(alarms) + " is more than chance." if alarms else "",
-    )
-
-
-def _share(rows: "Sequence[DaySum]", what: str) -> tuple[int, int]:
-    return sum(getattr(one, what) for one in rows), sum(one.pages for one in rows)
-
-
-def _change(name: str, old: tuple[int, int], new: tuple[int, int]) -> Change:
-    """The two-sided test of two shares with a pooled variance."""
-    before, lately = old[0] / old[1], new[0] / new[1]
-    pooled = (old[0] + new[0]) / (old[1] + new[1])
-    spread = sqrt(pooled * (1 - pooled) * (1 / old[1] + 1 / new[1]))
-    p_value = erfc(abs(before - lately) / spread / sqrt(2)) if spread else 1.0
-    return Change(name, before, lately, p_value)
 
 
 def _query(text: str) -> Cell:
