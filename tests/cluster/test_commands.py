@@ -4,36 +4,16 @@ import json
 
 import polars
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from rankloop.cli.evaluate import evaluate
-from rankloop.cli.learn import learn
-from rankloop.cli.predict import predict
-from rankloop.cli.shard import shard
-from rankloop.cli.train import train
-from rankloop.cli.tune import tune
 from rankloop.clicks import simulate, write_clicks
 from rankloop.data import synthetic, write_svmlight
 from rankloop.data.shards import open_shards
 
 DATA = synthetic(n_queries=60, docs_per_query=6, n_features=4, seed=0)
 
-app = typer.Typer(pretty_exceptions_enable=False)
-for command in (shard, train, evaluate, predict, tune, learn):
-    app.command()(command)
-
-
-def said(*arguments):
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(said, tmp_path_factory):
     """A text file, its shards, and a model trained on them."""
     folder = tmp_path_factory.mktemp("commands")
     write_svmlight(DATA, folder / "set.txt")
@@ -52,7 +32,7 @@ def test_training_leaves_a_whole_run_folder(folder):
     assert (facts["queries"], facts["documents"], facts["features"]) == (60, DATA.n_documents, 4)
 
 
-def test_evaluation_and_scores(folder, tmp_path):
+def test_evaluation_and_scores(said, folder, tmp_path):
     model = folder / "run" / "model.rank"
     here = json.loads(said("evaluate", model, folder / "set.txt", "-m", "ndcg@10", "--json"))
     there = json.loads(
@@ -68,7 +48,7 @@ def test_evaluation_and_scores(folder, tmp_path):
         said("evaluate", folder / "set.txt", folder / "set.shards", "--on", "local")
 
 
-def test_tuning(folder):
+def test_tuning(said, folder):
     pytest.importorskip("optuna")
     asked = ("--ranker", "ranksvm", "--space", "C=0.1:1", "--folds", "2", "--trials", "2")
     told = json.loads(
@@ -79,7 +59,7 @@ def test_tuning(folder):
         said("tune", folder / "set.shards", *asked, "--timeout", "3", "--on", "local")
 
 
-def test_learning_from_a_log_in_shards(folder, tmp_path):
+def test_learning_from_a_log_in_shards(said, folder, tmp_path):
     log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=4000, k=3, randomize="swap", seed=0)
     write_clicks(log, tmp_path / "log.parquet")
     said("shard", tmp_path / "log.parquet", tmp_path / "log.shards", "--shards", "3")
@@ -93,12 +73,12 @@ def test_learning_from_a_log_in_shards(folder, tmp_path):
         said("learn", folder / "set.txt", tmp_path / "log.parquet", "--format", "csv", "--on", "local")
 
 
-def test_a_shard_folder_that_is_not_there(folder):
+def test_a_shard_folder_that_is_not_there(said, folder):
     with pytest.raises(FileNotFoundError, match="there is no data set"):
         said("train", folder / "none", "--on", "local", "--out", folder / "no")
 
 
-def test_tables_of_rows(tmp_path):
+def test_tables_of_rows(said, tmp_path):
     frame = polars.DataFrame({"q": [1, 1, 2], "grade": [0, 1, 2], "price": [1.0, 2.0, 3.0]})
     frame.write_csv(tmp_path / "rows.csv")
     told = said("shard", tmp_path / "rows.csv", tmp_path / "rows", "--qid", "q", "--label", "grade")

@@ -19,6 +19,7 @@ from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
 
 DATA = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
 METRICS = ["ndcg@10", "err@5", "map"]
+JOBS = [name for name in cluster.__all__ if name not in ("LostWorkerError", "fit")]  # fit: test_training
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,8 @@ def rankers(shards):
 @pytest.fixture(scope="module")
 def logs(folder):
     """A log of each experiment, whole and as shards."""
-    ways = {"swap": {"randomize": "swap"}, "shuffle": {"randomize": "shuffle"}, "plain": {"temperature": 1.0}}
+    ways = {name: {"randomize": name} for name in ("swap", "shuffle", "fairpairs")}
+    ways |= {"plain": {"temperature": 1.0}, "fixed": {}}
     made = {}
     for name, how in ways.items():
         log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=6000, k=3, seed=0, **how)
@@ -115,11 +117,15 @@ def test_scores_are_written_row_by_row(folder, shards, rankers, tmp_path):
     assert scores["qid"].to_list() == shards.whole().row_qid.tolist()
 
 
-@pytest.mark.parametrize(("name", "method"), [("swap", "swap_intervention"), ("shuffle", "randomized")])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("swap", "swap_intervention"), ("shuffle", "randomized"), ("fairpairs", "fair_pairs")],
+)
 def test_curves_of_experiments_are_exact(logs, name, method):
     log, shards = logs[name]
     found, here = cluster.propensity(shards, workers=2), propensity.estimate(log)
     assert found.method == here.method == method
+    assert found.pages == here.pages
     assert found.values.tolist() == here.values.tolist()  # sums of whole numbers
     np.testing.assert_allclose(found.low, here.low, atol=0.03)
     np.testing.assert_allclose(found.high, here.high, atol=0.03)
@@ -143,6 +149,18 @@ def test_a_joint_curve_is_fitted_on_the_counts(logs):
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
 
 
+def test_features_explain_what_was_always_shown_at_one_rank(logs):
+    """As `estimate` does: no experiment, and no document at two ranks."""
+    log, shards = logs["fixed"]
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        found = cluster.propensity(shards, DATA, draws=20, workers=2)
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        here = propensity.estimate(log, DATA, draws=20)
+    assert found.method == here.method == "regression_em"
+    np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
+    assert cluster.propensity(logs["plain"][1], DATA, draws=20, workers=2).method == "harvest allpairs"
+
+
 def test_a_log_of_two_layouts_needs_one(folder):
     frames = [
         simulate(DATA, shown_by=DATA.X[:, 0], sessions=2000, k=3, temperature=1.0, seed=seed).to_frame()
@@ -154,8 +172,17 @@ def test_a_log_of_two_layouts_needs_one(folder):
     with pytest.raises(ValueError, match=r"mixes layouts \(a, b\)"):
         cluster.propensity(shards, method="harvest", workers=2)
     found = cluster.propensity(shards, method="harvest", layout="b", workers=2)
-    here = propensity.harvest(clicks.ClickLog.from_frame(polars.concat(moved)), layout="b")
+    whole = clicks.ClickLog.from_frame(polars.concat(moved))
+    here = propensity.harvest(whole, layout="b")
     np.testing.assert_allclose(found.values, here.values, rtol=1e-12)
+    assert found.layout == "b"
+    with pytest.raises(ValueError, match=r"mixes layouts \(a, b\)"):
+        cluster.propensity(shards, DATA, method="regression_em", workers=2)
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        found = cluster.propensity(shards, DATA, method="regression_em", layout="b", draws=20, workers=2)
+    with pytest.warns(propensity.IdentifiabilityWarning):
+        here = propensity.regression_em(whole, DATA, layout="b", draws=20)
+    np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
     assert found.layout == "b"
 
 
@@ -243,39 +270,25 @@ def test_a_study_goes_on_where_it_ended(shards, tmp_path, monkeypatch):
     assert resumed.to_dict() == cluster.tune(RankSVM(), SPACE, shards, trials=5, **how).to_dict()
 
 
-def test_counting_survives_a_kill(logs, one_is_killed):
-    log, shards = logs["plain"]
-    assert cluster.aggregate(shards, workers=2).to_frame().equals(clicks.aggregate(log).to_frame())
+@pytest.fixture
+def undisturbed(jobs, name):
+    return jobs.expected(name)
 
 
-def test_a_curve_survives_a_kill(logs, one_is_killed):
-    log, shards = logs["swap"]
-    assert cluster.propensity(shards, workers=2).values.tolist() == propensity.estimate(log).values.tolist()
+@pytest.mark.parametrize("name", JOBS)
+def test_every_job_survives_a_kill(jobs, name, undisturbed, one_is_killed):
+    """A new job is tested here the moment it is exported."""
+    assert jobs.run(name) == undisturbed
 
 
-def test_evaluation_survives_a_kill(shards, rankers, one_is_killed):
-    found = cluster.evaluate(rankers["linear"], shards, METRICS, workers=2)
-    same_evaluation(found, metrics.evaluate(rankers["linear"], shards.whole(), METRICS))
-
-
-def test_scoring_survives_a_kill(shards, rankers, tmp_path, one_is_killed):
-    found = cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
-    scores = polars.concat([found.frame(i) for i in range(len(found))])["score"]
-    assert scores.to_list() == rankers["linear"].predict(shards.whole()).tolist()
-
-
-@pytest.mark.usefixtures("by_value")
-def test_features_survive_a_kill(shards, tmp_path, one_is_killed):
-    found = cluster.transform(shards, squared, tmp_path / "more", workers=2)
-    assert np.array_equal(found.whole().X, squared(shards.whole()).X)
-
-
-def test_tuning_survives_a_kill(shards, one_is_killed, monkeypatch):
-    pytest.importorskip("optuna")
-    how = {"folds": 2, "trials": 2, "workers": 2}
-    killed = cluster.tune(RankSVM(), SPACE, shards, **how)
-    monkeypatch.setattr(tuning, "over", lambda task, inputs, **options: [task(one) for one in inputs])
-    assert killed.to_dict() == cluster.tune(RankSVM(), SPACE, shards, **how).to_dict()
+@pytest.mark.usefixtures("one_is_killed")
+def test_a_kill_while_a_large_task_is_on_its_way():
+    """More than a pipe holds, as a forest of many trees is: the worker dies before it has read all of it."""
+    assert over(len, [bytes(n * 1_000_000) for n in (3, 4, 5)], on="local", workers=2, title="") == [
+        3_000_000,
+        4_000_000,
+        5_000_000,
+    ]
 
 
 def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rankers, monkeypatch):
@@ -320,16 +333,23 @@ def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, 
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
 
 
-def test_a_corrupt_shard_stops_every_job_by_its_name(tmp_path, rankers):
-    shards = write_shards(DATA, tmp_path / "set", shards=3)
-    shard = next((tmp_path / "set").glob("shard-00001-*"))
-    content = bytearray(shard.read_bytes())
-    content[100] ^= 1
-    shard.write_bytes(content)
-    with pytest.raises(ValueError, match=f"{shard.name} does not match its checksum"):
-        cluster.evaluate(rankers["linear"], shards, workers=2)
-    with pytest.raises(ValueError, match=shard.name):
-        cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
+@pytest.fixture(scope="module")
+def corrupt(jobs, tmp_path_factory):
+    """The same jobs on shards one byte of which has changed since they were written."""
+    made = type(jobs)(tmp_path_factory.mktemp("corrupt"))
+    assert made.ranker.n_features_in_ == 5  # fitted before
+    for shards in (made.shards, made.log):
+        shard = made.folder.joinpath(shards.path, shards.entries[1].name)
+        content = bytearray(shard.read_bytes())
+        content[100] ^= 1
+        shard.write_bytes(content)
+    return made
+
+
+@pytest.mark.parametrize("name", [name for name in JOBS if name != "features"])
+def test_a_corrupt_shard_stops_every_job_by_its_name(name, corrupt):
+    with pytest.raises(ValueError, match=r"shard-00001-\w+.parquet does not match its checksum"):
+        corrupt.run(name)
 
 
 def test_workers_of_other_versions_are_refused(shards, rankers, monkeypatch):

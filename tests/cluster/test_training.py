@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from rankloop import cluster
-from rankloop.cluster import _local
+from rankloop.cluster import _local, training
 from rankloop.cluster._trees import Work, grow, settled
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.shard_writer import write_shards
@@ -39,12 +40,13 @@ def killed(monkeypatch):
     started = []
 
     def remembered(team, task, argument):
-        team.rounds = 0
+        team.rounds = team.first = 0
         started.append(team)
         return run(team, task, argument)
 
     def killing(team, rank, kind, *said):
         if kind == "progress":
+            team.first = team.first if team.rounds else said[0]
             team.rounds += said[0]
             if team.rounds == plan["after"] and len(started) == 1:
                 team.members[1].process.kill()
@@ -83,9 +85,19 @@ def test_two_workers_grow_one_good_forest(shards, two):
     assert two.params is None
 
 
-def test_a_killed_member_changes_nothing(shards, two, killed):
+def test_a_killed_member_changes_nothing(shards, two, killed, monkeypatch):
+    """Neither the forest nor where the bar ends: what was lost is taken back from it."""
+    told = []
+
+    @contextmanager
+    def seen(title, total):
+        yield lambda by=1, note="": told.append((by, note))
+
+    monkeypatch.setattr(training, "progress", seen)
     assert dumps(cluster.fit(TREES, shards, VALID, workers=2)) == dumps(two)
     assert len(killed["started"]) == 2
+    assert sum(by for by, _ in told) == TREES.trees
+    assert (-3, "a worker was lost: begun again") in told
 
 
 class Alone:
@@ -94,11 +106,11 @@ class Alone:
     rank, count, first_here = 0, 1, True
 
     def __init__(self, breaks=None):
-        self.rounds, self.breaks = 0, breaks
+        self.told, self.breaks = [], breaks
 
     def tell(self, by, note=""):
-        self.rounds += by
-        if self.rounds == self.breaks:
+        self.told.append(by)
+        if sum(self.told) == self.breaks:
             raise ConnectionError("the machine is gone")
 
 
@@ -110,7 +122,7 @@ def test_a_checkpoint_is_gone_on_from(shards, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["forest-000004.rank", "state.json"]
     rest = Alone()
     resumed = loads(grow(work, rest))
-    assert rest.rounds < 12  # the fourth of five was the best so far, and it went on from there
+    assert rest.told[0] == 4  # of five, the fourth was the best so far: it went on from there
     here = LambdaMART(**TREES.get_params()).fit(shards.whole(), VALID)
     trees, same = (made.forest_.text.partition("\nparameters:")[0] for made in (resumed, here))
     assert trees == same
@@ -138,12 +150,20 @@ def test_other_losses_and_pooled_grades(tmp_path):
 
 
 @pytest.mark.slow
-def test_networks_of_two_processes(shards, killed, tmp_path):
-    """One process, two with a kill on the way, and two of `torchrun`: the same network."""
+def test_networks_of_two_processes(shards, killed, tmp_path, monkeypatch):
+    """One process, two with a kill on the way, and two of `torchrun`: the same network.
+
+    The second team goes on from the epochs that the first kept, and no rows stay in the temporary folder.
+    """
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     network = NeuralRanker(hidden=(8,), epochs=3, threads=1, seed=0)
     killed["after"] = 2
-    found = cluster.fit(network, shards, workers=2)
+    found = cluster.fit(network, shards, workers=2, checkpoint=tmp_path / "kept")
     assert len(killed["started"]) == 2
+    assert killed["started"][1].first == 2
+    assert not [path.name for path in scratch.iterdir() if "rankloop" in path.name]
     assert found.fingerprint_ == shards.fingerprint
     here = NeuralRanker(hidden=(8,), epochs=3, threads=1, seed=0).fit(shards.whole())
     np.testing.assert_allclose(found.predict(DATA), here.predict(DATA), atol=1e-5)
@@ -177,6 +197,8 @@ def test_wrong_arguments_are_said(shards):
         cluster.fit(LambdaMART(callbacks=[print]), shards)
     with pytest.raises(ValueError, match="leave 'machines' out of params"):
         cluster.fit(LambdaMART(params={"machines": "a:1"}), shards)
+    with pytest.raises(ValueError, match="in a folder that every machine mounts, and memory://kept is none"):
+        cluster.fit(NeuralRanker(), shards, checkpoint="memory://kept")
     with pytest.raises(ValueError, match="every is 1 or more trees"):
         cluster.fit(LambdaMART(loss=LambdaRank()), shards, every=0)
     few = write_shards(RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"]), shards.path + "-few", shards=3)

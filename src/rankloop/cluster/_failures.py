@@ -1,8 +1,9 @@
 """What ends a job, and what only ends a worker."""
 
-__all__ = ["RETRIES", "LostWorkerError", "passing"]
+__all__ = ["AGAIN", "RETRIES", "LostWorkerError", "passing"]
 
 RETRIES = 3  # times that what a lost worker did is begun again
+AGAIN = "a worker was lost: begun again"
 
 
 class LostWorkerError(RuntimeError):
@@ -21,7 +22,14 @@ class LostWorkerError(RuntimeError):
 
 
 def passing(error: BaseException) -> bool:
-    """Whether an error may come from the loss of another worker, so that it is worth another try."""
-    return type(error).__name__ in ("LightGBMError", "DistBackendError", "DistNetworkError") or (
-        isinstance(error, RuntimeError | ConnectionError) and not isinstance(error, LostWorkerError)
+    """Whether an error may come from the loss of another worker, so that it is worth another try.
+
+    >>> passing(RuntimeError("connection closed by peer")), passing(OSError(28, "no room"))
+    (True, False)
+    """
+    kind = type(error)
+    return (
+        kind.__name__ in ("LightGBMError", "DistBackendError", "DistNetworkError")
+        or kind.__module__.partition(".")[0] == "ray"
+        or (isinstance(error, RuntimeError | ConnectionError) and not isinstance(error, LostWorkerError))
     )

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from rankloop._jit import thread_count
 from rankloop._progress import Advance
-from rankloop.cluster._failures import RETRIES, LostWorkerError, passing
+from rankloop.cluster._failures import AGAIN, RETRIES, LostWorkerError, passing
 from rankloop.cluster._versions import refuse_others
 from rankloop.cluster._worker import held_port, packed, unpacked
 
@@ -42,7 +43,7 @@ class Local:
                 return
             index = waiting.popleft()
             busy[process.line] = (process, index)
-            process.line.send((packed((task, inputs[index])), 0, 0))
+            process.send((packed((task, inputs[index])), 0, 0))
 
         try:
             team = [_Process.taken(self.workers) for _ in range(min(self.workers, len(inputs)))]
@@ -89,12 +90,14 @@ class Local:
         for _ in range(RETRIES + 1):
             told = _torchrun(self.workers) if torch else [{} for _ in range(self.workers)]
             team = [_Process(self.workers, one, silent=True) for one in told]
+            members = _Team(team, advance)
             try:
                 for process in team:
                     process.ready()
-                return _Team(team, advance).run(task, argument)
+                return members.run(task, argument)
             except LostWorkerError as error:
                 lost = error
+                advance(-members.told, AGAIN)
             finally:
                 for process in team:
                     process.kill()
@@ -110,11 +113,12 @@ class _Team:
         self.count = len(team)
         self.results: dict[int, bytes] = {}
         self.met: dict[int, Any] = {}
+        self.told = 0.0
 
     def run(self, task: Callable[..., Any], argument: Any) -> Any:
         whole = packed((task, argument))
-        for to, place in self.lines.items():
-            to.send((whole, place, self.count))
+        for place, process in enumerate(self.members):
+            process.send((whole, place, self.count))
         while len(self.results) < self.count:
             for line in wait([line for line, rank in self.lines.items() if rank not in self.results]):
                 assert isinstance(line, Connection)
@@ -130,12 +134,13 @@ class _Team:
         if kind == "done":
             self.results[rank] = said[0]
         elif kind == "progress":
+            self.told += said[0]
             self.advance(*said)
         elif kind == "meet":
             self.met[rank] = said[0]
             if len(self.met) == self.count:
-                for line in self.lines:
-                    line.send([self.met[i] for i in range(self.count)])
+                for process in self.members:
+                    process.send([self.met[i] for i in range(self.count)])
                 self.met = {}
         else:
             error = _raised(*said)
@@ -165,7 +170,7 @@ class _Process:
             env={**os.environ, **threads, **path, **(environment or {})},
         )
         theirs.close()
-        self.line.send(sys.path)
+        self.send(sys.path)
         self.up = False
 
     @classmethod
@@ -191,6 +196,11 @@ class _Process:
             raise RuntimeError(f"a worker process did not start: it ended with {code}") from None
         refuse_others(versions, "a worker process")
         self.up = True
+
+    def send(self, whole: Any) -> None:
+        """To a worker that dies over it nothing is said: who listens to the line finds it gone."""
+        with suppress(*_GONE):
+            self.line.send(whole)
 
     def rest(self) -> None:
         type(self).resting.append(self)

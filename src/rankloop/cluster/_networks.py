@@ -3,9 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,7 +16,7 @@ from rankloop.data.shards import Shards
 from rankloop.rankers import NeuralRanker
 from rankloop.rankers.saving import dumps
 
-__all__ = ["Started", "Work", "train", "under_torchrun"]
+__all__ = ["Started", "Work", "check", "train", "under_torchrun"]
 
 _STATE = "network.zip"
 
@@ -31,6 +29,7 @@ class Work:
     train: Shards
     valid: Shards | RankingDataset | None
     checkpoint: str | None
+    token: str = field(default_factory=lambda: uuid4().hex)  # by which all tries know their files
 
 
 def under_torchrun() -> bool:
@@ -44,25 +43,45 @@ def train(work: Work, member: Member) -> bytes:
     ranker = work.ranker
     if work.checkpoint is not None:
         ranker.set_params(checkpoint=str(Path(work.checkpoint) / _STATE))
-    with _mapped(work.train, member) as data, telling(member, "rankloop.rankers._training"):
+    data = _mapped(work, member)
+    with telling(member, "rankloop.rankers._training"):
         ranker.fit(data, valid)
     ranker.fingerprint_ = work.train.fingerprint
     return dumps(ranker)
 
 
-@contextmanager
-def _mapped(shards: Shards, member: Member) -> Iterator[RankingDataset]:
-    """All shards as files that the processes of a machine map together; gathered by the first of them."""
-    token = member.meet(uuid4().hex)[0]
-    folder = Path(tempfile.gettempdir()) / f"rankloop-{token}"
+def check(checkpoint: str | None) -> None:
+    if checkpoint is not None and "://" in checkpoint:
+        raise ValueError(
+            f"a network keeps its epochs in a folder that every machine mounts, and {checkpoint} is none; "
+            "give the path of one"
+        )
+
+
+def _mapped(work: Work, member: Member) -> RankingDataset:
+    """All shards as files that the processes of a machine map together; gathered by the first of them.
+
+    The files go as soon as they are mapped, and with them what an earlier try left that was killed over
+    them: what is mapped stays until it is let go, and a kill later on leaves nothing.
+    """
+    place, token = Path(tempfile.gettempdir()), member.meet(work.token)[0]
+    folder = place / f"rankloop-{token}"
     try:
         if member.first_here:
-            shards.whole(folder)
+            _swept(place, folder.name)
+            work.train.whole(folder)
         member.meet("the rows are there")
-        yield load_dataset(folder)
+        data = load_dataset(folder)
+        member.meet("the rows are mapped")
     finally:
         if member.first_here:
-            shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays until it is let go
+            _swept(place, folder.name)
+    return data
+
+
+def _swept(place: Path, name: str) -> None:
+    for left in place.glob(f"*{name}*"):  # what is being written has a longer name
+        shutil.rmtree(left, ignore_errors=True)
 
 
 class Started:

@@ -1,13 +1,14 @@
 """What one shard of a log says about a propensity curve: sums by group of queries."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import ClickLog
+from rankloop.clicks import Aggregate, ClickLog
 from rankloop.cluster.counting import counted
 from rankloop.data._shard_manifest import shard_of
 from rankloop.data.shards import Shards
@@ -16,7 +17,17 @@ from rankloop.propensity._pairs import edges_of
 from rankloop.propensity.harvest import compare_ranks
 from rankloop.propensity.randomized import _shuffled_ranks
 
-__all__ = ["Part", "harvest", "interventions", "randomized", "swaps"]
+__all__ = [
+    "Cells",
+    "Part",
+    "cells",
+    "harvest",
+    "interventions",
+    "neighbours",
+    "randomized",
+    "several_ranks",
+    "swaps",
+]
 
 Asked = tuple[Shards, str | None, int, int]  # one shard, layout, ranks, groups
 
@@ -32,12 +43,33 @@ class Part:
     reach: int = 0
 
 
+@dataclass(frozen=True)
+class Cells:
+    """The counts of a shard, and the layouts of its pages."""
+
+    counts: Aggregate
+    layouts: list[str]
+
+
 def interventions(asked: Asked) -> list[str]:
     """The names of the experiments on the pages of a shard."""
     frame, _ = _frame(asked)
     if "intervention" not in frame.columns:
         return []
     return [str(name) for name in frame["intervention"].unique().to_list() if name is not None]
+
+
+def several_ranks(asked: Asked) -> bool:
+    """Whether a document was seen at more than one rank."""
+    frame, _ = _frame(asked)
+    shown = frame.select("query", "document", "position").unique()
+    return bool(shown.height > shown.select("query", "document").n_unique())
+
+
+def cells(asked: Asked) -> Cells | None:
+    """What the joint fits learn from."""
+    frame, layouts = _frame(asked)
+    return Cells(counted(frame), layouts) if frame.height else None
 
 
 def harvest(asked: Asked) -> Part | None:
@@ -92,6 +124,15 @@ def randomized(asked: Asked) -> Part | None:
 
 def swaps(asked: Asked) -> Part | None:
     """Clicks at both ranks of each pair, on pages left as they were and on exchanged ones."""
+    return _exchanged(asked, _swapped)
+
+
+def neighbours(asked: Asked) -> Part | None:
+    """The same of FairPairs pages, whose coins are tossed for neighbours."""
+    return _exchanged(asked, _paired)
+
+
+def _exchanged(asked: Asked, of: Callable[[str, int], list[tuple[int, int]]]) -> Part | None:
     _, _, ranks, groups = asked
     frame, layouts = _frame(asked)
     if frame.height == 0:
@@ -99,7 +140,7 @@ def swaps(asked: Asked) -> Part | None:
     log = ClickLog.from_frame(frame)
     if log.page_intervention is None or log.original_position is None:
         raise ValueError(
-            "swaps are read from the columns intervention and original_position; log both, or use harvest"
+            "exchanges are read from the columns intervention and original_position; log both, or use harvest"
         )
     edges = edges_of(ranks, "allpairs")
     number = {
@@ -109,14 +150,28 @@ def swaps(asked: Asked) -> Part | None:
     group = shard_of(log.queries.tolist(), groups)[log.page_query.code]
     sums, used = np.zeros((groups, len(edges), 6)), np.zeros(log.n_pages, bool)
     for code, name in enumerate(log.page_intervention.table):
-        told = re.fullmatch(r"swap (\d+)-(\d+)", str(name))
-        if told is None or tuple(sorted((int(told[1]), int(told[2])))) not in number:
-            continue
-        low, high = sorted((int(told[1]), int(told[2])))
         pages = np.flatnonzero(log.page_intervention.code == code)
-        used[pages] = True
-        sums[:, number[low, high]] += _arms(log, Exchange(low, high, pages), group, groups)
+        for low, high in of(str(name), ranks):
+            used[pages] = True
+            sums[:, number[low, high]] += _arms(log, Exchange(low, high, pages), group, groups)
     return Part(sums, _present(group[used], groups), int(used.sum()), layouts)
+
+
+def _swapped(name: str, ranks: int) -> list[tuple[int, int]]:
+    """The two ranks of "swap a-b"."""
+    told = re.fullmatch(r"swap (\d+)-(\d+)", name)
+    if told is None:
+        return []
+    low, high = sorted((int(told[1]), int(told[2])))
+    return [(low, high)] if 1 <= low < high <= ranks else []
+
+
+def _paired(name: str, ranks: int) -> list[tuple[int, int]]:
+    """The pairs of "fairpairs odd" and "fairpairs even"."""
+    told = re.fullmatch(r"fairpairs (odd|even)", name)
+    if told is None:
+        return []
+    return [(low, low + 1) for low in range(1 if told[1] == "odd" else 2, ranks, 2)]
 
 
 def _frame(asked: Asked) -> tuple[Any, list[str]]:

@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from rankloop._extras import require
 from rankloop._progress import Advance
-from rankloop.cluster._failures import RETRIES, LostWorkerError
+from rankloop.cluster._failures import AGAIN, RETRIES, LostWorkerError, passing
 from rankloop.cluster._versions import here, refuse_others
-from rankloop.cluster._worker import held_port, packed, unpacked
+from rankloop.cluster._worker import held_port, packed, packed_error, unpacked
 
 __all__ = ["Ray"]
 
@@ -75,7 +75,7 @@ class Ray:
         """`task(argument, member)` in all workers at once, by Ray Train; the result of the first.
 
         With `torch` it is a `TorchTrainer`, else a `LightGBMTrainer`. Ray Train begins again when a
-        worker or a node is lost.
+        worker or a node is lost, and waits a few minutes for another where there are too few cores.
         """
         ray = require("ray", "cluster")
         train = require("ray.train", "cluster")
@@ -90,17 +90,27 @@ class Ray:
                 train_loop_config={"work": packed((task, argument)), "board": board},
                 scaling_config=train.ScalingConfig(num_workers=self.workers),
                 run_config=train.RunConfig(
-                    storage_path=folder, failure_config=train.FailureConfig(max_failures=RETRIES)
+                    storage_path=folder,
+                    failure_config=train.FailureConfig(
+                        max_failures=RETRIES, controller_failure_limit=RETRIES
+                    ),
                 ),
             )
             with _shown(ray, board, advance):
                 try:
                     work.fit()
+                except train.ControllerError as error:
+                    cores = int(ray.cluster_resources().get("CPU", 0))
+                    raise RuntimeError(
+                        f"Ray could not start {self.workers} workers of one core: the cluster has {cores}, "
+                        "and others may use them; take fewer workers, or call again when there are more nodes"
+                    ) from error
                 except train.TrainingFailedError as error:
                     raise LostWorkerError(0, self.workers, RETRIES + 1) from error
             failed, result = ray.get(board.outcome.remote())
             if failed is not None:
-                raise unpacked(failed)
+                mistake: BaseException = unpacked(failed)
+                raise mistake
             return unpacked(result)
 
 
@@ -124,7 +134,13 @@ def _refuse_other_versions(ray: Any) -> None:
             probe = ray.remote(num_cpus=0, scheduling_strategy=there)(_versions)
             asked[f"node {node['NodeManagerAddress']} ({node['NodeID'][:8]})"] = probe.remote()
     for where, answer in asked.items():
-        refuse_others(ray.get(answer), where)
+        try:
+            theirs = ray.get(answer)
+        except ray.exceptions.RayTaskError as error:
+            raise ValueError(f"{where} has no rankloop that runs: {error.cause}") from error
+        except ray.exceptions.RayError:
+            continue  # it was lost since, and others do its work
+        refuse_others(theirs, where)
 
 
 def _versions() -> dict[str, str]:
@@ -136,12 +152,19 @@ class _Board:
 
     def __init__(self) -> None:
         self.told: list[tuple[float, str]] = []
+        self.sum = 0.0
         self.failed: bytes | None = None
         self.result: bytes | None = None
         self.met: dict[str, dict[int, Any]] = {}
 
+    def begin(self) -> None:
+        """Another try, after which nothing of the last one counts."""
+        if self.sum:
+            self.tell(-self.sum, AGAIN)
+
     def tell(self, by: float, note: str) -> None:
         self.told.append((by, note))
+        self.sum += by
 
     def fail(self, error: bytes) -> None:
         self.failed = self.failed or error
@@ -201,11 +224,14 @@ def _member_loop(config: dict[str, Any]) -> None:
     if ray.get(board.outcome.remote())[0] is not None:
         return  # begun again after a mistake that another try would make again
     member = _Member(context.get_world_rank(), context.get_world_size(), board)
+    if member.rank == 0:
+        ray.get(board.begin.remote())
     task, argument = unpacked(config["work"])
     try:
         result = task(argument, member)
-    except (ValueError, TypeError, FileNotFoundError, ModuleNotFoundError) as error:
-        ray.get(board.fail.remote(packed(error)))
+    except Exception as error:
+        if not passing(error):
+            ray.get(board.fail.remote(packed_error(error)))
         raise
     if member.rank == 0:
         ray.get(board.finish.remote(packed(result)))

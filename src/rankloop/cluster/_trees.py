@@ -79,6 +79,8 @@ def grow(work: Work, member: Member) -> bytes:
     own = part.whole()
     valid = work.valid.whole() if isinstance(work.valid, Shards) else work.valid
     ranker, state = work.ranker, _State(work, valid, member.count)
+    if member.rank == 0:
+        member.tell(state.trees)
     while not state.over:
         size = (
             ranker.trees - state.trees

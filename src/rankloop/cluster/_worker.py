@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError:  # then functions must be importable by their names
     import pickle as pickler
 
-__all__ = ["Member", "held_port", "packed", "unpacked"]
+__all__ = ["Member", "held_port", "packed", "packed_error", "unpacked"]
 
 
 def packed(value: Any) -> bytes:
@@ -76,7 +76,7 @@ def serve(line: Connection) -> None:
             if error is None:
                 line.send(("done", packed(future.result())))
             else:
-                line.send(("failed", _packed_error(error), "".join(traceback.format_exception(error))))
+                line.send(("failed", packed_error(error), "".join(traceback.format_exception(error))))
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def held_port() -> Iterator[int]:
         yield int(holder.getsockname()[1])
 
 
-def _packed_error(error: BaseException) -> bytes:
+def packed_error(error: BaseException) -> bytes:
     """The error, or its words where it cannot be sent."""
     try:
         whole = packed(error)

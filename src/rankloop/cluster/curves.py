@@ -1,7 +1,7 @@
 """How likely each rank was to be seen, from a log that is larger than memory."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
+from rankloop.clicks.aggregate import merged
 from rankloop.cluster import _propensity_sums as sums_of
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of
-from rankloop.cluster._propensity_sums import Part
-from rankloop.cluster.counting import aggregate
+from rankloop.cluster._propensity_sums import Cells, Part
 from rankloop.data import RankingDataset
 from rankloop.data.shards import Shards
 from rankloop.propensity import Propensity
@@ -25,7 +25,7 @@ from rankloop.propensity.estimate import ESTIMATORS, JOINT
 
 __all__ = ["propensity"]
 
-SUMMED = ("harvest", "randomized", "swap_intervention")
+SUMMED = ("randomized", "swap_intervention", "fair_pairs", "harvest")
 
 
 def propensity(
@@ -41,27 +41,29 @@ def propensity(
     on: str = "local",
     workers: int | None = None,
 ) -> Propensity:
-    """A curve by `randomized`, `swap_intervention` or `harvest` from sums by shard; "auto" as `estimate`.
+    """A curve by the named estimator, or by the first the log supports, as `rankloop.propensity.estimate`.
 
-    Each shard gives its sums for up to 1,000 groups of queries (by the hash of the query); they are added
-    up in the order of the shards and solved once, here. Curves are those of `rankloop.propensity` on the
-    whole log; intervals draw other groups. The joint fits (`regression_em`, `dual_learning`,
-    `pair_debias`) explain relevance by the features of `data`: they run here, on the counts of all shards.
+    For `randomized`, `swap_intervention`, `fair_pairs` and `harvest` each shard gives its sums for up to
+    1,000 groups of queries (by the hash of the query); they are added up in the order of the shards and
+    solved once, here. Curves are those of `rankloop.propensity` on the whole log; intervals draw other
+    groups. The joint fits (`regression_em`, `dual_learning`, `pair_debias`) explain relevance by the features
+    of `data`: they run here, on the counts of all shards.
     """
     shards = shards_of(log, "clicks")
     one_of("method", method, ("auto", *SUMMED, *JOINT))
-    if method in JOINT:
-        if data is None:
-            raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
-        counts = aggregate(shards, on=on, workers=workers)
-        return ESTIMATORS[method](counts, data, depth=depth, monotone=monotone, draws=draws, seed=seed)
     most = int(shards.ranges["position"][1])
     work = _Work(shards, min(most, depth or most), layout, _groups(most), method)
     if method == "auto":
-        names = {name for found in work.run(sums_of.interventions, on, workers) for name in found}
-        work.method = _supported(names)
+        work.method = _supported(work, data, on, workers)
+    if work.method in JOINT:
+        if data is None:
+            raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
+        found = [one for one in work.run(sums_of.cells, on, workers) if one is not None]
+        named = _one_layout(found, layout)
+        counts, fit = merged([one.counts for one in found]), ESTIMATORS[work.method]
+        return fit(counts, data, depth=depth, monotone=monotone, layout=named, draws=draws, seed=seed)
     parts = [part for part in work.run(_SUMS[work.method], on, workers) if part is not None]
-    _one_layout(parts, layout)
+    named = _one_layout(parts, layout)
     edges, sums, present = _CURVES[work.method](parts, work.ranks)
     curve = bootstrapped(
         sums[present],
@@ -69,7 +71,7 @@ def propensity(
         draws=draws,
         seed=seed,
         method="harvest allpairs" if work.method == "harvest" else work.method,
-        layout=parts[0].layouts[0] if parts[0].layouts else None,
+        layout=named,
         pages=sum(part.pages for part in parts),
     )
     return curve.monotone() if monotone else curve
@@ -99,6 +101,7 @@ _SUMS: dict[str, Callable[..., Part | None]] = {
     "harvest": sums_of.harvest,
     "randomized": sums_of.randomized,
     "swap_intervention": sums_of.swaps,
+    "fair_pairs": sums_of.neighbours,
 }
 
 
@@ -108,15 +111,26 @@ def _groups(ranks: int) -> int:
     return min(GROUPS, max(10 * NUMBERS // max(width, 1), 50))
 
 
-def _supported(names: set[str]) -> str:
-    for pattern, method in ((r"shuffle \d+", "randomized"), (r"swap \d+-\d+", "swap_intervention")):
+_EXPERIMENTS = {
+    r"shuffle \d+": "randomized",
+    r"swap \d+-\d+": "swap_intervention",
+    r"fairpairs (odd|even)": "fair_pairs",
+}
+
+
+def _supported(work: _Work, data: RankingDataset | None, on: str, workers: int | None) -> str:
+    """What `estimate` would take: an experiment, documents at several ranks, or the features of `data`."""
+    names = {name for found in work.run(sums_of.interventions, on, workers) for name in found}
+    for pattern, method in _EXPERIMENTS.items():
         if any(re.fullmatch(pattern, name) for name in names):
             return method
+    if data is not None and not any(work.run(sums_of.several_ranks, on, workers)):
+        return "regression_em"
     return "harvest"
 
 
-def _one_layout(parts: list[Part], layout: str | None) -> None:
-    """A curve belongs to one layout."""
+def _one_layout(parts: Sequence[Part | Cells], layout: str | None) -> str | None:
+    """A curve belongs to one layout; its name, where the log has names."""
     if not parts:
         raise ValueError(f"no page of the log has layout {layout!r}")
     present = sorted({name for part in parts for name in part.layouts})
@@ -125,6 +139,7 @@ def _one_layout(parts: list[Part], layout: str | None) -> None:
             f"the log mixes layouts ({', '.join(present)}) and a curve belongs to one; "
             f'pass layout="{present[0]}"'
         )
+    return present[0] if present else None
 
 
 Curve = tuple[Edges, NDArray[np.float64], NDArray[np.bool_]]
@@ -164,14 +179,14 @@ def _of_shuffles(parts: list[Part], ranks: int) -> Curve:
     return edges, sums, present
 
 
-def _of_swaps(parts: list[Part], ranks: int) -> Curve:
+def _of_exchanges(parts: list[Part], ranks: int) -> Curve:
     sums, present = _total(parts)
     whole = sums.sum(axis=0)
     both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
     if not both.any():
         raise ValueError(
-            "swap_intervention found no page of its experiment in the column intervention; "
-            "exchange ranks on some pages and log it, or use harvest"
+            "no page of this experiment was found in the column intervention; exchange ranks on some pages "
+            "and log it, or use harvest"
         )
     pairs = edges_of(ranks, "allpairs")
     edges = Edges(ranks, pairs.low[both], pairs.high[both])
@@ -182,5 +197,6 @@ def _of_swaps(parts: list[Part], ranks: int) -> Curve:
 _CURVES: dict[str, Callable[[list[Part], int], Curve]] = {
     "harvest": _of_harvest,
     "randomized": _of_shuffles,
-    "swap_intervention": _of_swaps,
+    "swap_intervention": _of_exchanges,
+    "fair_pairs": _of_exchanges,
 }

@@ -41,8 +41,8 @@ def fit(
     batch; gradients are summed. The same code runs under `torchrun`, where the processes are there already.
 
     A lost worker begins the training again, from `checkpoint` where there is one: a folder that every
-    machine sees. Trees are then grown `every` so many at a time, so that an interrupted training ends with
-    the same model as one that was not; networks keep every epoch.
+    machine sees (for trees also an `fsspec` address). Trees are then grown `every` so many at a time, so
+    that an interrupted training ends with the same model as one that was not; networks keep every epoch.
     """
     shards = shards_of(train, "documents")
     judged = valid if valid is None or isinstance(valid, RankingDataset) else shards_of(valid, "documents")
@@ -55,6 +55,7 @@ def fit(
     elif type(ranker).__name__ == "NeuralRanker":
         from rankloop.cluster import _networks
 
+        _networks.check(_folder(checkpoint))
         work = _networks.Work(clone(ranker), shards, judged, _folder(checkpoint))  # type: ignore[assignment]
         if _networks.under_torchrun():
             return loads(_networks.train(work, _networks.Started()))  # type: ignore[arg-type]
