@@ -20,7 +20,8 @@ def folder(said, tmp_path_factory):
     told = json.loads(said("shard", folder / "set.txt", folder / "set.shards", "--shards", "4", "--json"))
     assert (told["kind"], told["shards"], told["rows"]) == ("documents", 4, DATA.n_documents)
     chosen = ("--set", "trees=5", "--set", "threads=1", "--on", "local", "--workers", "1")
-    said("train", folder / "set.shards", *chosen, "--out", folder / "run")
+    kept = ("--checkpoint", folder / "kept")
+    said("train", folder / "set.shards", *chosen, *kept, "--out", folder / "run")
     return folder
 
 
@@ -29,6 +30,7 @@ def test_training_leaves_a_whole_run_folder(folder):
     assert {"model.rank", "run.toml", "metrics.json", "parameters.json", "data.json"} <= names
     facts = json.loads((folder / "run" / "data.json").read_text())["data"]
     assert facts["fingerprint"] == open_shards(folder / "set.shards").fingerprint
+    assert sorted(path.name for path in (folder / "kept").iterdir()) == ["forest-000005.rank", "state.json"]
     assert (facts["queries"], facts["documents"], facts["features"]) == (60, DATA.n_documents, 4)
 
 
@@ -52,9 +54,15 @@ def test_tuning(said, folder):
     pytest.importorskip("optuna")
     asked = ("--ranker", "ranksvm", "--space", "C=0.1:1", "--folds", "2", "--trials", "2")
     told = json.loads(
-        said("tune", folder / "set.shards", *asked, "--on", "local", "--workers", "1", "--json")
+        said(
+            *("tune", folder / "set.shards", *asked, "--on", "local", "--workers", "1", "--json"),
+            *("--checkpoint", folder / "study"),
+        )
     )
     assert len(told["trials"]) == 2
+    assert [path.name for path in (folder / "study").iterdir()] == ["study.json"]
+    with pytest.raises(ValueError, match="--checkpoint is about work on shards; add --on"):
+        said("tune", folder / "set.shards", *asked, "--checkpoint", folder / "study")
     with pytest.raises(ValueError, match="--timeout would make the study depend on the clock"):
         said("tune", folder / "set.shards", *asked, "--timeout", "3", "--on", "local")
 

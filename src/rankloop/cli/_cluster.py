@@ -13,13 +13,37 @@ if TYPE_CHECKING:
     from rankloop.data.shards import Shards
     from rankloop.rankers import Ranker
 
-__all__ = ["On", "Workers", "evaluate_on", "learn_on", "predict_on", "train_on", "tune_on"]
+__all__ = [
+    "Checkpoint",
+    "On",
+    "Workers",
+    "check_on",
+    "evaluate_on",
+    "learn_on",
+    "predict_on",
+    "train_on",
+    "tune_on",
+]
 
 On = Annotated[
     str | None,
     typer.Option("--on", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="With --on: how many; else all cores.")]
+
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint", help="With --on: a folder from which the same command goes on after an interruption."
+    ),
+]
+
+
+def check_on(on: str | None, **others: Any) -> None:
+    """What belongs to `--on` says nothing without it."""
+    for name, value in others.items():
+        if on is None and value is not None:
+            raise ValueError(f"--{name} is about work on shards; add --on local or --on ray, or leave it out")
 
 
 @contextmanager
@@ -135,6 +159,7 @@ def train_on(
     paths: dict[str, Path | None],
     metrics: Sequence[str],
     report: Path | None,
+    checkpoint: str | None,
 ) -> tuple["Ranker", float, dict[str, Any], dict[str, Any]]:
     """The trained ranker, the seconds it took, its evaluations, and the facts of the data."""
     import time
@@ -148,7 +173,7 @@ def train_on(
             part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
         }
         started = time.perf_counter()
-        made = fit(model, sets["data"], sets.get("valid"), on=on, workers=workers)
+        made = fit(model, sets["data"], sets.get("valid"), on=on, workers=workers, checkpoint=checkpoint)
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
         found = {

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers
+from rankloop.cli._cluster import On, Workers, check_on
 
 __all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
 
@@ -62,6 +62,7 @@ def evaluate(
     from rankloop.cli._warm import compiling_beside
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
+    check_on(on, workers=workers)
     judged_by = ranking if by is not None and judgments is None else judgments
     if judged_by is None:
         raise ValueError(

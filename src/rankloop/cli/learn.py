@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers
+from rankloop.cli._cluster import On, Workers, check_on
 from rankloop.cli._reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def learn(
     from rankloop.unbiased import learn as learned_from
 
     one_of("source", source, ("clicks",))
+    check_on(on, workers=workers)
     check_report(report)
     if log is None:
         _serve(data, again, seed, json, {"--out": out, "--propensity": propensity, "--report": report})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli._cluster import On, Workers
+from rankloop.cli._cluster import On, Workers, check_on
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,7 @@ def predict(
     from rankloop.cli._runs import MODEL, read_data
     from rankloop.rankers import load
 
+    check_on(on, workers=workers)
     if on is not None:
         from rankloop.cli._cluster import predict_on
 

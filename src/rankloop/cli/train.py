@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers
+from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
 from rankloop.cli._reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def train(
     report: ReportFile = None,
     on: On = None,
     workers: Workers = None,
+    checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a ranker. The run folder holds the model, figures, parameters, data and environment.
@@ -66,6 +67,7 @@ def train(
     from rankloop.cli._runs import chosen_ranker, read_config, read_data
     from rankloop.metrics import evaluate
 
+    check_on(on, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
     flags = {"data": data, "valid": valid, "test": test, "out": out}
@@ -93,7 +95,7 @@ def train(
     if on is not None:
         from rankloop.cli._cluster import train_on
 
-        model, seconds, judged, sets = train_on(on, workers, model, paths, metrics, report)
+        model, seconds, judged, sets = train_on(on, workers, model, paths, metrics, report, checkpoint)
     else:
         sets = {"data": read_data(source)}
         for part in ("valid", "test"):

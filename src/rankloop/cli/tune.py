@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers
+from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
 
 __all__ = ["tune"]
 
@@ -38,6 +38,7 @@ def tune(
     ] = None,
     on: On = None,
     workers: Workers = None,
+    checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the best parameters; best.toml goes to rankloop train --config.
@@ -52,6 +53,7 @@ def tune(
     from rankloop.rankers import tune as tune_ranker
     from rankloop.report import tuning_picture
 
+    check_on(on, workers=workers, checkpoint=checkpoint)
     given = read_config(config)
     source = data or (Path(given["data"]) if "data" in given else None)
     if source is None:
@@ -71,7 +73,7 @@ def tune(
     if on is not None:
         from rankloop.cli._cluster import tune_on
 
-        found = tune_on(on, workers, model, ranges, source, chosen, **options)
+        found = tune_on(on, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
     else:
         found = tune_ranker(model, ranges, read_data(source), chosen, **options)
     if out is not None:
