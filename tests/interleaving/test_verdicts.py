@@ -4,17 +4,32 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankloop.data import synthetic
 from rankloop.interleaving import (
+    Duel,
+    Page,
     Probabilistic,
     TeamDraft,
     always_valid,
+    click_contrasts,
     learn_weights,
     pages_needed,
     power,
     replay,
     sign_test,
+    simulate_duel,
     verdict,
 )
+
+
+def probable():
+    return Probabilistic().combine([["a"], ["b"]], 1)
+
+
+def unnoted():
+    """A page from before its chance was noted."""
+    whole = probable()
+    return Page(whole.method, whole.documents, 2, {"shares": whole.notes["shares"], "tau": 3.0})
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 5), (8, 2), (0, 7), (60, 95), (1000, 1100)])
@@ -132,6 +147,35 @@ def test_planned_pages_have_the_planned_power():
     assert pages_needed(0.1, ties=0.3, pages_per_user=5, within_user=0.25) == pytest.approx(2 * n, abs=2)
 
 
+def test_weights_of_click_kinds_need_fewer_pages():
+    """Learned from one past comparison, judged on other rankers: mean over error of noisy users' clicks."""
+    data = synthetic(n_queries=150, docs_per_query=20, n_features=5, seed=1)
+
+    def compared(noise, seed):
+        random = np.random.default_rng(seed)
+        rankers = {name: data.y + by * random.normal(size=data.n_documents) for name, by in noise.items()}
+        options = {"interleaving": "probabilistic", "user": "informational", "pages": 3000, "seed": seed}
+        return click_contrasts(simulate_duel(data, rankers, **options), "good", "poor")
+
+    weights = learn_weights(compared({"good": 1.0, "poor": 3.0}, 0))
+    plain, weighed = 0.0, 0.0
+    for seed in (1, 2, 3):
+        new = compared({"good": 1.5, "poor": 2.5}, seed)
+        plain += new[:, 0].mean() / new[:, 0].std()
+        weighed += (new @ weights).mean() / (new @ weights).std()
+    assert weighed > 1.1 * plain
+
+
+def test_click_kinds_by_hand():
+    """Two clicks of one ranker on a page of team draft: any 2, first 1, last 1, top 1, only 0."""
+    page = Page("team_draft", ("a", "b", "c"), 2, {"teams": [1, 0, 1]})
+    pages = [page, page, page]
+    duel = Duel(("x", "y"), pages, [["a", "c"], ["b"], []], np.zeros((3, 2)))
+    wanted = [[-2, -1, -1, -1, 0], [1, 1, 1, 0, 1], [0, 0, 0, 0, 0]]
+    assert click_contrasts(duel, "x", "y").tolist() == wanted
+    assert click_contrasts(duel, "y", "x").tolist() == (-np.array(wanted)).tolist()
+
+
 def test_learned_weights_need_fewer_pages():
     """Weights from a past experiment, judged on a new one with the same kinds of clicks."""
     random = np.random.default_rng(7)
@@ -154,12 +198,52 @@ def test_replay_matches_a_fresh_experiment():
 
     method = Probabilistic(tau=1.0, seed=10)
     pages = [method.combine(old, 4) for _ in range(6000)]
-    replayed = replay(pages, [clicks(p) for p in pages], [old] * 6000, [new] * 6000, tau=1.0)
+    replayed = replay(pages, [clicks(p) for p in pages], [new] * 6000, tau=1.0)
     fresh = [method.combine(new, 4) for _ in range(6000)]
     wanted = np.mean([method.credit(p, clicks(p)) for p in fresh], axis=0)
     assert replayed.mean == pytest.approx(wanted, abs=0.03)
     assert 1000 < replayed.effective_pages < 6000
     assert replayed.weight.mean() == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_interval_of_a_replay_covers():
+    """95 % intervals of 100 replays of 200 pages cover the exact difference (binomial error 2.2 %)."""
+    old, new = [list("abc"), list("bac")], [list("acb"), list("bca")]
+    attraction = {"a": 0.3, "b": 0.4, "c": 0.8}
+    method = Probabilistic(tau=1.0, seed=11)
+    random = np.random.default_rng(12)
+    truth = sum(
+        probability * attraction[document] * np.subtract(*method.credit(page, [document]))
+        for page, probability in method.distribution(new, 3)
+        for document in page.documents
+    )
+    covered = 0
+    for _ in range(100):
+        pages = [method.combine(old, 3) for _ in range(200)]
+        clicks = [[d for d in page.documents if random.random() < attraction[d]] for page in pages]
+        told = replay(pages, clicks, [new] * 200, tau=1.0).difference()
+        covered += told.low <= truth <= told.high
+    assert covered >= 88
+
+
+def test_replayed_pages_of_one_user_vary_together():
+    method = Probabilistic(seed=0)
+    rankings = [list("abc"), list("cba")]
+    page = method.combine(rankings, 3)
+    clicked = [["a"], ["c"], ["a"], ["a"]] * 5
+    told = replay([page] * 20, clicked, [rankings] * 20)
+    alone, together = told.difference(), told.difference(users=[i // 4 for i in range(20)])
+    assert together.mean == alone.mean
+    assert together.high - together.low < 1e-9 < alone.high - alone.low  # every user clicked the same
+
+
+def test_the_noted_chance_is_that_of_the_page():
+    """By enumeration: the probability with which a page comes out is the one noted with it."""
+    chances = {}
+    for page, probability in Probabilistic(tau=2.0).distribution([list("abc"), list("cb")], 3):
+        chances[page.documents] = chances.get(page.documents, 0.0) + probability
+    for page, _ in Probabilistic(tau=2.0).distribution([list("abc"), list("cb")], 3):
+        assert np.exp(page.notes["log_chance"]) == pytest.approx(chances[page.documents], rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +259,13 @@ def test_replay_matches_a_fresh_experiment():
         (lambda: always_valid([1], error=2), "error lies in"),
         (lambda: always_valid([1, -1], users=["a"]), "users needs one entry per page"),
         (lambda: learn_weights([[1.0]]), "at least two pages"),
-        (lambda: replay([], [], [], []), "no pages"),
+        (lambda: replay([], [], []), "no pages"),
+        (lambda: replay([probable()], [[]], []), "each page needs its clicks and new rankings, got 1, 1, 0"),
+        (lambda: replay([probable()], [[]], [[["x"], ["y"]]]), "could have made none of these pages"),
+        (lambda: replay([probable()] * 2, [[]] * 2, [[["a"]] * 2, [["a"]] * 3]), "got 2 here and 3 there"),
+        (lambda: replay([unnoted()], [[]], [[["a"], ["b"]]]), "logged without its chance"),
         (
-            lambda: replay(
-                [TeamDraft().combine([["a"], ["b"]], 1)], [[]], [[["a"], ["b"]]], [[["a"], ["b"]]]
-            ),
+            lambda: replay([TeamDraft().combine([["a"], ["b"]], 1)], [[]], [[["a"], ["b"]]]),
             "only probabilistic",
         ),
     ],

@@ -5,20 +5,23 @@ turns credits into a statement with its error, `always_valid` into one that may 
 """
 
 from rankloop.interleaving.balanced import Balanced
+from rankloop.interleaving.contrasts import CLICK_KINDS, click_contrasts
 from rankloop.interleaving.duel import Duel, method, read_duel, simulate_duel
 from rankloop.interleaving.optimized import Optimized
 from rankloop.interleaving.page import Page, Ranking
 from rankloop.interleaving.pairwise_preference import PairwisePreference
 from rankloop.interleaving.planning import pages_needed, power
 from rankloop.interleaving.probabilistic import Probabilistic
-from rankloop.interleaving.replay import Replay, replay
+from rankloop.interleaving.replay import Difference, Replay, replay
 from rankloop.interleaving.sequential import Sequential, always_valid
 from rankloop.interleaving.team_draft import TeamDraft
 from rankloop.interleaving.verdict import Verdict, sign_test, verdict
 from rankloop.interleaving.weighting import learn_weights
 
 __all__ = [
+    "CLICK_KINDS",
     "Balanced",
+    "Difference",
     "Duel",
     "Optimized",
     "Page",
@@ -30,6 +33,7 @@ __all__ = [
     "TeamDraft",
     "Verdict",
     "always_valid",
+    "click_contrasts",
     "learn_weights",
     "method",
     "pages_needed",

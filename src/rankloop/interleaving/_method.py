@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankloop.interleaving._chance import Chance, RandomChance, every_outcome
 from rankloop.interleaving.page import Page, Ranking
 
-__all__ = ["Method"]
+__all__ = ["Method", "clean"]
 
 
 class Method(ABC):
@@ -54,7 +54,7 @@ class Method(ABC):
             raise ValueError(f"k must be at least 1, got {k}")
         if len(rankings) < 2:
             raise ValueError(f"interleaving needs two or more rankings, got {len(rankings)}")
-        return self._combine(chance, [_clean(ranking, chance) for ranking in rankings], k)
+        return self._combine(chance, [clean(ranking, chance) for ranking in rankings], k)
 
     @abstractmethod
     def _combine(self, chance: Chance, rankings: list[list[Any]], k: int) -> Page: ...
@@ -63,7 +63,7 @@ class Method(ABC):
     def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]: ...
 
 
-def _clean(ranking: Ranking, chance: Chance) -> list[Any]:
+def clean(ranking: Ranking, chance: Chance) -> list[Any]:
     """Documents in order without repeats; scored documents by falling score, ties at random."""
     if not isinstance(ranking, Mapping):
         return list(dict.fromkeys(map(_plain, ranking)))

@@ -2,17 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.interleaving._chance import RandomChance
-from rankloop.interleaving._method import _clean
+from rankloop.interleaving._method import clean
 from rankloop.interleaving.page import Page, Ranking
-from rankloop.interleaving.probabilistic import Probabilistic, posterior
+from rankloop.interleaving.probabilistic import Probabilistic
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Difference", "Replay", "replay"]
+
+
+class Difference(NamedTuple):
+    """How much more credit one ranking gets on a page than another, with its interval."""
+
+    mean: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +40,59 @@ class Replay:
         """The self-normalised mean credit of each new ranking."""
         return np.asarray(self.weight @ self.credits / self.weight.sum())
 
+    def difference(
+        self,
+        first: int = 0,
+        second: int = 1,
+        *,
+        users: Sequence[Any] | None = None,
+        confidence: float = 0.95,
+    ) -> Difference:
+        """How much better one of the new rankings is than another, with the error of a weighted mean.
+
+        Pages of one person are alike: with `users` they vary together. Few effective pages make the
+        interval too narrow; below a hundred gather more pages.
+        """
+        from scipy.special import ndtri
+
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence lies in (0, 1), got {confidence}")
+        if users is not None and len(users) != len(self.weight):
+            raise ValueError(f"users needs one entry per page ({len(self.weight)}), got {len(users)}")
+        share = self.weight / self.weight.sum()
+        gap = self.credits[:, first] - self.credits[:, second]
+        mean = float(share @ gap)
+        off = share * (gap - mean)
+        if users is not None:
+            off = np.bincount(np.unique(np.asarray(users), return_inverse=True)[1], off)
+        reach = float(ndtri(0.5 + confidence / 2) * np.sqrt(off @ off))
+        return Difference(mean, mean - reach, mean + reach)
+
 
 def replay(
     pages: Sequence[Page],
     clicks: Sequence[Iterable[Any]],
-    shown: Sequence[Sequence[Ranking]],
     new: Sequence[Sequence[Ranking]],
     *,
     tau: float = 3.0,
 ) -> Replay:
     """Re-weigh pages of `Probabilistic` as if the `new` rankings had made them (Hofmann et al., 2012).
 
-    `shown` and `new` hold the rankings behind each page: those that made it, and those to judge. The weight
-    of a page is its probability under the new rankings over that under the old ones, with credit
-    marginalised over the new rankings. Old rankings must hold every document of the new ones, or the
-    estimate is of what was shown only.
+    `new` holds, page by page, the rankings to judge: any number, with or without one that made the page.
+    The weight of a page is its probability under the new rankings over the one noted with it, with credit
+    marginalised over the new rankings. The rankings of then must have held every document of the new ones,
+    or the estimate is of what was shown only.
 
     >>> duel = Probabilistic(seed=0)
-    >>> old = [[["a", "b", "c"], ["c", "b", "a"]]] * 200
-    >>> pages = [duel.combine(rankings, k=3) for rankings in old]
-    >>> clicks = [["a"]] * 200
-    >>> replay(pages, clicks, old, old).effective_pages
-    200.0
+    >>> rankings = [["a", "b", "c"], ["c", "b", "a"]]
+    >>> pages = [duel.combine(rankings, k=3) for _ in range(200)]
+    >>> past = replay(pages, [["a"]] * 200, [rankings] * 200)
+    >>> round(past.effective_pages), bool(past.difference().low > 0)
+    (200, True)
     """
-    given = (len(pages), len(clicks), len(shown), len(new))
+    given = (len(pages), len(clicks), len(new))
     if len(set(given)) > 1:
-        raise ValueError(
-            "each page needs its clicks, shown and new rankings, got {}, {}, {}, {}".format(*given)
-        )
+        raise ValueError("each page needs its clicks and new rankings, got {}, {}, {}".format(*given))
     if not pages:
         raise ValueError("there are no pages to replay")
     wrong = [page.method for page in pages if page.method != Probabilistic.name]
@@ -67,35 +100,22 @@ def replay(
         raise ValueError(
             f"only probabilistic interleaving shows every order and can be replayed, not {wrong[0]!r}"
         )
+    many = {len(rankings) for rankings in new}
+    if len(many) > 1:
+        raise ValueError(
+            f"every page needs the same new rankings, got {min(many)} here and {max(many)} there"
+        )
+    how = Probabilistic(tau=tau)
     credits, weights = [], []
-    for page, clicked, before, after in zip(pages, clicks, shown, new, strict=True):
-        old_log, _ = _page_chance(page, before, float(page.notes["tau"]))
-        new_log, shares = _page_chance(page, after, tau)
-        credit = np.zeros(len(after))
-        for index in page.clicked(clicked):
-            share = shares[index]
-            if share is not None:
-                credit += share
-        credits.append(credit)
-        weights.append(np.exp(new_log - old_log))
+    for page, clicked, rankings in zip(pages, clicks, new, strict=True):
+        if "log_chance" not in page.notes:
+            raise ValueError("a page was logged without its chance (log_chance) and cannot be replayed")
+        chance, shares = how.page_chance(
+            page.documents, [clean(ranking, RandomChance(0)) for ranking in rankings]
+        )
+        seen = [share for index in page.clicked(clicked) if (share := shares[index]) is not None]
+        credits.append(np.sum(seen, axis=0) if seen else np.zeros(len(rankings)))
+        weights.append(np.exp(chance - page.notes["log_chance"]))
+    if not any(weights):
+        raise ValueError("the new rankings could have made none of these pages; do the documents match?")
     return Replay(np.array(credits), np.array(weights))
-
-
-def _page_chance(
-    page: Page, rankings: Sequence[Ranking], tau: float
-) -> tuple[float, list[list[float] | None]]:
-    """The log-probability of the page's order, and who drew each document."""
-    method = Probabilistic(tau=tau)
-    weights = [method.weights(_clean(ranking, RandomChance(0))) for ranking in rankings]
-    log_probability = 0.0
-    shares: list[list[float] | None] = []
-    for document in page.documents:
-        drawing = [left for left in weights if left]
-        chances = [left.get(document, 0.0) / sum(left.values()) for left in drawing]
-        if not sum(chances):
-            return -np.inf, [None] * len(page)
-        log_probability += float(np.log(sum(chances) / len(drawing)))
-        shares.append(posterior(weights, document))
-        for left in weights:
-            left.pop(document, None)
-    return log_probability, shares

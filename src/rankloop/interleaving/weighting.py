@@ -10,8 +10,8 @@ def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> NDArray[np.fl
     r"""Weights of click features that tell rankers apart with the fewest pages (Yue et al., 2010).
 
     `contrasts` has one row per page: feature totals of the first ranker's clicks less those of the second's
-    (clicks, clicks at the top, last clicks, dwell-satisfied clicks, ...), from experiments whose winner is
-    known to be the first. The inverse Hotelling weights :math:`w \propto \Sigma^{-1} \mu` maximise mean
+    (`click_contrasts`, or your own: dwell-satisfied clicks, ...), from experiments whose winner is known to
+    be the first. The inverse Hotelling weights :math:`w \propto \Sigma^{-1} \mu` maximise mean
     over standard deviation. Judge a new experiment by `contrasts @ weights`: weights that have seen its own
     pages would flatter the winner.
 

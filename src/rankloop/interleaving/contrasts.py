@@ -1,0 +1,37 @@
+"""What kinds of clicks each ranker of a comparison got."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.interleaving.duel import Duel, method
+
+__all__ = ["CLICK_KINDS", "click_contrasts"]
+
+CLICK_KINDS = ("any", "first", "last", "top", "only")
+
+
+def click_contrasts(duel: Duel, first: str, second: str) -> NDArray[np.float64]:
+    """Per page how much more of each kind of click one ranker got than another: what `learn_weights` takes.
+
+    Each click is credited on its own. The kinds are `CLICK_KINDS`: any click, the highest and the lowest
+    click of the page, one on its first document, and the only one of the page.
+
+    >>> from rankloop.data import synthetic
+    >>> from rankloop.interleaving import learn_weights, simulate_duel
+    >>> data = synthetic(n_queries=50, docs_per_query=20, n_features=10, seed=0)
+    >>> rankers = {"good": data.y, "poor": data.X[:, 0]}
+    >>> past = simulate_duel(data, rankers, user="informational", pages=500)
+    >>> contrasts = click_contrasts(past, "good", "poor")
+    >>> contrasts.shape, learn_weights(contrasts).shape
+    ((500, 5), (5,))
+    """
+    a, b = duel.names.index(first), duel.names.index(second)
+    contrasts = np.zeros((len(duel.pages), len(CLICK_KINDS)))
+    for row, page, clicks in zip(contrasts, duel.pages, duel.clicks, strict=True):
+        how = method(page.method)
+        places = page.clicked(clicks)
+        for place in places:
+            credit = how.credit(page, [page.documents[place]])
+            kinds = (True, place == places[0], place == places[-1], place == 0, len(places) == 1)
+            row += (credit[a] - credit[b]) * np.array(kinds)
+    return contrasts
