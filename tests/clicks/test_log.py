@@ -219,6 +219,14 @@ def test_rows_that_are_not_there():
     assert ClickLog([1], [3], ["a"], [1], [0]).rows(data, missing="mark").tolist() == [-1]
 
 
+def test_rows_by_number_may_be_written_as_text():
+    data = RankingDataset([[0.0]] * 3, [0, 0, 0], ["q"] * 3)
+    log = ClickLog([1] * 5, ["q"] * 5, ["2", "0", "x", "3", "99999999999999999999"], [1, 2, 3, 4, 5], [0] * 5)
+    assert log.rows(data, missing="mark").tolist() == [2, 0, -1, -1, -1]
+    with pytest.raises(ValueError, match="it has no docids, so documents are row numbers from 0 to 2"):
+        log.rows(data)
+
+
 def test_split_parts_are_whole():
     log = ClickLog(np.repeat(np.arange(10), 2), [0] * 20, [1, 2] * 10, [1, 2] * 10, [0, 1] * 10)
     parts = log.split(0.7, seed=1)

@@ -126,10 +126,11 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
     np.testing.assert_array_equal(columns(5000), one)
 
 
-def test_the_short_way_gives_the_same_pages(monkeypatch):
-    options = {"shown_by": SCORES, "user": clicks.user("trust"), "sessions": 3000, "k": 5, "seed": 3}
+@pytest.mark.parametrize("user", ["trust", "navigational", "dbn"])
+def test_the_short_way_gives_the_same_pages(user, monkeypatch):
+    options = {"shown_by": SCORES, "user": user, "sessions": 3000, "k": 5, "seed": 3}
     short = simulate(DATA, **options)
-    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"].Stage, "threshold", None)
+    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"].Stage, "cuts", None)
     long = simulate(DATA, **options)
     for name in ("document", "position", "click"):
         np.testing.assert_array_equal(getattr(short, name), getattr(long, name))

@@ -299,6 +299,21 @@ def test_the_log_may_cover_part_of_the_queries():
     assert seen.sessions[4:].sum() == 0
 
 
+def test_ids_may_be_text_in_the_log_and_numbers_in_the_data_set():
+    data = synthetic(n_queries=12, docs_per_query=5, n_features=3, seed=0)  # as text, "10" is before "2"
+    log = simulate(data, shown_by=data.y, sessions=600, k=3, seed=0)
+    columns = dict(log.columns())
+    texts = ClickLog(**{**columns, "query": log.query.astype(str), "document": log.document.astype(str)})
+    theta = 1.0 / np.arange(1, 4)
+    for source in (texts, aggregate(texts)):
+        np.testing.assert_array_equal(
+            evidence(source, None, data).sessions, evidence(log, None, data).sessions
+        )
+        made, wanted = ips(source, theta, data), ips(log, theta, data)
+        np.testing.assert_array_equal(made.y, wanted.y)
+        np.testing.assert_array_equal(made.query_weight, wanted.query_weight)
+
+
 def test_more_sessions_do_not_make_a_larger_set():
     data = synthetic(n_queries=5, docs_per_query=5, n_features=3, seed=0)
     sizes = {

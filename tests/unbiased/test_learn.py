@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloop.clicks import aggregate, simulate
+from rankloop.clicks import ClickLog, aggregate, simulate
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker
@@ -83,6 +83,21 @@ def test_counts_and_a_given_curve_will_do(data):
     assert found.curve == pytest.approx(THETA)
     assert found.ranker.propensity_ == pytest.approx(THETA)
     assert found.identifiability is None
+
+
+def test_ids_may_be_text_in_the_log(data):
+    part = data.select(np.arange(40))
+    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    ids = {"query": log.query.astype(str), "document": log.document.astype(str)}
+    texts = ClickLog(**{**dict(log.columns()), **ids})
+    few = candidates(trees=3, threads=1)
+    wanted = learn(log, part, propensity=THETA, rankers=few)
+    for source in (texts, aggregate(texts)):
+        found = learn(source, part, propensity=THETA, rankers=few)
+        assert found.held_out == pytest.approx(wanted.held_out)
+        assert found.selection.estimates["new"].value == pytest.approx(
+            wanted.selection.estimates["new"].value
+        )
 
 
 def test_doubt_is_said_where_the_shown_order_cannot_be_beaten(data):

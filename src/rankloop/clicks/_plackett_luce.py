@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
+from rankloop.clicks._race import handicaps
 from rankloop.clicks._random import uniform
 
 __all__ = ["NO_URN", "Urn", "draw_page", "urn_of"]
@@ -22,9 +23,10 @@ class Urn(NamedTuple):
     share: NDArray[np.float64]  # the chance of each row to stand first
     cut: NDArray[np.float64]  # of the column that is drawn, the part that is its own row
     alias: NDArray[np.int64]  # the row that has the other part
+    handicap: NDArray[np.float64]  # of lists that are short enough to race
 
 
-NO_URN = Urn(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64))
+NO_URN = Urn(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0))
 
 
 def urn_of(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> Urn:
@@ -36,7 +38,7 @@ def urn_of(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> Urn:
     share = odds / np.repeat(np.add.reduceat(odds, offsets[full]), lengths[full])
     cut, alias = np.empty(len(logits)), np.empty(len(logits), np.int64)
     _fill(offsets, share, cut, alias, np.empty(int(lengths.max()), np.int64))
-    return Urn(logits, share, cut, alias)
+    return Urn(logits, share, cut, alias, handicaps(logits, offsets))
 
 
 @kernel
@@ -86,7 +88,7 @@ def draw_page(
     A row that is drawn twice is drawn again: given what is shown, the next of a Plackett-Luce draw is any
     other row in proportion to its share. When most is shown, those left are looked through one by one.
     """
-    logits, share, cut, alias = urn
+    logits, share, cut, alias, _ = urn
     n, have, seen = len(rows), 0, 0.0
     while have < n and seen < _MOST:
         state, u = uniform(state)

@@ -28,8 +28,7 @@ def dataset_rows(
     one_of("missing", missing, ("raise", "mark"))
     query_at = places(queries, data.qid)[query]
     if data.docid is None:
-        table = documents.astype(np.int64) if documents.dtype.kind in "iu" else np.full(len(documents), -1)
-        row = np.where((table >= 0) & (table < data.n_documents), table, -1)[document]
+        row = places(documents, np.arange(data.n_documents))[document]
         right = (row >= 0) & (query_at >= 0)
         right[right] = data.row_query[row[right]] == query_at[right]
         row = np.where(right, row, -1)
@@ -43,9 +42,11 @@ def dataset_rows(
         row = np.where(key[order][at] == wanted, order[at], -1)
     if missing == "raise" and np.any(row < 0):
         lost = int(np.argmax(row < 0))
+        numbers = f"it has no docids, so documents are row numbers from 0 to {data.n_documents - 1}; "
         raise ValueError(
             f"document {documents[document[lost]]} of query {queries[query[lost]]} is in the log but not in "
-            f'the data set ({int(np.sum(row < 0)):,} such pairs); add it, or pass missing="mark"'
+            f"the data set ({int(np.sum(row < 0)):,} such pairs); {numbers if data.docid is None else ''}"
+            'add it, or pass missing="mark"'
         )
     return row
 

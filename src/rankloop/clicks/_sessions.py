@@ -6,7 +6,8 @@ import numpy as np
 
 from rankloop._jit import kernel
 from rankloop.clicks._plackett_luce import draw_page
-from rankloop.clicks._random import stream, uniform, whole_number
+from rankloop.clicks._race import LONGEST, race
+from rankloop.clicks._random import stream, uniform, uniform_at, whole_number
 
 __all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions"]
 
@@ -44,23 +45,45 @@ def run_fixed(
     offsets: Any,
     lists: Any,
     order: Any,
-    threshold: Any,
+    below: Any,
+    stops: bool,
+    depth: int,
     row: Any,
     rank: Any,
     click: Any,
 ) -> None:
-    """`run_sessions` for a fixed order and independent clicks: the same pages, sooner."""
+    """`run_sessions` for a fixed order and no memory of where the last click was: the same pages, sooner."""
+    clicked, stay, skipped = below
+    onward = np.empty(depth, np.int8)
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, end, start = offsets[page], offsets[page + 1], lists[query[page]]
         rows, ranks, clicks = row[begin:end], rank[begin:end], click[begin:end]
-        shown, below = order[start : start + end - begin], threshold[start : start + end - begin]
+        stop = start + end - begin
+        shown, first_cut = order[start:stop], clicked[start:stop]
         for j in range(len(rows)):
             rows[j] = shown[j]
         for j in range(len(rows)):
             ranks[j] = j + 1
+        if not stops:
+            for j in range(len(rows)):
+                clicks[j] = whole_number(state, np.uint64(j + 1)) < first_cut[j]
+            continue
+        stay_cut, skip_cut = stay[start:stop], skipped[start:stop]
         for j in range(len(rows)):
-            clicks[j] = whole_number(state, np.uint64(j + 1)) < below[j]
+            number = whole_number(state, np.uint64(j + 1))
+            clicks[j] = number < first_cut[j]
+            onward[j] = (number < stay_cut[j]) | ((number >= first_cut[j]) & (number < skip_cut[j]))
+        _stop_reading(clicks, onward)
+
+
+@kernel
+def _stop_reading(clicks: Any, onward: Any) -> None:
+    """No click below the first rank after which the reader does not read on."""
+    reading = np.int8(1)
+    for j in range(len(clicks)):
+        clicks[j] &= reading
+        reading &= onward[j]
 
 
 @kernel
@@ -94,18 +117,27 @@ def run_sessions(
     drawn = len(urn[0]) > 0
     longest = np.diff(lists).max() if drawn else 0
     last, left, mass = np.full(longest, -1), np.empty(longest, np.int64), np.empty(longest)
+    handicap = urn[4]
+    time, short, arrived = (
+        np.empty(LONGEST, np.int64),
+        np.empty(LONGEST, np.int32),
+        np.empty(LONGEST, np.int32),
+    )
+    onward, seen = np.empty(sight.shape[0], np.int8), sight[:, 0].copy()
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, n = offsets[page], offsets[page + 1] - offsets[page]
         start, stop = lists[query[page]], lists[query[page] + 1]
-        if drawn:
-            rows = row[begin : begin + n]
+        rows, clicks, ranks = row[begin : begin + n], click[begin : begin + n], rank[begin : begin + n]
+        if drawn and n > 0 and handicap[start] > 0.0:
+            state = race(state, start, stop, handicap, time, short, arrived, rows)
+        elif drawn:
             state = draw_page(state, page, start, stop, order, urn, last, left, mass, rows)
         else:
             for j in range(n):
-                row[begin + j] = order[start + j]
+                rows[j] = order[start + j]
         for j in range(n):
-            rank[begin + j] = j + 1
+            ranks[j] = j + 1
         if design > 0:
             for j in range(n):
                 original[begin + j] = j + 1
@@ -113,26 +145,48 @@ def run_sessions(
             if u < rate:
                 state, number = _intervene(state, design, top, begin, n, row, original)
                 experiment[page] = number
-        if not (history or stops):  # clicks are independent: no branch to mispredict
-            for j in range(n):
-                state, u = uniform(state)
-                click[begin + j] = u < sight[j, 0] * attraction[row[begin + j]] + floor[j]
+        if history:
+            _read(state, rows, clicks, attraction, keep, sight, floor, after_click, after_skip)
             continue
-        reading, clicked = True, 0
-        for j in range(n):
-            i = begin + j
-            click[i] = 0
-            if not reading:
-                continue
-            d = row[i]
-            state, u = uniform(state)
-            p = sight[j, clicked if history else 0] * attraction[d] + floor[j]
-            if u < p:  # given a click, u is uniform below p: the same number decides on reading on
-                click[i] = 1
-                clicked = j + 1
-                reading = u < p * after_click[j] * keep[d]
-            else:
-                reading = u - p < (1.0 - p) * after_skip[j]
+        for j in range(n):  # what would be clicked if it were read: no branch to mispredict
+            u, p = uniform_at(state, np.uint64(j + 1)), seen[j] * attraction[rows[j]] + floor[j]
+            clicks[j] = u < p
+        if stops:
+            for j in range(n):
+                u, p = uniform_at(state, np.uint64(j + 1)), seen[j] * attraction[rows[j]] + floor[j]
+                # Given a click, u is uniform below p: the same number decides on reading on.
+                after = p * after_click[j] * keep[rows[j]]
+                onward[j] = (u < after) | ((u >= p) & (u - p < (1.0 - p) * after_skip[j]))
+            _stop_reading(clicks, onward)
+
+
+@kernel
+def _read(
+    state: Any,
+    rows: Any,
+    clicks: Any,
+    attraction: Any,
+    keep: Any,
+    sight: Any,
+    floor: Any,
+    after_click: Any,
+    after_skip: Any,
+) -> None:
+    """A reader for whom it matters where the last click was."""
+    reading, clicked = True, 0
+    for j in range(len(rows)):
+        clicks[j] = 0
+        if not reading:
+            continue
+        d = rows[j]
+        state, u = uniform(state)
+        p = sight[j, clicked] * attraction[d] + floor[j]
+        if u < p:
+            clicks[j] = 1
+            clicked = j + 1
+            reading = u < p * after_click[j] * keep[d]
+        else:
+            reading = u - p < (1.0 - p) * after_skip[j]
 
 
 @kernel

@@ -41,13 +41,18 @@ class Stage:
     key: int
 
     @cached_property
-    def threshold(self) -> NDArray[np.uint64] | None:
-        """Chances of clicks in the order shown, where nothing else matters; None where something does."""
+    def cuts(self) -> tuple[NDArray[np.uint64], ...] | None:
+        """For each row in the order shown: below the first number it is clicked, below the second also read
+        on, and read on without a click up to the third. None where chance or the last click moves them.
+        """
         reader = self.behaviour
-        if self.urn is not None or self.design or reader.dependent:
+        if self.urn is not None or self.design or reader.examination.shape[1] > 1:
             return None
         rank = np.minimum(ranks(self.data.offsets), self.depth) - 1
-        return thresholds(reader.examination[rank, 0] * reader.attraction[self.order] + reader.floor[rank])
+        click = reader.examination[rank, 0] * reader.attraction[self.order] + reader.floor[rank]
+        stay = click * reader.after_click[rank] * reader.keep[self.order]
+        skip = click + (1.0 - click) * reader.after_skip[rank]
+        return tuple(thresholds(one) for one in (click, stay, skip))
 
     def play(self, first: int, last: int) -> tuple[NDArray[Any], ...]:
         """Query, offsets, row, position, click, experiment and original position of pages first..last."""
@@ -64,12 +69,15 @@ class Stage:
         original = np.empty(n if moved else 0, np.int32)
         numbers = self.behaviour._numbers()
         key = np.uint64(self.key)
-        below = self.threshold
+        cuts, stops = self.cuts, self.behaviour.dependent
         urn = NO_URN if self.urn is None else self.urn
 
         def work(a: int, b: int) -> None:
-            if below is not None:
-                run_fixed(a, b, key, first, query, offsets, data.offsets, self.order, below, row, rank, click)
+            if cuts is not None:
+                run_fixed(
+                    a, b, key, first, query, offsets, data.offsets, self.order, cuts, stops, self.depth,
+                    row, rank, click,
+                )  # fmt: skip
                 return
             run_sessions(
                 a, b, key, first, query, offsets, data.offsets, self.order, urn,

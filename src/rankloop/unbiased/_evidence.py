@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
+from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
 from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_rank
 
@@ -136,9 +137,7 @@ def _sessions(
 ) -> Floats:
     """The pages of each query of the data set."""
     if isinstance(log, ClickLog):
-        order = np.argsort(data.qid)
-        place = np.searchsorted(data.qid, log.queries, sorter=order)
-        query = order[np.minimum(place, len(order) - 1)][log.page_query.code]
+        query = places(log.queries, data.qid)[log.page_query.code]
         return np.bincount(query, minlength=data.n_queries).astype(np.float64)
     # Counts have forgotten their pages: no page shows a rank twice, so the fullest rank has them all.
     depth = int(position.max())

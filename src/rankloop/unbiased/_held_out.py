@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rankloop.clicks import ClickLog
+from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased._bias import ClickBias
@@ -125,8 +126,8 @@ class HeldOut:
 def _of_queries(log: Log, part: RankingDataset) -> Log:
     """The part of a log that belongs to these queries."""
     if isinstance(log, ClickLog):
-        return log.select(np.isin(log.queries, part.qid)[log.page_query.code])
-    kept = np.isin(log.row_query.table, part.qid)[log.row_query.code]
+        return log.select((places(log.queries, part.qid) >= 0)[log.page_query.code])
+    kept = (places(log.row_query.table, part.qid) >= 0)[log.row_query.code]
     return type(log)(
         log.row_query.take(kept),
         log.row_document.take(kept),
