@@ -24,6 +24,11 @@ def test_the_crawl_finds_what_people_use(library):
     assert library.documents["concurrent.futures.ThreadPoolExecutor"]["body"] == ""  # not its base class's
 
 
+def test_the_tests_of_the_library_are_no_documents(library):
+    modules = {document["module"] for document in library.documents.values()}
+    assert not [name for name in modules if {"test", "tests"} & set(name.split("."))]
+
+
 def test_other_names_lead_to_the_documented_one(library):
     assert library.canonical["posixpath.join"] == "os.path.join"
     assert library.canonical["datetime.datetime.strftime"] == "datetime.date.strftime"

@@ -9,9 +9,11 @@ import pytest
 from rankloop.cli.demo import demo
 from rankloop.demo import Story, tell, tell_of
 from rankloop.demo.collection import Collection
+from rankloop.demo.conclusion import preferred
 from rankloop.demo.movies import collect
 from rankloop.demo.reporting import report_of_story
 from rankloop.demo.served import prepare, typical_search
+from rankloop.interleaving import Verdict
 from rankloop.search import Index
 from rankloop.serve.schema import SearchRequest
 from rankloop.serve.service import Service
@@ -135,6 +137,19 @@ def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys
     assert json.loads(next(line for line in lines if line.startswith("{")))["seconds"]["report"] >= 0
     assert (told.folder / "report.html").exists()
     assert "rankloop serve" in lines[-2]
+    grades = next(line for line in lines if "by grades" in line)
+    assert f"{told.story.numbers['offline']['unbiased']:.3f} (bm25 " in grades
+    assert "may be chance" not in grades
+    assert any("preferred to" in line for line in lines)
+
+
+def test_a_conclusion_says_what_was_not_shown():
+    bounds = {"bm25": (0.1, 0.3), "naive": (-0.1, 0.1), "comments": (-0.3, -0.1)}
+    said = [
+        Verdict("unbiased", name, 5, 5, 0, 0.0, low, high, 0.5, 0.0, 10)
+        for name, (low, high) in bounds.items()
+    ]
+    assert preferred(said) == "preferred to bm25; not to be told from naive; beaten by comments"
 
 
 def test_wrong_names_and_used_folders_are_refused(tmp_path):

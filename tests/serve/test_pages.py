@@ -217,6 +217,9 @@ def test_nothing_found_says_what_to_do(client):
     page = read(client.get("/", params={"q": "zzzqqqq", "f.brand": "Hare"}))
     assert "Nothing found for “zzzqqqq”" in page.text
     assert page.all("a", href="/?q=zzzqqqq")
+    assert "hidden" not in page.all("details", **{"class": "facets"})[0], "filters can be taken away"
+    alone = read(client.get("/", params={"q": "zzzqqqq"}))
+    assert "hidden" in alone.all("details", **{"class": "facets"})[0], "there is nothing to filter"
 
 
 @pytest.mark.parametrize(
@@ -286,6 +289,7 @@ def test_a_document_has_a_page_and_no_link_that_runs(client):
     assert "javascript:alert(1)" in page.text
     assert not page.all("a", href="javascript:alert(1)")
     assert read(client.get("/document/1")).all("a", href="https://shop.example/1")
+    assert "90.0" not in read(client.get("/document/9")).text, "a whole number is written as one"
     assert read(client.get("/document/..%2f..%2fetc%2fpasswd"), 404)
 
 

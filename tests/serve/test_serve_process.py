@@ -145,6 +145,20 @@ def test_a_port_in_use_is_one_sentence(tmp_path):
             serve(tmp_path / "shop.index", port=taken.getsockname()[1])
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"port": 99_999}, "a number from 0 to 65535, got 99999"),
+        ({"host": "300.1.1.1", "port": 0}, "no address of this machine"),
+        ({"workers": 0, "port": 0}, "at least one worker, got 0"),
+    ],
+)
+def test_wrong_options_are_one_sentence(tmp_path, options, said):
+    make_index(tmp_path)
+    with pytest.raises(ValueError, match=said):
+        serve(tmp_path / "shop.index", **options)
+
+
 def test_what_is_neither_config_nor_index_is_one_sentence(tmp_path):
     with pytest.raises(FileNotFoundError, match="neither a config file nor an index"):
         serve(tmp_path / "nothing.toml")

@@ -34,6 +34,7 @@ def demo(
     for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
         require(module, "serve")
     from rankloop.demo import tell
+    from rankloop.demo.conclusion import conclusion
     from rankloop.demo.reporting import report_of_story
     from rankloop.demo.served import prepare
     from rankloop.demo.served import serve as serve_page
@@ -49,9 +50,13 @@ def demo(
         found["at"] = str(page)
     settings, versions = prepare(told)
     typer.echo(f"{told.story.total:6.1f} s  in all; everything lies in {told.folder}")
+    typer.echo(f"\nThe unbiased ranker on {told.test.n_queries} searches that nobody learned from:")
+    for name, said in conclusion(told).items():
+        typer.echo(f"  {name:<16} {said}")
     if json:
         typer.echo(json_text.dumps(told.story.to_dict()))
     if serve:
         serve_page(settings, versions, told, port)
     else:
-        typer.echo(f"\nTry it:  rankloop serve {settings}\nLearn:   rankloop learn {settings} --again")
+        typer.echo(f"\nLook at: {page}\nTry it:  rankloop serve {settings}")
+        typer.echo(f"Learn:   rankloop learn {settings}")

@@ -28,7 +28,7 @@ def serve(
     from rankloop.serve.config import Config
     from rankloop.serve.running import run, run_workers
 
-    if workers > 1:
+    if workers != 1:
         run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)
     else:
         run(Config.read(source), host=host, port=port, open_browser=open_browser)

@@ -28,9 +28,7 @@ _SKIPPED = frozenset(
 )
 # The documented home of an object comes first; the module it happens to live in comes later.
 _FIRST = ("builtins", "os.path", "os", "io", "collections", "threading", "asyncio", "concurrent.futures")
-_NO_SUBMODULES = frozenset(
-    {"concurrent", "xml", "unittest", "multiprocessing", "json", "email", "http", "urllib"}
-)
+_NESTED = frozenset({"concurrent", "xml", "multiprocessing", "json", "email", "http", "urllib"})
 
 
 def documents_of() -> Iterator[dict[str, Any]]:
@@ -70,9 +68,7 @@ def _module_names() -> list[str]:
                 f"{top}.{sub}" for sub in found if not sub.startswith("_") and sub not in ("test", "tests")
             ]
             for sub in found:
-                package = (
-                    _imported(f"{top}.{sub}") if top in _NO_SUBMODULES and not sub.startswith("_") else None
-                )
+                package = _imported(f"{top}.{sub}") if top in _NESTED and f"{top}.{sub}" in names else None
                 if package is not None and hasattr(package, "__path__"):
                     inner = sorted(s.name for s in pkgutil.iter_modules(package.__path__))
                     names += [f"{top}.{sub}.{s}" for s in inner if not s.startswith("_")]
@@ -82,8 +78,8 @@ def _module_names() -> list[str]:
 def _imported(name: str) -> types.ModuleType | None:
     try:
         return importlib.import_module(name)
-    except (ImportError, OSError, AttributeError, ValueError, SystemExit):
-        return None  # another platform's module, or one that needs what is not here
+    except (Exception, SystemExit):  # another platform's module, or one that needs what is not here
+        return None
 
 
 def _public(name: str, module: types.ModuleType) -> Iterator[tuple[str, Any, str]]:

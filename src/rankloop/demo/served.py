@@ -61,10 +61,8 @@ def serve(settings: Path, versions: dict[str, str], told: Told, port: int) -> No
     token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)
     asked = urlencode({"q": typical_search(told), "a": versions["bm25"], "b": versions["unbiased"]})
-    told.story.say(
-        f"\nToken of administration, for this time: {token}\nSide by side: /compare?{asked}\nEnd with Ctrl-C."
-    )
-    run(config, host="127.0.0.1", port=port)
+    told.story.say(f"\nToken of administration, for this time: {token}")
+    run(config, host="127.0.0.1", port=port, places={"compare": f"/compare?{asked}"})
 
 
 def typical_search(told: Told) -> str:

@@ -4,7 +4,7 @@ Each step prints its time and its number, whatever that is; nothing here is a fi
 """
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,13 @@ from rankloop.rankers import Ranker
 
 __all__ = ["Told", "tell", "tell_of"]
 
-NAMES = ("movies", "stdlib")
+_ABOUT = {
+    "stdlib": "Search Python by what you want to do: the standard library of this machine, no download.\n"
+    "People are simulated, all numbers are measured now; this takes about a minute.\n",
+    "movies": "Search movies with human labels (MSRD).\n"
+    "People are simulated by them, all numbers are measured now; this takes a minute or two.\n",
+}
+NAMES = tuple(_ABOUT)
 SESSIONS = 100_000
 PAGES = 2_000  # interleaved
 FILES = 500  # of Python sources, one of each package in turn
@@ -74,6 +80,7 @@ def tell(
         )
     folder.mkdir(parents=True, exist_ok=True)
     story = Story()
+    story.say(_ABOUT[name])
     collection = _movies(story, folder, download) if name == "movies" else _stdlib(story, folder, reading)
     return tell_of(story, collection, folder, seed=seed, sessions=sessions)
 
@@ -109,7 +116,7 @@ def tell_of(
     with story.step("offline", f"{METRIC} on held-out searches, against all graded answers") as found:
         judged = offline(collection, rankers, test, seed)
         found |= {name: one.mean[METRIC] for name, one in judged.systems.items()}
-    story.say(str(judged))
+    story.say(replace(judged.table(), notes=()).plain())
     with story.step("counterfactual", "gain over BM25 from clicks on BM25's pages alone (dcg@10)") as found:
         others = _clicks(test, rankers["bm25"], person, sessions, seed + 1)
         guessed = counterfactual(rankers, test, others, seen, collection.max_grade, seed)

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import webbrowser
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,14 +25,24 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 PATIENCE = 10  # seconds for requests under way when it is asked to stop
 
 
-def run(config: Config, *, host: str, port: int, open_browser: bool = False) -> None:
-    """Serve until interrupted or terminated; requests under way are answered, and what waits is stored."""
+def run(
+    config: Config,
+    *,
+    host: str,
+    port: int,
+    open_browser: bool = False,
+    places: Mapping[str, str] | None = None,
+) -> None:
+    """Serve until interrupted or terminated; requests under way are answered, and what waits is stored.
+
+    `places` are more paths of the page to tell of, by name.
+    """
     signal.signal(signal.SIGTERM, _end)
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
         service.warm()
         address = _address(host, found)
         server = _Server(web(service))
-        server.greeting = _greeting(service, address, host)
+        server.greeting = _greeting(service, address, host, places or {})
         server.page = address if open_browser else None
         server.run(sockets=[found])
 
@@ -41,10 +52,12 @@ def run_workers(
 ) -> None:
     """The same with several processes on one port; `source` is the config file or the index they read."""
     config = Config.read(source)
+    if workers < 1:
+        raise ValueError(f"there is at least one worker, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
         with Service.open(config) as service:  # the first model is made here, once
-            print("\n".join(_greeting(service, address, host)), flush=True)
+            print("\n".join(_greeting(service, address, host, {})), flush=True)
         found.listen(BACKLOG)
         os.environ[SOURCE] = str(source)
         told = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
@@ -85,8 +98,12 @@ def listening(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         found.close()
+        if isinstance(error, OverflowError):
+            raise ValueError(f"a port is a number from 0 to 65535, got {port}") from None
+        if isinstance(error, socket.gaierror):
+            raise ValueError(f"{host!r} is no address of this machine; try --host 127.0.0.1") from None
         raise ValueError(f"port {port} of {host} is not to be had ({error.strerror}); try --port 0") from None
     return found
 
@@ -108,15 +125,17 @@ def _address(host: str, found: socket.socket) -> str:
     return f"http://{'localhost' if host in LOCAL else host}:{found.getsockname()[1]}"
 
 
-def _greeting(service: Service, address: str, host: str) -> tuple[str, ...]:
+def _greeting(service: Service, address: str, host: str, places: Mapping[str, str]) -> tuple[str, ...]:
     """What is served and where; the token is never printed."""
     config = service.config
     lines = [
         f"{len(service.index):,} documents of {config.index}, ranked by {service.live.production.version}",
         f"  page       {address}/",
-        f"  API        {address}/openapi.json",
+        *(f"  {name:<9}  {address}{path}" for name, path in places.items()),
         f"  dashboard  {address}/dashboard",
-        f"  events     {service.store!r}",
+        f"  API        {address}/openapi.json",
+        f"  events     {service.store.name}",
+        "end with Ctrl-C",
     ]
     if not config.admin_token:
         lines.append(f"administration is off; to promote and roll back, set {TOKEN_VARIABLE} to a token")

@@ -61,7 +61,12 @@ class Store:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Store({name_of(self.engine)!r})"
+        return f"Store({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Where it is, without its password."""
+        return name_of(self.engine)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

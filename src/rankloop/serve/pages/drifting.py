@@ -91,7 +91,8 @@ def _means(pages: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
     """The mean of each feature on each page; nan where no document of a page has it."""
     sums = np.stack([np.nansum(page, axis=0, dtype=np.float64) for page in pages])
     known = np.stack([np.isfinite(page).sum(axis=0) for page in pages])
-    return np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0)
+    means: NDArray[np.float64] = np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0)
+    return means
 
 
 def _panel(ranker: str, shares: list[Change], features: list[Change]) -> Panel:

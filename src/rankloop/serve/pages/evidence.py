@@ -45,7 +45,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: 
             Head("Version"),
             Head("Name"),
             Head("Role"),
-            Head("Made"),
+            Head("Made", whole=True),
             Head("Pages", True),
             Head("With a click", True),
             *([Head("")] if changing else []),
@@ -105,7 +105,7 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
         "learning",
         "Learning",
         "" if known else "No ranker was learned from the clicks yet: rankloop learn does it.",
-        heads=(Head("Started"), Head("Came to"), Head("Version"), Head("Why"), Head("Report")),
+        heads=(Head("Started", whole=True), Head("Came to"), Head("Version"), Head("Why"), Head("Report")),
         rows=table(
             (
                 moment(one.started),

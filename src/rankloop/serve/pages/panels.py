@@ -14,10 +14,11 @@ WIDTHS = (340, 500, 760, 1040)
 
 
 class Head(NamedTuple):
-    """The head of a column; numbers stand to the right."""
+    """The head of a column; numbers stand to the right, what is `whole` stays on one line."""
 
     name: str
     number: bool = False
+    whole: bool = False
 
 
 class Cell(NamedTuple):

@@ -1,6 +1,7 @@
 """The search page, whole or in pieces, and a page for each document."""
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
@@ -87,7 +88,11 @@ class Document(NamedTuple):
     def of(cls, id: str, stored: Mapping[str, Any], showing: Showing) -> "Document":
         """The stored fields as text; a link only where it leads to the web."""
         title, url = showing.title_of(id, stored), showing.url_of(stored)
-        left_out = {showing.title if title != id else None, showing.url if url else None}
+        left_out = {
+            showing.title if title != id else None,
+            showing.url if url else None,
+            "id" if title == id else None,
+        }
         return cls(title, url, list(_readable(stored, left_out)))
 
 
@@ -95,7 +100,18 @@ def _readable(stored: Mapping[str, Any], left_out: set[str | None]) -> Iterable[
     for name, value in stored.items():
         if name in left_out or hasattr(value, "dtype") or value in (None, "", []):
             continue
-        yield name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield name, ", ".join(map(_said, value)) if isinstance(value, list | tuple) else _said(value)
+
+
+def _said(value: Any) -> str:
+    """A stored value as one reads it.
+
+    >>> _said(2.0794415416798357), _said(3.0), _said(1999.99), _said(20_130_501)
+    ('2.07944', '3', '1999.99', '20130501')
+    """
+    if not isinstance(value, float) or not isfinite(value):
+        return str(value)
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
 def _asked(request: Request) -> Asked:

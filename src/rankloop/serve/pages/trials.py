@@ -32,7 +32,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
         heads=(
             Head("Versions"),
             Head("Kind"),
-            Head("Since"),
+            Head("Since", whole=True),
             Head("Pages", True),
             Head("Difference", True),
             Head("Verdict"),
