@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rankloop.online as online
+from rankloop.data import RankingDataset
 from rankloop.interleaving import TeamDraft
 from rankloop.online import COLTR, DBGD, MGD, NSGD, PDGD, EpsilonGreedy, Learner, Thompson
 from rankloop.rankers.linear import LinearRanker
@@ -23,9 +24,18 @@ def noise_free_clicks(X, shown, top=3):
     return np.isin(shown, best)
 
 
-def cosine(learner):
+def cosine(learner, truth=TRUTH):
     weights = learner.model.parameters
-    return weights @ TRUTH / max(np.linalg.norm(weights) * np.linalg.norm(TRUTH), 1e-12)
+    return weights @ truth / max(np.linalg.norm(weights) * np.linalg.norm(truth), 1e-12)
+
+
+def wants(learner, truth, pages, seed):
+    """People who click what is truly among the best three by other weights."""
+    random = np.random.default_rng(seed)
+    for _ in range(pages):
+        X = random.normal(size=(20, 5)).astype(np.float32)
+        page = learner.rank(X, k=10)
+        learner.learn(page, np.isin(page.shown, np.argsort(-(X @ truth))[:3]))
 
 
 def trained(kind, pages, seed=0, **options):
@@ -102,6 +112,43 @@ def test_candidates_may_come_and_go(kind):
 
 
 @pytest.mark.parametrize("kind", LEARNERS, ids=lambda k: k.name)
+def test_a_change_of_what_people_want_is_followed(kind):
+    """After 150 pages people look at other features: 300 pages later the weights of 2 runs do too."""
+    for seed in range(2):
+        learner = trained(kind, 150, seed)
+        assert cosine(learner) > 0.5
+        assert cosine(learner, np.roll(TRUTH, 2)) < 0.5
+        wants(learner, np.roll(TRUTH, 2), 300, seed)
+        assert cosine(learner, np.roll(TRUTH, 2)) > 0.7
+
+
+@pytest.mark.parametrize("kind", [PDGD, COLTR], ids=lambda k: k.name)
+def test_weights_that_decay_survive_a_reversal(kind):
+    """A sure policy whose pages nobody clicks any more learns nothing, unless it forgets."""
+    sure, forgetful = trained(kind, 300), trained(kind, 300, decay=0.01)
+    for learner in (sure, forgetful):
+        assert cosine(learner) > 0.9
+        wants(learner, -TRUTH, 400, seed=1)
+    assert cosine(sure, -TRUTH) < 0
+    assert cosine(forgetful, -TRUTH) > 0.9
+
+
+def test_a_document_that_appears_later_is_found():
+    """The one that people want comes after 100 pages: it is soon shown first, without a restart."""
+    learner = PDGD(LinearRanker(), seed=0)
+    old = np.eye(8, dtype=np.float32)[:, :7]
+    for _ in range(100):
+        page = learner.rank(np.hstack([old, np.zeros((8, 1))]), k=3)
+        learner.learn(page, page.shown == 2)
+    late = np.vstack([np.hstack([old, np.zeros((8, 1))]), np.eye(8)[7]])
+    assert learner.predict(late).argmax() == 2
+    for _ in range(400):
+        page = learner.rank(late, k=3)
+        learner.learn(page, page.shown == 8)
+    assert learner.predict(late).argmax() == 8
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=lambda k: k.name)
 def test_learned_weights_become_a_ranker(kind, tmp_path):
     learner = trained(kind, 50)
     X = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
@@ -118,6 +165,68 @@ def test_no_click_teaches_nothing():
         page = learner.rank(np.random.default_rng(1).normal(size=(9, 5)), k=5)
         learner.learn(page, np.zeros(5))
         assert np.array_equal(before, learner.model.parameters)
+
+
+def test_a_counterfactual_step_goes_towards_challengers_with_less_risk():
+    """Every step is the mean of the directions whose challengers had less risk than the page, by loops."""
+    learner = COLTR(LinearRanker(), challengers=6, seed=2)
+    random = np.random.default_rng(3)
+    moved = 0
+    for _ in range(60):
+        X = random.normal(size=(8, 5)).astype(np.float32)
+        page = learner.rank(X, k=4)
+        clicks = noise_free_clicks(X, page.shown)
+        before = learner.model.parameters.copy()
+        drawn = np.random.default_rng()
+        drawn.bit_generator.state = learner.random.bit_generator.state
+        learner.learn(page, clicks)
+        step = learner.model.parameters - before
+        if not clicks.any():
+            assert not step.any()
+            continue
+        seen = int(np.flatnonzero(clicks)[-1]) + 1
+        directions = drawn.normal(size=(6, 5))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        better = [
+            direction
+            for direction in directions
+            if _risk(X, page.shown, clicks, seen, before, before + direction)
+            < _risk(X, page.shown, clicks, seen, before, before)
+        ]
+        wanted = learner.learning_rate * np.mean(better, axis=0) if better else np.zeros(5)
+        assert step == pytest.approx(wanted, abs=1e-12)
+        moved += bool(better)
+    assert moved > 10
+
+
+def _risk(X, shown, clicks, seen, shown_by, weights):
+    """Self-normalised risk of the looked-at places plus its standard error, place by place."""
+    ratio, risk = [], []
+    for place in range(seen):
+        left = [row for row in range(len(X)) if row not in shown[:place]]
+        chance = [
+            np.exp(X[shown[place]] @ w) / sum(np.exp(X[row] @ w) for row in left) for w in (weights, shown_by)
+        ]
+        ratio.append(chance[0] / chance[1])
+        risk.append(1.0 - clicks[place])
+    ratio, risk = np.array(ratio), np.array(risk)
+    mean = (ratio * risk).sum() / ratio.sum()
+    error = np.sqrt(((ratio * (risk - mean)) ** 2).sum()) / ratio.sum()
+    return mean + error
+
+
+def test_a_bandit_has_a_learning_curve():
+    data = online_data()
+    rankers = {"good": LinearRankerOf(TRUTH), "poor": LinearRankerOf(-TRUTH)}
+    curve = online.learning_curve(Thompson(rankers, seed=0), data, data, pages=200, checkpoints=[0, 200])
+    good = online.learning_curve(EpsilonGreedy(rankers, epsilon=0), data, data, pages=1, checkpoints=[0])
+    assert curve.offline[-1] == good.offline[0]
+
+
+def online_data():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(400, 5)).astype(np.float32)
+    return RankingDataset(X, np.clip(np.round(X @ TRUTH), 0, 4), np.repeat(np.arange(20), 20))
 
 
 def test_null_space_directions_avoid_what_lost():
@@ -155,6 +264,7 @@ class LinearRankerOf:
     ("call", "message"),
     [
         (lambda: PDGD(LinearRanker(), learning_rate=0), "learning_rate must be above 0"),
+        (lambda: COLTR(LinearRanker(), decay=1), "decay is the share"),
         (lambda: PDGD(LinearRanker()).rank(np.zeros((0, 3))), "candidates × features"),
         (lambda: PDGD(LinearRanker()).rank(np.zeros((3, 3)), k=0), "k must be at least 1"),
         (lambda: PDGD(LinearRanker()).rank(np.full((3, 3), np.inf)), "finite"),

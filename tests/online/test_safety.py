@@ -70,6 +70,63 @@ def test_an_alarm_takes_the_learner_back():
     assert learner.pages < 600
 
 
+def test_production_pages_make_no_snapshots():
+    """Where nothing is learned, the state to go back to stays the one before the last."""
+    safe = Safe(PDGD(LinearRanker(), seed=0), ByWeights([1.0, 0.0]), floor=0.0, snapshot_every=10)
+    random = np.random.default_rng(5)
+
+    def serve(pages):
+        for _ in range(pages):
+            page = safe.rank(random.normal(size=(10, 2)), k=5)
+            safe.learn(page, page.X[page.shown, 1] > 0.5)
+
+    serve(20)
+    assert [one["pages"] for one in safe._good] == [10, 20]
+    safe.floor = 1.1  # no page is safe enough: production's is shown
+    serve(3)
+    assert safe.fallbacks == 3
+    assert [one["pages"] for one in safe._good] == [10, 20]
+
+
+def test_a_resumed_safe_learner_is_the_same(tmp_path):
+    """Half of the pages in another object: pages, weights, alarm, fallbacks and the way back are equal."""
+
+    def made(seed):
+        return Safe(
+            PDGD(LinearRanker(), seed=seed),
+            ByWeights([1.0, 0.0]),
+            floor=0.6,
+            tries=3,
+            alarm=DriftAlarm(normal=0.9),
+            snapshot_every=15,
+        )
+
+    def serve(safe, random, pages):
+        for _ in range(pages):
+            page = safe.rank(random.normal(size=(10, 2)), k=5)
+            safe.learn(page, page.X[page.shown, 1] > 0.8)
+
+    whole, half, random, same = made(0), made(0), np.random.default_rng(6), np.random.default_rng(6)
+    serve(whole, random, 70)
+    serve(half, same, 40)
+    half.save(tmp_path / "safe.zip")
+    again = made(99)
+    again.load(tmp_path / "safe.zip")
+    serve(again, same, 30)
+    assert whole.fallbacks > 0
+    assert whole.alarm.sum > 0
+    for kept in ("fallbacks", "proposals_below", "rollbacks"):
+        assert getattr(again, kept) == getattr(whole, kept)
+    assert again.alarm.sum == whole.alarm.sum
+    assert np.array_equal(again.learner.model.parameters, whole.learner.model.parameters)
+    whole.rollback()
+    again.rollback()
+    assert again.learner.pages == whole.learner.pages
+    assert np.array_equal(again.learner.model.parameters, whole.learner.model.parameters)
+    with pytest.raises(ValueError, match="holds a 'safe' learner, this is 'pdgd'"):
+        PDGD(LinearRanker()).load(tmp_path / "safe.zip")
+
+
 def test_false_alarms_are_rare_and_real_ones_quick():
     """30 runs of 1,000 normal pages: at most 6 alarms; a fall from 50 % to 30 % is seen within 250 pages."""
     random = np.random.default_rng(3)

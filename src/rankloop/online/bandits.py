@@ -65,6 +65,10 @@ class _Bandit(ABC):
         """The ranker with the highest mean reward so far."""
         return list(self.rankers)[int(np.argmax((self.rewards + 1) / (self.served + 2)))]
 
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The scores of the ranker that is best so far."""
+        return np.asarray(self.rankers[self.best].predict(X), np.float64)
+
     @abstractmethod
     def _choose(self) -> int: ...
 

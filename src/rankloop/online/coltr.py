@@ -22,7 +22,7 @@ class COLTR(Learner):
         \quad w_k = \frac{P'(d_k \mid \text{above})}{P(d_k \mid \text{above})}
 
     with both probabilities over all candidates left under the own scores of each. The step goes towards
-    the mean of the challengers that beat the current weights.
+    the mean of the challengers that beat the current weights. `decay` is that of `PDGD`.
 
     >>> from rankloop.rankers.linear import LinearRanker
     >>> learner = COLTR(LinearRanker(), seed=0)
@@ -42,10 +42,11 @@ class COLTR(Learner):
         delta: float = 1.0,
         penalty: float = 1.0,
         learning_rate: float = 0.1,
+        decay: float = 0.0,
         features: RankingDataset | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed)
+        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed, decay=decay)
         if challengers < 1 or not delta > 0 or penalty < 0:
             raise ValueError("challengers is at least 1, delta above 0 and penalty at least 0")
         self.challengers, self.delta, self.penalty = challengers, delta, penalty

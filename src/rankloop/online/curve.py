@@ -23,6 +23,7 @@ class OnlineLearner(Protocol):
 
     def rank(self, X: ArrayLike, k: int = 10) -> Ranking: ...
     def learn(self, ranking: Ranking, clicks: ArrayLike) -> None: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -116,6 +117,5 @@ def _ideal(train: RankingDataset, k: int) -> NDArray[np.float64]:
     return dcg(train.y.astype(np.float64), train.y, train.offsets, k=k, empty="zero")
 
 
-def _quality(learner: Any, test: RankingDataset, k: int) -> float:
-    scores = learner.learner.predict(test.X) if hasattr(learner, "learner") else learner.predict(test.X)
-    return float(np.nanmean(ndcg(scores, test.y, test.offsets, k=k)))
+def _quality(learner: OnlineLearner, test: RankingDataset, k: int) -> float:
+    return float(np.nanmean(ndcg(learner.predict(test.X), test.y, test.offsets, k=k)))

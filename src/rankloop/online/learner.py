@@ -1,24 +1,19 @@
 """What every online learner is."""
 
-import json
-import zipfile
 from abc import ABC, abstractmethod
-from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._atomic import replacing
 from rankloop.data import RankingDataset
 from rankloop.online._model import Model, model_of
+from rankloop.online._state_file import flat, nested, read_state, write_state
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
 __all__ = ["Learner"]
-
-_FORMAT = 1
 
 
 class Learner(ABC):
@@ -32,12 +27,21 @@ class Learner(ABC):
     name: ClassVar[str]
 
     def __init__(
-        self, ranker: Ranker, *, learning_rate: float, features: RankingDataset | None, seed: int
+        self,
+        ranker: Ranker,
+        *,
+        learning_rate: float,
+        features: RankingDataset | None,
+        seed: int,
+        decay: float = 0.0,
     ) -> None:
         if not learning_rate > 0:
             raise ValueError(f"learning_rate must be above 0, got {learning_rate}")
+        if not 0 <= decay < 1:
+            raise ValueError(f"decay is the share of the weights forgotten per page, in [0, 1), got {decay}")
         self.model: Model = model_of(ranker, features)
         self.learning_rate = learning_rate
+        self.decay = decay
         self.seed = seed
         self.pages = 0
         self.random = np.random.default_rng(seed)
@@ -54,6 +58,8 @@ class Learner(ABC):
         if ranking.notes.get("by") != self.name:
             raise ValueError(f"this page was shown by {ranking.notes.get('by')!r}, not by {self.name!r}")
         self._learn(ranking, clicked)
+        if self.decay:
+            self.model.parameters *= 1.0 - self.decay
         self.pages += 1
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -97,40 +103,8 @@ class Learner(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the state to one file, whole or not at all."""
-        state = self.snapshot()
-        arrays = {f"model/{name}": value for name, value in state["model"].items()}
-        arrays |= {f"memory/{name}": value for name, value in state["memory"].items()}
-        manifest = {
-            "format": _FORMAT,
-            "learner": self.name,
-            "pages": state["pages"],
-            "random": state["random"],
-        }
-        with replacing(path) as beside, zipfile.ZipFile(beside, "w") as file:
-            file.writestr("manifest.json", json.dumps(manifest))
-            for name, value in arrays.items():
-                held = BytesIO()
-                np.save(held, value, allow_pickle=False)
-                file.writestr(f"{name}.npy", held.getvalue())
+        write_state(path, self.name, *flat(self.snapshot()))
 
     def load(self, path: str | Path) -> None:
         """Go on from a file that the same kind of learner wrote."""
-        try:
-            with zipfile.ZipFile(path) as file:
-                manifest = json.loads(file.read("manifest.json"))
-                arrays = {
-                    name.removesuffix(".npy"): np.load(BytesIO(file.read(name)), allow_pickle=False)
-                    for name in file.namelist()
-                    if name.endswith(".npy")
-                }
-        except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} is not a saved learner, or it was cut short ({error})") from None
-        if manifest["format"] > _FORMAT:
-            raise ValueError(f"{path} was written by a newer rankloop; upgrade to read it")
-        if manifest["learner"] != self.name:
-            raise ValueError(f"{path} holds a {manifest['learner']!r} learner, this is {self.name!r}")
-        parts: dict[str, dict[str, Any]] = {"model": {}, "memory": {}}
-        for name, value in arrays.items():
-            part, key = name.split("/", 1)
-            parts[part][key] = value
-        self.restore({"pages": manifest["pages"], "random": manifest["random"], **parts})
+        self.restore(nested(*read_state(path, self.name)))

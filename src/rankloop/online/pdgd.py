@@ -21,6 +21,9 @@ class PDGD(Learner):
 
     where :math:`y^*` is the page with i and j swapped, by its exact probability over all candidates.
 
+    The surer the weights, the less it explores. Where people may want the opposite one day, `decay` forgets
+    that share of the weights with every page: pages nobody clicks then become random again, not learned.
+
     >>> from rankloop.rankers.linear import LinearRanker
     >>> learner = PDGD(LinearRanker(), seed=0)
     >>> candidates = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
@@ -38,10 +41,11 @@ class PDGD(Learner):
         ranker: Ranker,
         *,
         learning_rate: float = 0.1,
+        decay: float = 0.0,
         features: RankingDataset | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed)
+        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed, decay=decay)
 
     def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
         scores = self.model.scores(X)

@@ -1,11 +1,13 @@
 """Learning that never falls below a floor, and that can go back."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.online._kernels import top_k
+from rankloop.online._state_file import flat, nested, read_state, write_state
 from rankloop.online.bandits import Scorer
 from rankloop.online.drift import DriftAlarm
 from rankloop.online.pdgd import PDGD
@@ -40,7 +42,7 @@ class Safe:
     then production's page is shown and nothing is learned from it. Learning stays exact: the chances of a
     page and of the page with two documents swapped keep their ratio under the condition, and a pair whose
     swapped page would be unsafe tells nothing. When the reward of pages drifts down, the learner goes back
-    to its last good state.
+    to its last good state. `save` and `load` keep the learner, the states it can go back to, and the alarm.
 
     >>> from rankloop.rankers.linear import LinearRanker
     >>> class ByFirstFeature:
@@ -104,14 +106,45 @@ class Safe:
         if self.alarm is not None and self.alarm.update(float(clicked.any())):
             self.rollback()
             self.alarm.reset()
-        elif self.learner.pages and self.learner.pages % self.snapshot_every == 0:
+        elif self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:
             self._good = [*self._good[-1:], self.learner.snapshot()]
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The scores of now, without exploration and without the floor."""
+        return self.learner.predict(X)
 
     def rollback(self) -> None:
         """Back to the snapshot before the last one: the last may already hold what went wrong."""
         self.learner.restore(self._good[0])
         self._good = self._good[:1]
         self.rollbacks += 1
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to one file, whole or not at all; production has a file of its own."""
+        states = {"now": self.learner.snapshot(), **{f"good{i}": one for i, one in enumerate(self._good)}}
+        told, arrays = {}, {}
+        for name, state in states.items():
+            told[name], held = flat(state)
+            arrays |= {f"{name}/{key}": value for key, value in held.items()}
+        about = {
+            "states": told,
+            "fallbacks": self.fallbacks,
+            "proposals_below": self.proposals_below,
+            "rollbacks": self.rollbacks,
+            "alarm": None if self.alarm is None else self.alarm.sum,
+        }
+        write_state(path, self.name, about, arrays)
+
+    def load(self, path: str | Path) -> None:
+        """Go on from a file that a safe learner of the same kind wrote."""
+        about, arrays = read_state(path, self.name)
+        states = {name: nested(told, arrays, f"{name}/") for name, told in about["states"].items()}
+        self.learner.restore(states.pop("now"))
+        self._good = list(states.values())
+        self.fallbacks, self.rollbacks = about["fallbacks"], about["rollbacks"]
+        self.proposals_below = about["proposals_below"]
+        if self.alarm is not None:
+            self.alarm.sum = about["alarm"] or 0.0
 
     def _curve(self, places: int) -> NDArray[np.float64]:
         if self.curve is None:
