@@ -4,20 +4,21 @@ Everything that needs Ray is in this file, behind one cluster: starting it takes
 """
 
 import os
+import shutil
+import threading
 import time
 import warnings
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
 
-from rankloop import clicks, cluster, metrics, propensity
-from rankloop.clicks import simulate
-from rankloop.cluster import _ray, _versions
-from rankloop.data import synthetic
+from rankloop import cluster, metrics
+from rankloop.cluster import _ray, _versions, counting
+from rankloop.data import synthetic, write_svmlight
 from rankloop.data.shard_writer import write_shards
-from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
-from rankloop.rankers.saving import dumps
+from rankloop.data.shards import open_shards
+from rankloop.rankers import LambdaMART
+from rankloop.rankers.saving import dumps, loads
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray")
@@ -51,121 +52,153 @@ def nodes():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("ray")
+def shards(tmp_path_factory):
+    return write_shards(DATA, tmp_path_factory.mktemp("ray") / "set", shards=4)
 
 
-@pytest.fixture(scope="module")
-def shards(folder):
-    return write_shards(DATA, folder / "set", shards=4)
+@pytest.fixture
+def node_is_killed(nodes, tmp_path):
+    """When there is a file `begun`, kills a node whose id is the name of a file, but not the head."""
+
+    def kill():
+        while not (tmp_path / "begun").exists():
+            if over.wait(0.05):
+                return
+        used = [node for node in nodes.worker_nodes if (tmp_path / node.node_id).exists()]
+        nodes.remove_node(used[0], allow_graceful=False)
+        (tmp_path / "killed").write_text("")
+
+    over = threading.Event()
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield tmp_path
+    over.set()
+    killer.join()
+    assert (tmp_path / "killed").exists()
 
 
-@pytest.fixture(scope="module")
-def ranker(shards):
-    return LinearRanker(loss="squared").fit(shards.whole())
+@pytest.fixture
+def in_the_fourth_round(nodes, node_is_killed, monkeypatch):
+    """A training waits in its fourth round for the kill of a node; a third node is there to go on."""
+    nodes.add_node(num_cpus=1)
+    marks = str(node_is_killed)
 
-
-@pytest.mark.usefixtures("nodes")
-def test_jobs_give_what_local_processes_give(folder, shards, ranker):
-    log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=4000, k=3, randomize="swap", seed=0)
-    logged = write_shards([log.to_frame()], folder / "log", shards=4)
-    there = {"on": "ray", "workers": 2}
-    assert cluster.aggregate(logged, **there).to_frame().equals(clicks.aggregate(log).to_frame())
-    assert cluster.propensity(logged, **there).values.tolist() == propensity.estimate(log).values.tolist()
-    found = cluster.evaluate(ranker, shards, ["ndcg@10", "err@5"], **there)
-    here = metrics.evaluate(ranker, shards.whole(), ["ndcg@10", "err@5"])
-    assert (found.mean, found.interval) == (here.mean, here.interval)
-    scores = cluster.predict(ranker, shards, folder / "scores", **there)
-    assert scores.fingerprint == cluster.predict(ranker, shards, folder / "local", workers=2).fingerprint
-    if find_spec("optuna"):
-        asked = {"folds": 2, "trials": 2, "at_once": 2}
-        study = cluster.tune(RankSVM(), {"C": (0.1, 1.0)}, shards, **asked, **there)
-        assert study.to_dict() == cluster.tune(RankSVM(), {"C": (0.1, 1.0)}, shards, **asked).to_dict()
-
-
-@pytest.mark.usefixtures("nodes")
-def test_mistakes_and_other_versions_are_said(shards, ranker, monkeypatch, tmp_path):
-    with pytest.raises(ValueError, match="the function must give a RankingDataset"):
-        cluster.transform(shards, len, tmp_path / "lengths", on="ray")
-    other = {**_versions.here(), "polars": "0.1"}
-    monkeypatch.setattr(_versions, "here", lambda: other)
-    with pytest.raises(ValueError, match=r"node .* has polars .* where this process has 0\.1"):
-        cluster.evaluate(ranker, shards, on="ray")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.usefixtures("nodes")
-def test_trees_are_those_of_local_workers_though_one_is_killed(shards, folder, monkeypatch):
-    """Ray Train begins again after the kill of a worker; the model is the same to the last byte."""
-    mark = str(folder / "killed")
-
-    def deadly(config):
-        import os
+    def waiting_loop(config):
         import pathlib
-        import signal
-
-        from rankloop.cluster import _ray as there
-
-        told = []
-
-        def tell(member, by, note=""):
-            told.append(by)
-            if len(told) == 4 and not pathlib.Path(mark).exists():
-                pathlib.Path(mark).write_text("in the fourth round")
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        there._Member.tell = tell
-        there._member_loop(config)
-
-    monkeypatch.setattr(_ray, "_member_loop", deadly)
-    trees = LambdaMART(trees=10, leaves=5, threads=1, seed=0)
-    killed = cluster.fit(trees, shards, VALID, workers=2, on="ray")
-    assert (folder / "killed").exists()
-    assert dumps(killed) == dumps(cluster.fit(trees, shards, VALID, workers=2))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.usefixtures("nodes")
-def test_a_network_is_that_of_local_processes(shards):
-    from rankloop.rankers import NeuralRanker
-
-    network = NeuralRanker(hidden=(8,), epochs=2, threads=1, seed=0)
-    there = cluster.fit(network, shards, workers=2, on="ray")
-    assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
-
-
-def test_a_node_is_killed_under_a_job(nodes, shards, folder):
-    """The second node dies while tasks run on both; the first finishes them all."""
-    lost = next(iter(nodes.worker_nodes))
-    marks = folder / "marks"
-    marks.mkdir()
-
-    def slow(part, marks=str(marks)):
-        import pathlib
-        import time
 
         import ray as inside
 
+        from rankloop.cluster import _ray as there
+
+        pathlib.Path(marks, inside.get_runtime_context().get_node_id()).write_text("")
+        told = []
+        tell = there._Member.tell
+
+        def waiting(member, by, note=""):
+            told.append(by)
+            if len(told) == 4:
+                pathlib.Path(marks, "begun").write_text("")
+                while not pathlib.Path(marks, "killed").exists():
+                    time.sleep(0.05)
+            tell(member, by, note)
+
+        there._Member.tell = waiting
+        there._member_loop(config)
+
+    monkeypatch.setattr(_ray, "_member_loop", waiting_loop)
+
+
+@pytest.mark.usefixtures("nodes")
+def test_jobs_give_what_local_processes_give(jobs):
+    for name in cluster.__all__:
+        if name not in ("LostWorkerError", "fit"):
+            assert jobs.run(name, on="ray") == jobs.expected(name), name
+
+
+@pytest.mark.usefixtures("nodes")
+def test_mistakes_and_other_versions_are_said(jobs, monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="the function must give a RankingDataset"):
+        cluster.transform(jobs.shards, len, tmp_path / "lengths", on="ray")
+    other = {**_versions.here(), "polars": "0.1"}
+    monkeypatch.setattr(_versions, "here", lambda: other)
+    with pytest.raises(ValueError, match=r"node .* has polars .* where this process has 0\.1"):
+        cluster.evaluate(jobs.ranker, jobs.shards, on="ray")
+
+
+@pytest.mark.usefixtures("nodes")
+def test_commands(jobs, said, tmp_path):
+    """`train` is below: on Ray it takes longest."""
+    jobs.ranker.save(tmp_path / "model.rank")
+    write_svmlight(jobs.data, tmp_path / "set.txt")
+    asked = {
+        "evaluate": (tmp_path / "model.rank", jobs.shards.path, "--json"),
+        "predict": (tmp_path / "model.rank", jobs.shards.path, "--out", tmp_path / "scores"),
+        "tune": (jobs.shards.path, "--ranker", "ranksvm", "--space", "C=0.1:1", "--trials", "2", "--json"),
+        "learn": (tmp_path / "set.txt", jobs.log.path, "--trees", "3", "--json"),
+    }
+    for command, arguments in asked.items():
+        if command != "tune" or find_spec("optuna"):
+            found = []
+            for on in ("ray", "local"):
+                found.append(said(command, *arguments, "--on", on))
+                if command == "predict":
+                    found[-1] += open_shards(tmp_path / "scores").fingerprint
+                    shutil.rmtree(tmp_path / "scores")
+            assert found[0] == found[1], command
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_the_fourth_round")
+def test_trees_are_those_of_local_workers_though_a_node_is_killed(shards, said, tmp_path):
+    """Ray Train begins again after the kill; the model is the same to the last byte, with a loss of ours."""
+    VALID.save(tmp_path / "valid")
+    chosen = [f"--set={one}" for one in ("trees=10", "leaves=5", "threads=1", "loss=ranknet")]
+    asked = (shards.path, *chosen, "--valid", tmp_path / "valid", "--workers", "2")
+    said("train", *asked, "--on", "ray", "--out", tmp_path / "ray")
+    said("train", *asked, "--on", "local", "--out", tmp_path / "local")
+    models = [(tmp_path / name / "model.rank").read_bytes() for name in ("ray", "local")]
+    assert models[0] == models[1]
+    alone = LambdaMART(trees=10, leaves=5, threads=1, loss="ranknet").fit(DATA, VALID)
+    reached, wanted = (
+        metrics.evaluate(one, VALID, "ndcg@10").mean["ndcg@10"] for one in (loads(models[0]), alone)
+    )
+    assert abs(reached - wanted) < 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("in_the_fourth_round")
+def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tmp_path):
+    """Ray Train begins again, from the epochs that were kept."""
+    from rankloop.rankers import NeuralRanker
+
+    network = NeuralRanker(hidden=(8,), epochs=5, threads=1, seed=0)
+    there = cluster.fit(network, shards, workers=2, on="ray", checkpoint=tmp_path / "kept")
+    assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
+
+
+def test_a_node_is_killed_under_a_job(jobs, node_is_killed, monkeypatch):
+    """In the first of three steps of `learn`, which the head ends alone; the same ranker comes of it."""
+    marks, head = str(node_is_killed), ray.get_runtime_context().get_node_id()
+
+    def slow(shard):
+        import pathlib
+
+        import ray as inside
+
+        from rankloop.cluster import counting as there
+
         node = inside.get_runtime_context().get_node_id()
-        pathlib.Path(marks, f"{node}-{part.qid[0]}").write_text("begun")
-        time.sleep(1.0)
-        return part
+        if node != head:
+            pathlib.Path(marks, node).write_text("")
+            pathlib.Path(marks, "begun").write_text("")
+            time.sleep(60)
+        return there._count(shard)
 
-    import threading
-
-    def kill():
-        while not any(path.name.startswith(lost.node_id) for path in marks.iterdir()):
-            time.sleep(0.05)
-        nodes.remove_node(lost, allow_graceful=False)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    found = cluster.transform(shards, slow, folder / "copied", on="ray", workers=2)
-    killer.join()
-    assert np.array_equal(found.whole().X, shards.whole().X)
-    assert found.fingerprint == shards.fingerprint
+    expected = jobs.expected("learn")
+    monkeypatch.setattr(counting, "_count", slow)
+    assert jobs.run("learn", on="ray") == expected
     assert sum(node["Alive"] for node in ray.nodes()) == 1
 
 
