@@ -47,8 +47,8 @@ def harvest(
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
     >>> log = simulate(data, shown_by=data.y, sessions=20_000, k=4, temperature=1.0, seed=0)
-    >>> harvest(log).values.round(1)
-    array([1. , 0.5, 0.3, 0.3])
+    >>> bool(np.allclose(harvest(log).values, [1, 1 / 2, 1 / 3, 1 / 4], atol=0.1))
+    True
     """
     one_of("scheme", scheme, SCHEMES)
     one_of("weights", weights, WEIGHTS)

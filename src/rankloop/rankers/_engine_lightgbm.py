@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers._boosting import Floats, Forces, Plan, Watch
+from rankloop.rankers._linear_leaves import LinearForest
 from rankloop.rankers.base import Member
-from rankloop.rankers.compiled import Forest, compile_forest
+from rankloop.rankers.compiled import Forest, compile_forest, read_trees
 
 __all__ = ["LightGBMForest"]
 
@@ -93,10 +94,15 @@ class LightGBMForest:
         """LightGBM's scores to the last bit, faster; None for trees with linear leaves."""
         return None if "\nis_linear=1\n" in self.text else compile_forest(self.text)
 
+    @cached_property
+    def lines(self) -> LinearForest | None:
+        """The same for trees with linear leaves; None for others."""
+        return None if self.compiled is not None else LinearForest.of(read_trees(self.text))
+
     def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
-        if self.compiled is not None:
-            return self.compiled.score(X, threads=threads)
-        return np.asarray(self.booster.predict(X, num_threads=threads or 0), np.float64)
+        forest = self.compiled or self.lines
+        assert forest is not None
+        return forest.score(X, threads=threads)
 
     def written(self) -> Member:
         return self.text

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
 from rankloop.rankers._lanes import LANES, exits, over
 
-__all__ = ["add_alone", "add_blocks", "add_by_eight", "to_bins"]
+__all__ = ["add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -61,26 +61,31 @@ def to_bins(
             out[c * width + r] = missing if np.isnan(value[r]) else bin_
 
 
+@part
+def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes) -> None:
+    """The leaf of each of 64 documents: each node parts the set of those that reach it."""
+    reached[0] = -1
+    for j in range(nodes):
+        word = tree[j]
+        right = over(bins, (word >> 8 & 0xFFFFFF) * LANES, word & 0xFF)
+        here = reached[j]
+        reached[word >> 32 & 0x7FFF] = here & ~right
+        reached[word >> 48 & 0x7FFF] = here & right
+    exits(reached, nodes, nodes + 1, leaf)
+
+
 @kernel
 def add_blocks(
     bins: Bytes, words: Ints, trees: Ints, values: Floats, reached: Ints, leaf: Bytes, out: Floats
 ) -> None:
-    """Add every tree to the scores of up to 64 documents: each node parts the set of those that reach it.
+    """Add every tree to the scores of up to 64 documents.
 
     Costs the nodes of the trees whatever the number of documents. A row of `trees` is first word, nodes,
     first leaf.
     """
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
-        tree = words[start : start + nodes]
-        reached[0] = -1
-        for j in range(nodes):
-            word = tree[j]
-            right = over(bins, (word >> 8 & 0xFFFFFF) * LANES, word & 0xFF)
-            here = reached[j]
-            reached[word >> 32 & 0x7FFF] = here & ~right
-            reached[word >> 48 & 0x7FFF] = here & right
-        exits(reached, nodes, nodes + 1, leaf)
+        find_leaves(bins, words[start : start + nodes], nodes, reached, leaf)
         mine = values[leaves : leaves + nodes + 1]
         for d in range(len(out)):
             out[d] += mine[leaf[d]]

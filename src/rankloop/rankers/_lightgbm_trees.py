@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.rankers._trees import CATEGORY, LEFT, NAN, ZERO, Trees
+from rankloop.rankers._trees import CATEGORY, LEFT, NAN, ZERO, Lines, Trees
 
 __all__ = ["read_lightgbm"]
 
@@ -30,10 +30,8 @@ def read_lightgbm(text: str) -> Trees:
     }
     sets: list[NDArray[np.int64]] = []
     nodes = []
-    for part in parts:
-        tree = _fields(part)
-        if tree.get("is_linear", "0") != "0":
-            raise ValueError("trees with linear leaves cannot be compiled; train with linear_tree=False")
+    trees = [_fields(part) for part in parts]
+    for tree in trees:
         leaves = int(tree["num_leaves"])
         nodes.append(leaves - 1)
         columns["value"].append(_numbers(tree["leaf_value"], leaves))
@@ -63,6 +61,7 @@ def read_lightgbm(text: str) -> Trees:
         sets=sets,
         zero=_SMALL,
         divisor=float(len(parts)) if "\naverage_output" in head else 1.0,
+        lines=_lines(trees) if any(tree.get("is_linear", "0") != "0" for tree in trees) else None,
     )
 
 
@@ -77,6 +76,26 @@ def _numbers(text: str, count: int) -> NDArray[np.float64]:
             f"this LightGBM model is damaged: a tree has {len(found)} values in place of {count}"
         )
     return found
+
+
+def _lines(trees: list[dict[str, str]]) -> Lines:
+    constant, terms, feature, coefficient = ([np.empty(0)] for _ in range(4))
+    for tree in trees:
+        leaves = int(tree["num_leaves"])
+        if tree.get("is_linear", "0") == "0":
+            constant.append(_numbers(tree["leaf_value"], leaves))
+            terms.append(np.zeros(leaves))
+            continue
+        constant.append(_numbers(tree["leaf_const"], leaves))
+        terms.append(_numbers(tree["num_features"], leaves))
+        feature.append(_numbers(tree["leaf_features"], int(terms[-1].sum())))
+        coefficient.append(_numbers(tree["leaf_coeff"], int(terms[-1].sum())))
+    return Lines(
+        np.concatenate(constant),
+        np.concatenate(terms).astype(np.int64),
+        np.concatenate(feature).astype(np.int64),
+        np.concatenate(coefficient),
+    )
 
 
 def _sets(tree: dict[str, str]) -> Iterator[NDArray[np.int64]]:

@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 def forest_to_onnx(onnx: Any, trees: Trees) -> tuple[list[Any], list[Any], dict[str, int]]:
     """Nodes from `X` to `score`, their constants, and the versions of the operators."""
+    if trees.lines is not None:
+        raise ValueError("ONNX's trees have no lines in their leaves; train with linear_tree=False")
     if (trees.rule & ZERO).any():
         raise ValueError(
             "ONNX's trees have no zeros that count as missing; train without them, or serve with rankloop"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Trees"]
+__all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Lines", "Trees"]
 
 # The rule of a node: which values are missing, and whether those go left. Otherwise nan counts as 0, or goes
 # right where it is asked for its category.
@@ -13,12 +13,25 @@ NAN, ZERO, LEFT, CATEGORY = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
+class Lines:
+    """What a leaf says of features: `constant` and its terms, coefficient times feature.
+
+    Where one of those features is missing, the `value` of the leaf holds instead.
+    """
+
+    constant: NDArray[np.float64]
+    terms: NDArray[np.int64]  # how many each leaf has
+    feature: NDArray[np.int64]
+    coefficient: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Trees:
     """All trees, node after node: a value goes left when it is at most the threshold.
 
     Where `rule` has CATEGORY, threshold is an index into `sets`, and the categories of that set go left; nan
-    goes right, or left where LEFT is there too. A
-    child is a node of the same tree or, as ~leaf, one of its leaves; children come after their parent.
+    goes right, or left where LEFT is there too. A child is a node of the same tree or, as ~leaf, one of its
+    leaves; children come after their parent.
     """
 
     feature: NDArray[np.int64]
@@ -34,3 +47,4 @@ class Trees:
     divisor: float = 1.0  # what the sum over the trees is divided by
     bias: float = 0.0  # what is added at the end
     single: bool = False  # the engine rounds values to float32 before it compares
+    lines: Lines | None = None  # in the leaves

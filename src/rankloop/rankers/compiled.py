@@ -34,7 +34,10 @@ def compile_forest(model: str) -> "Forest":
     >>> bool((forest.score(X) == booster.predict(X)).all())
     True
     """
-    return Forest.from_arrays(pack(read_trees(model)))
+    trees = read_trees(model)
+    if trees.lines is not None:
+        raise ValueError("trees with linear leaves cannot be compiled; train with linear_tree=False")
+    return Forest.from_arrays(pack(trees))
 
 
 def read_trees(model: str) -> Trees:
@@ -118,14 +121,14 @@ class Forest:
     def _add(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
         """All trees: for blocks of up to 64 documents, or for eight, or for one, whichever costs least."""
         rows = len(X)
-        bins = _aligned(max(1, len(self.columns)) * LANES)
+        bins = aligned(max(1, len(self.columns)) * LANES)
         if rows > self._few:
             reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
         a = 0
         while rows - a > _ALONE:
             width = self._block if rows - a > self._few else 8
             b = min(rows, a + width)
-            some = _plain(X[a:b])
+            some = plain(X[a:b])
             to_bins(some, self.columns, self.edges, self.table, self.special, self.constants[1], width, bins)
             if width == LANES:
                 add_blocks(bins, self.words, self.trees, self.values, reached, leaf, scores[a:b])
@@ -147,7 +150,7 @@ class Forest:
 
     def _add_alone(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
         add_alone(
-            _plain(X),
+            plain(X),
             self.columns,
             self.edges,
             self.table,
@@ -160,12 +163,12 @@ class Forest:
         )
 
 
-def _plain(X: NDArray[Any]) -> NDArray[Any]:
+def plain(X: NDArray[Any]) -> NDArray[Any]:
     """The same rows in the one layout that the kernels are compiled for."""
     return X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
 
 
-def _aligned(size: int) -> NDArray[np.uint8]:
+def aligned(size: int) -> NDArray[np.uint8]:
     """Bytes that begin with a cache line: a vector of 64 then never lies across two."""
     raw = np.zeros(size + LANES, np.uint8)
     start = -raw.ctypes.data % LANES

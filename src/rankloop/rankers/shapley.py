@@ -13,6 +13,8 @@ from rankloop.rankers import _input
 from rankloop.rankers._feature_names import feature_names
 from rankloop.rankers._instead import scores_instead
 from rankloop.rankers._linear import LinearScores
+from rankloop.rankers._linear_leaves import LinearForest
+from rankloop.rankers._linear_shapley import shares_of_lines
 from rankloop.rankers._scale import Standard
 from rankloop.rankers.base import Ranker
 
@@ -51,9 +53,10 @@ def contributions(
         \big(s(x_{S \cup f}) - s(x_S)\big)
 
     Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it), for weighted sums (weight
-    times distance from the mean) and for the network `"gam"`, whose parts are its own. Any other ranker is
-    sampled (Štrumbelj & Kononenko, 2014): `samples` orders, with absent features taken from a document of the
-    `background` (by default X itself). Where a score depends on the list, X is a data set, and the other
+    times distance from the mean) and for the network `"gam"`, whose parts are its own. In forests with linear
+    leaves, absent features are those of each document of the `background` (by default X itself; `samples` of
+    them, if there are more). Any other ranker is sampled (Štrumbelj & Kononenko, 2014): `samples` orders,
+    each with a document of the background. Where a score depends on the list, X is a data set, and the other
     documents of the list stay as they are. `rows` are the documents wanted (all).
 
     >>> from rankloop.rankers import RankSVM
@@ -77,6 +80,9 @@ def contributions(
     if samples < 2:
         raise ValueError(f"samples must be at least 2, got {samples}")
     behind = every if background is None else _input.rows(background)[0]
+    lines = getattr(getattr(ranker, "forest_", None), "lines", None)
+    if lines is not None:
+        return _of_lines(ranker, lines, some, behind, names, samples, seed)
     offsets = X.offsets if isinstance(X, RankingDataset) else None
 
     def score(steps: NDArray[np.float32]) -> Floats:
@@ -106,10 +112,36 @@ def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | Non
     return None if whole is None else (whole[:, :-1], float(whole[:1, -1].sum()))
 
 
+def _of_lines(
+    ranker: Ranker,
+    forest: LinearForest,
+    rows: NDArray[np.float32],
+    behind: NDArray[np.float32],
+    names: tuple[str, ...],
+    samples: int,
+    seed: int,
+) -> Contributions:
+    """Exact for each document of the background; drawn where not all of them take part."""
+    exact = len(behind) <= samples
+    if not exact:
+        behind = behind[np.random.default_rng(seed).choice(len(behind), samples, replace=False)]
+    base = np.full(len(rows), ranker.predict(behind).mean())
+    shares = np.empty(rows.shape, np.float64)
+    error = None if exact else np.empty(rows.shape, np.float64)
+    with progress("taking scores apart", total=len(rows)) as advance:
+        for row in range(len(rows)):
+            found = shares_of_lines(forest, rows[row], behind)
+            shares[row] = found.mean(axis=0)
+            if error is not None:
+                error[row] = found.std(axis=0, ddof=1) / np.sqrt(samples)
+            advance(1)
+    return Contributions(shares, base, names, exact=exact, error=error)
+
+
 def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
     """One column more than features: the base."""
     library = getattr(forest, "library", None)
-    if library == "lightgbm":
+    if library == "lightgbm" and forest.lines is None:
         return np.asarray(forest.booster.predict(rows, pred_contrib=True), np.float64)
     if library == "xgboost":
         import xgboost
