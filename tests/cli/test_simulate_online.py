@@ -25,6 +25,7 @@ def test_a_curve_rises(sets):
     told = json.loads(done.output)
     assert told["pages"][-1] == 500
     assert told["offline"][-1] > told["offline"][0]
+    assert told["below_floor"] is None  # nothing was shown before, so there is no floor
 
 
 def test_the_table_tells_the_floor(sets):
@@ -36,5 +37,7 @@ def test_the_table_tells_the_floor(sets):
 def test_mistakes_are_named(sets):
     wrong = CliRunner().invoke(app, ["simulate", *sets, "--online", "pdg", "-n", "10"])
     assert "did you mean 'pdgd'" in str(wrong.exception)
+    floor = CliRunner().invoke(app, ["simulate", *sets, "--online", "pdgd", "--floor", "3", "-n", "10"])
+    assert "floor is a share" in str(floor.exception)
     without = CliRunner().invoke(app, ["simulate", sets[0], "--online", "pdgd", "-n", "10"])
     assert "give --test FILE" in str(without.exception)

@@ -92,6 +92,18 @@ def test_mistakes_are_named(data, tmp_path):
     broken.write_text("")
     with pytest.raises(ValueError, match="holds no pages"):
         read_duel(broken)
+    page = '{"page": {"method": "team_draft", "documents": [1], "rankers": 2, "notes": %s}, "clicks": [%d]}\n'
+    broken.write_text(page % ('{"teams": [0]}', 1) + page % ("{}", 1))
+    with pytest.raises(ValueError, match=r"line 2: the clicks cannot be credited to this team_draft page"):
+        read_duel(broken)
+    broken.write_text(page % ('{"teams": [0]}', 7))
+    with pytest.raises(ValueError, match=r"line 1: .* document 7 is not on this page"):
+        read_duel(broken)
+    data.save(tmp_path / "data")
+    folder = CliRunner().invoke(app, ["interleave", str(tmp_path / "data")])
+    assert "name two or more rankers" in str(folder.exception)
+    gone = CliRunner().invoke(app, ["interleave", str(tmp_path / "gone.jsonl")])
+    assert "there is no log" in str(gone.exception)
     with pytest.raises(ValueError, match="did you mean 'team_draft'"):
         method("teamdraft")
     with pytest.raises(ValueError, match="one score per document"):

@@ -60,6 +60,12 @@ def interleave(
         if out is not None:
             duel.save(out)
     else:
+        if log_or_data.suffix != ".jsonl":
+            raise ValueError(
+                f"{log_or_data} is no log of pages (.jsonl); to simulate on data name two or more rankers"
+            )
+        if not log_or_data.is_file():
+            raise FileNotFoundError(f"there is no log {log_or_data}")
         duel = read_duel(log_or_data)
     told = [_told(duel, said, error) for said in duel.verdicts(confidence=1 - error, seed=seed)]
     if difference is not None:

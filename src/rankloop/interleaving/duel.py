@@ -139,12 +139,27 @@ def read_duel(path: str | Path, *, names: Sequence[str] | None = None) -> Duel:
     kinds = {(page.method, page.rankers) for page in pages}
     if len(kinds) > 1:
         raise ValueError(f"{path} mixes experiments ({sorted(kinds)}); judge one at a time")
-    how = method(pages[0].method)
     labels = tuple(told) if told else tuple(f"ranker {i + 1}" for i in range(pages[0].rankers))
     if len(labels) != pages[0].rankers:
         raise ValueError(f"the pages have {pages[0].rankers} rankers, but {len(labels)} names were given")
     known = None if any(who is None for who in users) else users
-    return Duel(labels, pages, clicks, _credits(how, pages, clicks, len(labels)), known)
+    return Duel(labels, pages, clicks, _logged_credits(path, pages, clicks), known)
+
+
+def _logged_credits(
+    path: str | Path, pages: Sequence[Page], clicks: Sequence[Sequence[Any]]
+) -> NDArray[np.float64]:
+    """The credits of pages from a file, whose notes may be anything."""
+    how = method(pages[0].method)
+    rows = []
+    for number, (page, clicked) in enumerate(zip(pages, clicks, strict=True), 1):
+        try:
+            rows.append(how.credit(page, clicked))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path}, line {number}: the clicks cannot be credited to this {page.method} page ({error})"
+            ) from None
+    return np.array(rows).reshape(-1, pages[0].rankers)
 
 
 def _credits(

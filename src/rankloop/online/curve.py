@@ -36,14 +36,14 @@ class LearningCurve:
     online: float
     """Discounted cumulative NDCG@k of the pages people saw."""
     below_floor: float
-    """The share of pages whose NDCG@k was below `floor` times that of the production ranking."""
+    """The share of pages whose NDCG@k was below `floor` times that of production; nan without production."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "pages": self.pages.tolist(),
             "offline": self.offline.tolist(),
             "online": self.online,
-            "below_floor": self.below_floor,
+            "below_floor": None if np.isnan(self.below_floor) else self.below_floor,
         }
 
 
@@ -76,6 +76,8 @@ def learning_curve(
     """
     if pages < 1:
         raise ValueError(f"pages must be at least 1, got {pages}")
+    if not 0 <= floor <= 1:
+        raise ValueError(f"floor is a share of the production ranking in [0, 1], got {floor}")
     reader = Reader(user_by_name(user), train)
     random = np.random.default_rng(seed)
     queries = random.integers(train.n_queries, size=pages)
@@ -101,7 +103,9 @@ def learning_curve(
                 offline.append(_quality(learner, test, k))
                 advance(0, f"ndcg@{k} {offline[-1]:.4f}")
             advance(1)
-    return LearningCurve(np.array(marks), np.array(offline), float(total), below / pages)
+    return LearningCurve(
+        np.array(marks), np.array(offline), float(total), np.nan if base is None else below / pages
+    )
 
 
 def _marks(checkpoints: Sequence[int] | int, pages: int) -> list[int]:
