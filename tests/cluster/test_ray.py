@@ -39,9 +39,11 @@ def nodes():
     """A head with one core, and a second node with another."""
     from ray.cluster_utils import Cluster
 
+    soon = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}  # that a node is gone
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": soon}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        made = Cluster(initialize_head=True, head_node_args=head)
         made.add_node(num_cpus=1)
         ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
     yield made
@@ -145,6 +147,15 @@ def test_commands(jobs, said, tmp_path):
                     found[-1] += open_shards(tmp_path / "scores").fingerprint
                     shutil.rmtree(tmp_path / "scores")
             assert found[0] == found[1], command
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("nodes")
+def test_a_training_that_finds_no_cores_ends(shards, monkeypatch):
+    """It waits a while for nodes that may come; here a second, and not a minute, each of four times."""
+    monkeypatch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "1")
+    with pytest.raises(RuntimeError, match="Ray could not start 3 workers of one core: the cluster has 2"):
+        cluster.fit(LambdaMART(trees=3), shards, workers=3, on="ray")
 
 
 @pytest.mark.slow

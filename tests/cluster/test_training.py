@@ -103,7 +103,7 @@ def test_a_killed_member_changes_nothing(shards, two, killed, monkeypatch):
 class Alone:
     """A team of one, in this process, that may break down after so many rounds."""
 
-    rank, count, first_here = 0, 1, True
+    rank, count, machine = 0, 1, 0
 
     def __init__(self, breaks=None):
         self.told, self.breaks = [], breaks

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, fingerprint, save, synthetic, write_parquet, write_svmlight
 from rankloop.data import _shard_files as shard_files
+from rankloop.data._npy_stream import NpyStream
 from rankloop.data._shard_manifest import encoded, shard_of
+from rankloop.data._shard_spill import Spill
 from rankloop.data._shard_store import Store
 from rankloop.data.shard_writer import write_shards
 from rankloop.data.shards import is_shards, open_shards
@@ -285,6 +287,24 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"no room for the .* bytes of .*shard-00001"):
         write_shards(DATA, tmp_path / "set", shards=3)
     assert not (tmp_path / "set").exists()
+
+
+def test_a_full_disk_is_said_where_rows_are_gathered(folder, tmp_path, monkeypatch):
+    def full(stream, values):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    found = open_shards(folder)
+    monkeypatch.setattr(NpyStream, "append", full)
+    with pytest.raises(OSError, match=rf"no room for the [\d,]+ bytes of {tmp_path}/rows; free some"):
+        found.whole(tmp_path / "rows")
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_full_scratch_disk_is_said(tmp_path):
+    (tmp_path / "00000-00000.arrow").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"no room for rows on their way .* name a folder with room by spill="):
+        Spill(tmp_path, 1, memory=0).add(log_frame(), "query")
 
 
 def test_a_live_writer_is_respected_and_a_dead_one_is_not(tmp_path):

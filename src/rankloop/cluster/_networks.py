@@ -64,23 +64,24 @@ def _mapped(work: Work, member: Member) -> RankingDataset:
     The files go as soon as they are mapped, and with them what an earlier try left that was killed over
     them: what is mapped stays until it is let go, and a kill later on leaves nothing.
     """
-    place, token = Path(tempfile.gettempdir()), member.meet(work.token)[0]
-    folder = place / f"rankloop-{token}"
+    met = member.meet((member.machine, work.token))
+    first = [machine for machine, _ in met].index(member.machine)
+    folder = Path(tempfile.gettempdir()) / f"rankloop-{met[0][1]}-{first}-rows"
     try:
-        if member.first_here:
-            _swept(place, folder.name)
+        if member.rank == first:
+            _sweep(folder)
             work.train.whole(folder)
         member.meet("the rows are there")
         data = load_dataset(folder)
         member.meet("the rows are mapped")
     finally:
-        if member.first_here:
-            _swept(place, folder.name)
+        if member.rank == first:
+            _sweep(folder)
     return data
 
 
-def _swept(place: Path, name: str) -> None:
-    for left in place.glob(f"*{name}*"):  # what is being written has a longer name
+def _sweep(folder: Path) -> None:
+    for left in folder.parent.glob(f"*{folder.name}*"):  # what is being written has a longer name
         shutil.rmtree(left, ignore_errors=True)
 
 
@@ -98,8 +99,8 @@ class Started:
         self.rank, self.count = distributed.get_rank(), distributed.get_world_size()
 
     @property
-    def first_here(self) -> bool:
-        return os.environ.get("LOCAL_RANK", "0") == "0"
+    def machine(self) -> int:
+        return int(os.environ.get("GROUP_RANK", "0"))
 
     def meet(self, value: Any) -> list[Any]:
         met: list[Any] = [None] * self.count

@@ -209,9 +209,9 @@ class _Member:
         return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
 
     @property
-    def first_here(self) -> bool:
-        """Whether it is the one that does what is done once on a machine."""
-        return bool(require("ray.train", "cluster").get_context().get_local_rank() == 0)
+    def machine(self) -> int:
+        """The number of the node it is on."""
+        return int(require("ray.train", "cluster").get_context().get_node_rank())
 
     def tell(self, by: float, note: str = "") -> None:
         self._board.tell.remote(by, note)

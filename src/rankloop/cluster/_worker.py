@@ -53,9 +53,9 @@ class Member:
         return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
 
     @property
-    def first_here(self) -> bool:
-        """Whether it is the one that does what is done once on a machine."""
-        return self.rank == 0
+    def machine(self) -> int:
+        """The number of the machine it is on: local workers are all on the first."""
+        return 0
 
     def tell(self, by: float, note: str = "") -> None:
         """Progress, for the bar of the process that waits."""

@@ -9,7 +9,7 @@ from typing import Any
 from rankloop._atomic import replacing
 from rankloop._extras import require
 
-__all__ = ["Store"]
+__all__ = ["Store", "room"]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -42,7 +42,7 @@ class Store:
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        with _room(self.where(name), len(content)):
+        with room(self.where(name), len(content)):
             if self.files is None:
                 with replacing(Path(self.root) / name) as beside:
                     beside.write_bytes(content)
@@ -52,19 +52,20 @@ class Store:
 
     def claim(self, name: str, content: bytes) -> bool:
         """Write a file that must not be there yet; whether it was not."""
-        try:
+        with room(self.where(name), len(content)):
             if self.files is None:
                 Path(self.root).mkdir(parents=True, exist_ok=True)
-                with open(Path(self.root) / name, "xb") as file:
-                    file.write(content)
+                try:
+                    with open(Path(self.root) / name, "xb") as file:
+                        file.write(content)
+                except FileExistsError:
+                    return False
                 return True
             self.files.makedirs(self.root, exist_ok=True)
             if self.files.exists(f"{self.root}/{name}"):
                 return False
             self.files.pipe_file(f"{self.root}/{name}", content)
             return True
-        except FileExistsError:
-            return False
 
     def sizes(self) -> dict[str, int]:
         """The files there are, with their bytes; an absent folder has none."""
@@ -91,7 +92,7 @@ class Store:
 
 
 @contextmanager
-def _room(where: str, size: int) -> Iterator[None]:
+def room(where: str, size: int) -> Iterator[None]:
     """A full disk, in a sentence."""
     try:
         yield

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankloop._atomic import replacing_folder
 from rankloop.data._npy_stream import NpyStream, mapped
 from rankloop.data._shard_manifest import Entry, checked_frame, read_manifest
-from rankloop.data._shard_store import Store
+from rankloop.data._shard_store import Store, room
 from rankloop.data.concat import concat
 from rankloop.data.dataset import RankingDataset
 from rankloop.data.disk import check_target, load_dataset, write_manifest
@@ -182,7 +182,8 @@ def _gathered(shards: Shards, folder: Path) -> RankingDataset:
     kinds = {"X": np.float32, "y": np.float32, "item_weight": np.float32, "position": np.int32}
     per_query: dict[str, list[NDArray[Any]]] = {"qid": [], "lengths": [], "query_weight": []}
     check_target(folder)
-    with replacing_folder(folder) as beside:
+    size = 4 * shards.n_rows * (shards.n_features + 1)
+    with room(str(folder), size), replacing_folder(folder) as beside:
         with ExitStack() as open_files:
             streams = {
                 name: open_files.enter_context(
