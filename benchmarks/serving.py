@@ -1,19 +1,25 @@
 """The service under load on loopback: latency by stage, events, hot swap, memory.
 
-python benchmarks/serving.py            100,000 documents, 1,000 candidates, 60 features, 500 trees
-python benchmarks/serving.py --quick    5,000 documents, few requests
+    python benchmarks/serving.py                        100,000 documents
+    python benchmarks/serving.py --quick                5,000 documents, few requests
+    python benchmarks/serving.py --only events memory   some parts
+    python benchmarks/serving.py --out serving.jsonl    every row is also written here as it is measured
 
-Server and load generator share the machine; the generator is one thread.
+Server and load generator share the machine; the generator is one thread. A part that fails is told, and the
+others are measured all the same.
 """
 
 import argparse
 import gc
 import json
 import os
-import shutil
+import sys
 import tempfile
 import threading
+import traceback
 import urllib.request
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +42,43 @@ MEMORY = 100_000  # requests
 
 
 def main() -> None:
+    parts = {"search": search, "events": events, "swap": swap, "memory": memory}
     options = argparse.ArgumentParser()
     options.add_argument("--quick", action="store_true")
-    options.add_argument("--only", choices=("search", "events", "swap", "memory"))
+    options.add_argument("--only", nargs="+", choices=parts, default=list(parts))
+    options.add_argument("--out", type=Path)
     told = options.parse_args()
-    scale = 20 if told.quick else 1
-    parts = {"search": search, "events": events, "swap": swap, "memory": memory}
-    folder = Path(tempfile.mkdtemp(prefix="rankloop-serving-"))
-    try:
-        queries = prepared(folder, DOCUMENTS // scale)
-        for name, part in parts.items():
-            if told.only in (None, name):
-                part(folder, queries, scale)
-    finally:
-        shutil.rmtree(folder)
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="rankloop-serving-") as folder:
+        bench = Bench(Path(folder), 20 if told.quick else 1, told.out)
+        for name in told.only:
+            try:
+                parts[name](bench)
+            except Exception:  # what was measured so far is worth having, and so is the rest
+                traceback.print_exc()
+                failed.append(name)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+@dataclass
+class Bench:
+    """Where it is measured, how much smaller than in full, and where rows are kept."""
+
+    folder: Path
+    scale: int
+    out: Path | None
+
+    @cached_property
+    def queries(self) -> list[bytes]:
+        """Requests to an index with a forest in production, which is made when it is first needed."""
+        return prepared(self.folder, DOCUMENTS // self.scale)
+
+    def keep(self, part: str, **row: Any) -> None:
+        """Write a row at once, so that a later part cannot take it away."""
+        if self.out is not None:
+            with self.out.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({"part": part, "scale": self.scale, **row}) + "\n")
 
 
 def prepared(folder: Path, documents: int) -> list[bytes]:
@@ -87,12 +116,13 @@ def forest(index: Index, names: tuple[str, ...], queries: list[str]) -> Pipeline
     return retrieve >> features >> ranker >> first(K)
 
 
-def search(folder: Path, queries: list[bytes], scale: int) -> None:
+def search(bench: Bench) -> None:
+    queries, scale = bench.queries, bench.scale
     print(
         "searches; milliseconds at p50 and p99: of a request, and of its stages as the server measures them"
     )
     for workers in dict.fromkeys((1, min(os.cpu_count() or 1, 8))):
-        with served(folder / "serve.toml", workers=workers) as (address, process):
+        with served(bench.folder / "serve.toml", workers=workers) as (address, process):
             load(address, "/search", queries, clients=4 * workers, requests=400 // scale + 20 * workers)
             for clients in CLIENTS:
                 before = cpu_seconds(process)
@@ -105,10 +135,21 @@ def search(folder: Path, queries: list[bytes], scale: int) -> None:
                 told = "".join(f"{p50:>9.2f}{p99:>9.2f}" for p50, p99 in stages.values())
                 row = f"{workers:>8}{clients:>8}{found.rate:>12.1f}{cpu:>8.2f}{found.failed:>8}{told}"
                 print(row, flush=True)
+                bench.keep(
+                    "search",
+                    workers=workers,
+                    clients=clients,
+                    per_second=found.rate,
+                    cpu_ms=cpu,
+                    failed=found.failed,
+                    p50_p99_ms=stages,
+                )
     print()
 
 
-def events(folder: Path, queries: list[bytes], scale: int) -> None:
+def events(bench: Bench) -> None:
+    folder, scale = bench.folder, bench.scale
+    queries = bench.queries
     print("events a second: acknowledged, so on disk; and stored")
     print(f"{'':<28}{'events/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'failed':>8}")
     for name, url in databases():
@@ -128,13 +169,23 @@ def events(folder: Path, queries: list[bytes], scale: int) -> None:
                     f"{label:<28}{found.rate * size:>12,.0f}{p50:>9.2f}{p99:>9.2f}{found.failed:>8}",
                     flush=True,
                 )
-    for name, rate in event_rates(50_000 // scale).items():
+                bench.keep(
+                    "events",
+                    store=name,
+                    in_a_request=size,
+                    per_second=found.rate * size,
+                    p50_p99_ms=[p50, p99],
+                    failed=found.failed,
+                )
+    for name, rate in event_rates(50_000 // scale):
         print(f"{f'into {name}, in batches':<28}{rate:>12,.0f}", flush=True)
+        bench.keep("events", store=name, in_batches=True, per_second=rate)
     print()
 
 
-def swap(folder: Path, queries: list[bytes], scale: int) -> None:
-    with served(folder / "serve.toml") as (address, _):
+def swap(bench: Bench) -> None:
+    queries = bench.queries
+    with served(bench.folder / "serve.toml") as (address, _):
         ended, swaps = threading.Event(), []
 
         def promote() -> None:
@@ -146,7 +197,7 @@ def swap(folder: Path, queries: list[bytes], scale: int) -> None:
 
         swapping = threading.Thread(target=every, args=(SWAPS, promote, ended.is_set))
         swapping.start()
-        found = load(address, "/search", queries, clients=8, requests=REQUESTS // scale)
+        found = load(address, "/search", queries, clients=8, requests=REQUESTS // bench.scale)
         ended.set()
         swapping.join()
     p50, p99 = found.percentiles()
@@ -154,9 +205,12 @@ def swap(folder: Path, queries: list[bytes], scale: int) -> None:
         f"hot swap under load: {len(found.seconds):,} requests of 8 clients while {len(swaps)} versions were"
     )
     print(f"promoted: {found.failed} failed; p50 {p50:.2f} ms, p99 {p99:.2f} ms\n", flush=True)
+    told = {"requests": len(found.seconds), "swaps": len(swaps), "failed": found.failed}
+    bench.keep("swap", **told, p50_p99_ms=[p50, p99])
 
 
-def memory(folder: Path, queries: list[bytes], scale: int) -> None:
+def memory(bench: Bench) -> None:
+    folder, step = bench.folder, MEMORY // 10 // bench.scale
     small = Index.create(folder / "small", {"title": "text"})
     small.add({"id": i, "title": f"document number {i}"} for i in range(100))
     small.commit()
@@ -167,9 +221,14 @@ def memory(folder: Path, queries: list[bytes], scale: int) -> None:
     print("memory of the server over requests (a small index, all pages recorded)")
     with served(folder / "small.toml") as (address, process):
         for number in range(10):
-            found = load(address, "/search", bodies, clients=8, requests=MEMORY // 10 // scale, keep=False)
-            done = (number + 1) * MEMORY // 10 // scale
-            print(f"{done:>9,} requests {resident(process):>9.1f} MB {found.rate:>8.0f}/s", flush=True)
+            found = load(address, "/search", bodies, clients=8, requests=step, keep=False)
+            megabytes = resident(process)
+            done = (number + 1) * step
+            print(
+                f"{done:>9,} requests {megabytes:>9.1f} MB {found.rate:>8.0f}/s {found.failed:>6} failed",
+                flush=True,
+            )
+            bench.keep("memory", requests=done, megabytes=megabytes, failed=found.failed)
 
 
 def _events(page: dict[str, Any], size: int, name: str) -> bytes:

@@ -21,7 +21,7 @@ _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 @dataclass
 class Load:
-    """What came back: seconds of each request, bodies, and how many were not answered with 200."""
+    """What came back: seconds of each answer, bodies of 200, and how many requests had no such answer."""
 
     seconds: list[float]
     bodies: list[bytes]
@@ -70,14 +70,21 @@ async def _load(
         for number in next_one:
             body = bodies[number % len(bodies)]
             start = time.perf_counter()
-            writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body)
-            told = await reader.readuntil(b"\r\n\r\n")
-            length = _LENGTH.search(told)
-            assert length is not None
-            answer = await reader.readexactly(int(length[1]))
+            try:
+                writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body)
+                told = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(told)
+                assert length is not None
+                answer = await reader.readexactly(int(length[1]))
+            except (ConnectionError, asyncio.IncompleteReadError):
+                done.failed += 1
+                writer.close()
+                reader, writer = await asyncio.open_connection(place.hostname, place.port)
+                continue
             done.seconds.append(time.perf_counter() - start)
-            done.failed += not told.startswith(b"HTTP/1.1 200")
-            if keep:
+            if not told.startswith(b"HTTP/1.1 200"):
+                done.failed += 1
+            elif keep:
                 done.bodies.append(answer)
         writer.close()
 
@@ -99,10 +106,17 @@ def served(config: Path, *, workers: int = 1) -> Iterator[tuple[str, subprocess.
     )
     assert process.stdout is not None
     try:
-        yield next(line.split()[-1] for line in process.stdout if "page " in line), process
+        address = next((line.split()[-1] for line in process.stdout if "page " in line), None)
+        if address is None:
+            raise RuntimeError(f"rankloop serve {config} did not start")
+        yield address, process
     finally:
         process.terminate()
-        process.wait()
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
         process.stdout.close()
 
 

@@ -41,29 +41,33 @@ def main() -> None:
     options.add_argument("--json", action="store_true")
     told = options.parse_args()
     pages = 20_000 if told.quick else told.pages
-    rows = []
+    if not told.json:
+        print(
+            f"{pages:,} pages of {SHOWN} documents and {FEATURES} features, {QUERIES:,} queries, one thread"
+        )
+    for where, what, value, unit in rows(pages):
+        if told.json:
+            print(json.dumps({"where": where, "what": what, "value": value, "unit": unit}), flush=True)
+        else:
+            print(f"{where:<10} {what:<34} {value:>12,.{0 if value > 100 else 3}f} {unit}", flush=True)
+
+
+def rows(pages: int) -> Iterator[tuple[str, str, float, str]]:
+    """What is measured, one by one."""
     for name, url in databases():
         with Store.open(url) as store:
-            rows += [(name, what, value, unit) for what, value, unit in measured(store, pages)]
-    rows += [("spool", what, value, unit) for what, value, unit in spooling()]
-    if told.json:
-        print(json.dumps([dict(zip(("where", "what", "value", "unit"), row, strict=True)) for row in rows]))
-        return
-    print(f"{pages:,} pages of {SHOWN} documents and {FEATURES} features, {QUERIES:,} queries, one thread")
-    for where, what, value, unit in rows:
-        print(f"{where:<10} {what:<34} {value:>12,.{0 if value > 100 else 3}f} {unit}")
+            yield from ((name, *row) for row in measured(store, pages))
+    yield from (("spool", *row) for row in spooling())
 
 
-def event_rates(events: int = 50_000) -> dict[str, float]:
+def event_rates(events: int = 50_000) -> Iterator[tuple[str, float]]:
     """Events stored a second, by database, in batches as the spool makes them."""
-    found = {}
     for name, url in databases():
         with Store.open(url) as store:
             shown = list(traffic(events // 2, features=2))
             for first in range(0, len(shown), BATCH):
                 store.put_pages(shown[first : first + BATCH])
-            found[name] = stored_a_second(store, clicks_on(shown, 2.0)[:events])
-    return found
+            yield name, stored_a_second(store, clicks_on(shown, 2.0)[:events])
 
 
 def measured(store: Store, pages: int) -> Iterator[tuple[str, float, str]]:

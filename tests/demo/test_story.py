@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,6 +96,10 @@ def test_the_report_shows_it(told, tmp_path):
     report = report_of_story(told)
     report.save(tmp_path / "report.html")
     assert "unbiased" in report.html
+    assert "from fewer than" not in report.html
+    few = {**told.story.numbers, "comments": {"comments with a found answer": 7}}
+    story = replace(told.story, numbers=few)
+    assert "7 comments above calls" in report_of_story(replace(told, story=story)).html
     assert len(report.html) < 1_000_000
 
 

@@ -1,6 +1,7 @@
 """Reports of what other families made, and the command that writes them."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -15,8 +16,8 @@ from rankloop.cli.learn import learn
 from rankloop.cli.report import report
 from rankloop.cli.simulate import simulate as simulate_command
 from rankloop.cli.train import train
-from rankloop.clicks import ClickLog, simulate, write_clicks
-from rankloop.data import load_dataset, synthetic
+from rankloop.clicks import ClickLog, simulate, user, write_clicks
+from rankloop.data import RankingDataset, load_dataset, synthetic
 from rankloop.interleaving import simulate_duel
 from rankloop.online.curve import LearningCurve
 from rankloop.rankers import RankBoost, RankSVM
@@ -176,6 +177,26 @@ def test_a_poor_log_says_what_it_lacks():
     assert "nothing was clicked" in page
     both = ClickLog(click=[1, 0, 0, 1], layout=["phone", "phone", "desk", "desk"], **rows)
     assert "phone" in family.report_of_log(both, models=["rank_ctr"]).html
+
+
+def test_curves_belong_to_layouts():
+    """Pages in a second layout do not take the curve of the first away, and one that is rare is not drawn."""
+    data = RankingDataset(np.zeros((40, 1)), np.arange(40) % 4, np.arange(40) // 8)
+    swaps = {
+        "shown_by": -np.arange(40.0),
+        "user": user("pbm", max_grade=3),
+        "randomize": "adjacent",
+        "rate": 1.0,
+    }
+    shown = {"desk": 4000, "phone": 2000, "watch": 20}
+    parts = [simulate(data, sessions=pages, layout=name, seed=1, **swaps) for name, pages in shown.items()]
+    page = family.report_of_log(ClickLog.concat(parts), models=["rank_ctr"]).html
+    assert "swap intervention (desk)" in page
+    assert "swap intervention (phone)" in page
+    assert "watch)" not in page
+    few = ClickLog.concat([part.select(np.arange(2)) for part in parts])
+    page = family.report_of_log(few, models=["rank_ctr"]).html
+    assert re.search(r"No curve can be told from this log alone: \w", page)
 
 
 def test_a_log_with_dates_is_drawn_by_day():

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
-from rankloop.serve.running import SOURCE, listening, worker
+from rankloop.serve.running import SOURCE, listening, run_workers, worker
 from rankloop.serve.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
@@ -172,6 +174,23 @@ def test_a_first_search_does_not_wait_for_kernels(tmp_path):
     with Service.open(config(tmp_path)) as service:
         service.warm()
         assert service.search(SearchRequest(query="red")).seconds["total"] < 0.5
+
+
+def test_several_workers_can_be_reached_where_they_say(tmp_path, monkeypatch, capsys):
+    """Whoever reads the address may come at once: the port takes them in before a worker is there."""
+    make_index(tmp_path)
+    reached = []
+
+    def greeting(service, address, host, places):
+        with socket.create_connection((host, urlsplit(address).port), timeout=5):
+            reached.append(address)
+        return (f"at {address}",)
+
+    monkeypatch.setattr("rankloop.serve.running._greeting", greeting)
+    monkeypatch.setattr("rankloop.serve.running.Multiprocess.run", lambda self: None)
+    monkeypatch.setenv(SOURCE, "")
+    run_workers(tmp_path / "shop.index", host="127.0.0.1", port=0, workers=2)
+    assert capsys.readouterr().out == f"at {reached[0]}\n"
 
 
 def test_one_of_several_workers(tmp_path, monkeypatch):

@@ -3,8 +3,9 @@
 Names load when they are first used: the crawl runs in a process of its own, which needs none of them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.demo.story import Told as Told
@@ -17,7 +18,4 @@ _HOME = {"Story": "telling", "Told": "story", "tell": "story", "tell_of": "story
 __all__ = ["Story", "Told", "tell", "tell_of"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'rankloop.demo' has no attribute {name!r}")
-    return getattr(import_module(f"rankloop.demo.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.demo.learners import METRIC
+from rankloop.demo.conclusion import conclusion
+from rankloop.demo.learners import ENOUGH, METRIC
 from rankloop.demo.story import Told
 from rankloop.metrics._table import Table
 from rankloop.report import (
@@ -30,12 +31,24 @@ def report_of_story(told: Told) -> Report:
         f"{told.test.n_queries} others to prove it on. All people are simulated; their taste is the grades.",
     )
     report.add(
+        "In short",
+        f"The ranker that learned from clicks without their bias, on {told.test.n_queries} searches that "
+        "nobody learned from:",
+        conclusion(told),
+    )
+    report.add(
         "By grades",
         "Each ranking against all graded answers of searches that nobody learned from.",
         metric_intervals(told.offline.systems),
         told.offline,
         gains_and_losses(told.offline, system="unbiased", metric=METRIC),
     )
+    if "comments" in told.story.numbers and "comments" not in told.rankers:
+        report.add(
+            "Comments",
+            f"{told.story.numbers['comments']['comments with a found answer']} comments above calls on this "
+            f"machine read like searches that BM25 answers; from fewer than {ENOUGH} nothing is learned.",
+        )
     report.add("By clicks on another ranking", *_counterfactual(told))
     report.add("Side by side", preference(told.interleaved))
     report.add(

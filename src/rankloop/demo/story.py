@@ -17,7 +17,7 @@ from rankloop.demo.collection import CANDIDATES, PAGE, Collection
 from rankloop.demo.learners import METRIC, baselines, from_clicks, from_comments
 from rankloop.demo.telling import Story
 from rankloop.demo.verdicts import Counterfactual, counterfactual, interleaved, offline
-from rankloop.demo.warming import compiling_beside
+from rankloop.demo.warming import compiling_story
 from rankloop.interleaving import Verdict
 from rankloop.metrics import Comparison
 from rankloop.propensity import Propensity, swap_intervention
@@ -149,7 +149,7 @@ def _stdlib(story: Story, folder: Path, reading: float) -> Collection:
     from rankloop.demo.stdlib import collect
     from rankloop.demo.usage import in_turns, read_usage, sources
 
-    with compiling_beside():
+    with compiling_story():
         with story.step("documents", "the standard library of this machine") as found:
             library = read_library()
             found["documents"] = len(library.documents)

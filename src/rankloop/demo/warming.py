@@ -1,39 +1,20 @@
-"""On a new machine a second process compiles what the story needs, while the first one reads sources."""
+"""What a second process compiles while the first one reads sources: all that the story needs."""
 
 import contextlib
 import io
-import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["compiling_beside"]
+from rankloop._beside import compiling_beside
+
+__all__ = ["compiling_story"]
 
 
-@contextmanager
-def compiling_beside() -> Iterator[None]:
-    """Read in this block; kernels that were never compiled here are ready after it.
+def compiling_story() -> contextlib.AbstractContextManager[None]:
+    """Read in this block."""
+    from rankloop.clicks._sessions import run_sessions
 
-    Nothing happens where they are compiled already, or where there is one core. Should the second process
-    fail, this one compiles for itself.
-    """
-    from rankloop.clicks._sessions import run_fixed
-
-    known = any(Path(run_fixed.stats.cache_path).glob("_sessions.run_*.nbi"))  # type: ignore[attr-defined] # numba's
-    if known or (os.cpu_count() or 1) < 2:
-        yield
-        return
-    muted = subprocess.DEVNULL
-    command = [sys.executable, "-m", "rankloop.demo.warming"]
-    with subprocess.Popen(command, stdin=muted, stdout=muted, stderr=muted) as beside:
-        try:
-            yield
-        except BaseException:
-            beside.kill()
-            raise
+    return compiling_beside(__name__, run_sessions)
 
 
 def _compile() -> None:

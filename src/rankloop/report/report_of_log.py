@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["report_of_log"]
 
 _PAGES = 100_000  # click models are fitted on at most so many
+_SHARE = 0.02  # of the pages: layouts and rankers with fewer are not drawn by themselves
 _ALONE = ("randomized", "swap_intervention", "fair_pairs", "harvest")  # curves that need the log alone
 
 
@@ -51,34 +52,51 @@ def _parts(log: "ClickLog") -> Any:
     """The log by what showed its pages, where that is known and not always the same."""
     for column in (log.page_layout, log.page_ranker):
         if column is not None:
-            present = np.unique(column.code)
-            if 1 < len(present) <= 6:
-                return {str(column.table[one]): log.select(column.code == one) for one in present}
+            present, pages = np.unique(column.code, return_counts=True)
+            many = present[pages >= _SHARE * log.n_pages]  # what was hardly shown would cover the others
+            if 1 < len(many) <= 6:
+                return {str(column.table[one]): log.select(column.code == one) for one in many}
     return log
 
 
 def _propensities(
     log: "ClickLog", checked: "LogReport", seed: int
 ) -> tuple[dict[str, "Propensity"], list[str]]:
+    """Curves of every method that the log supports; each belongs to a layout."""
     import rankloop.propensity as family
 
-    curves, said = {}, []
-    for name in _ALONE:
-        support = checked[name]
-        if support.support == "no":
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", family.IdentifiabilityWarning)
-                curves[name.replace("_", " ")] = family.estimate(log, method=name, seed=seed)
-        except ValueError:  # what the log holds of the experiment is too little
-            continue
-        if support.support == "weak":
-            said.append(f"{name.replace('_', ' ')} is weak here: {support.why}; {support.fix}.")
+    curves, said, failed = {}, [], []
+    for layout, part in _layouts(log).items():
+        for name in _ALONE:
+            support, called = checked[name], " ".join([name.replace("_", " "), layout]).strip()
+            if support.support == "no":
+                continue
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", family.IdentifiabilityWarning)
+                    curves[called] = family.estimate(part, method=name, seed=seed)
+            except ValueError as error:  # what the log holds of the experiment is too little
+                failed.append(f"{called}: {error}")
+                continue
+            if support.support == "weak":
+                said.append(f"{called} is weak here: {support.why}; {support.fix}.")
     if not curves:
         why = checked["swap_intervention"]
-        said.append(f"No curve can be told from this log alone: {why.why}; {why.fix}.")
+        reason = f"{why.why}; {why.fix}" if why.why else "; ".join(failed)
+        said.append(f"No curve can be told from this log alone: {reason}.")
     return curves, said
+
+
+def _layouts(log: "ClickLog") -> dict[str, "ClickLog"]:
+    """The log by layout, those that were hardly shown left out; without a name where there is one."""
+    column = log.page_layout
+    if column is None:
+        return {"": log}
+    present, pages = np.unique(column.code, return_counts=True)
+    if len(present) == 1:
+        return {"": log}
+    many = present[pages >= _SHARE * log.n_pages]
+    return {f"({column.table[one]})": log.select(column.code == one) for one in many}
 
 
 def _models(log: "ClickLog", names: Sequence[str], seed: int) -> list[Any]:

@@ -56,9 +56,9 @@ def run_workers(
         raise ValueError(f"there is at least one worker, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
+        found.listen(BACKLOG)  # who comes before the workers do waits for them
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
-        found.listen(BACKLOG)
         os.environ[SOURCE] = str(source)
         told = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
         if open_browser:
