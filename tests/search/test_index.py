@@ -195,6 +195,23 @@ def test_filters_and_facets(shop):
         shop.retriever(filters={"title": "x"})("red")
 
 
+def test_facets_match_like_the_search(tmp_path):
+    index = Index.create(tmp_path / "i", {"t": "text", "brand": "keyword"})
+    index.add(
+        [
+            {"id": 1, "t": "red shoes", "brand": "Hare"},
+            {"id": 2, "t": "red hat", "brand": "Fox"},
+        ]
+    )
+    index.commit()
+    assert index.facets("red shoes", "brand") == {"Fox": 1, "Hare": 1}
+    assert index.facets("red shoes", "brand", match="all") == {"Hare": 1}
+    assert index.facets("shoez", "brand") == {}
+    assert index.facets("shoez", "brand", typos="missing") == {"Hare": 1}
+    with pytest.raises(ValueError, match="unknown typos 'sometimes'"):
+        index.facets("red", "brand", typos="sometimes")
+
+
 def test_source_fields_are_analysed_again(tmp_path):
     grams = Field("text", source="title", analyser=Analyser(grams=(3, 3)))
     index = Index.create(tmp_path / "g", {"title": "text", "grams": grams})

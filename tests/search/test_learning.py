@@ -1,9 +1,11 @@
+from datetime import UTC, date, datetime
+
 import numpy as np
 import pytest
 
 from rankloop.data import Qrels
 from rankloop.rankers import LambdaMART, LinearRanker
-from rankloop.search import Index, Query, first
+from rankloop.search import Index, Query, collapse, first
 from rankloop.search.features import Features
 from rankloop.search.pipeline_file import load_pipeline
 
@@ -111,6 +113,39 @@ def test_one_file_holds_it(search, index, tmp_path):
     assert repr(again) == repr(search)
     np.testing.assert_array_equal(again("red blue").scores, search("red blue").scores)
     assert again("red blue").ids.tolist() == search("red blue").ids.tolist()
+
+
+def test_filters_and_collapse_are_saved_too(index, judged, tmp_path):
+    queries, grades = judged
+    for filters in (
+        {"price": (20, 60)},
+        {"price": (None, 60)},
+        {"price": 30},
+        {"price": (np.float64(20), np.int64(60))},
+    ):
+        whole = index.retriever(k=50, filters=filters) >> Features(["bm25(title)"]) >> LinearRanker()
+        search = (whole >> collapse(0.9) >> first(10)).fit(queries, grades)
+        search.save(tmp_path / "a")
+        again = load_pipeline(tmp_path / "a", index, exact=True)
+        assert again("red blue").ids.tolist() == search("red blue").ids.tolist()
+        assert repr(again) == repr(search)
+
+
+def test_filters_by_date_and_set_are_saved_too(tmp_path):
+    index = Index.create(tmp_path / "i", {"t": "text", "brand": "keyword", "day": "date"})
+    index.add(
+        [
+            {"id": 1, "t": "red", "brand": "Hare", "day": "2024-03-01"},
+            {"id": 2, "t": "red", "brand": "Fox", "day": "2024-03-02"},
+            {"id": 3, "t": "red", "brand": "Hare", "day": "2023-03-02"},
+        ]
+    )
+    index.commit()
+    wanted = {"day": (date(2024, 1, 1), datetime(2024, 12, 1, tzinfo=UTC)), "brand": {"Hare"}}
+    search = index.retriever(filters=wanted) >> Features(["bm25(t)"]) >> LinearRanker()
+    search.fit({"a": "red"}, {"a": {1: 1, 2: 0, 3: 0}}).save(tmp_path / "a")
+    assert search("red").ids.tolist() == [1]
+    assert load_pipeline(tmp_path / "a", index)("red").ids.tolist() == [1]
 
 
 def test_a_file_that_does_not_fit_says_so(search, index, tmp_path):

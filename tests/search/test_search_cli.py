@@ -48,6 +48,10 @@ def test_indexing_again_updates(tmp_path, run):
     told = run("index", source, "--into", shop, "--fields", "title:text,price:number", "--skip-errors")
     assert "1 documents taken" in told
     assert "skipped number 1: document 'b', field 'price'" in told
+    same = ("--fields", "title:text,price:number", "--skip-errors")
+    assert "1 documents taken" in run("index", source, "--into", shop, *same)  # the same command again
+    with pytest.raises(ValueError, match="has other fields already"):
+        run("index", source, "--into", shop, "--fields", "title:text")
     source.write_text("id,title,price\na,Green hat,6\nb,Blue hat,7\n")
     told = json.loads(run("index", source, "--into", shop, "--compact", "--json"))
     assert told["documents"] == 2
@@ -67,7 +71,7 @@ def test_mistakes_are_one_sentence(tmp_path, run):
     with pytest.raises(FileNotFoundError, match="no index at"):
         run("search", tmp_path / "i", "x")
     run("index", source, "--into", tmp_path / "i", "--fields", "title:text")
-    with pytest.raises(ValueError, match="has its fields already"):
-        run("index", source, "--into", tmp_path / "i", "--fields", "title:text")
+    with pytest.raises(ValueError, match="has other fields already"):
+        run("index", source, "--into", tmp_path / "i", "--fields", "title:keyword")
     with pytest.raises(ValueError, match="name:weight pairs"):
         run("search", tmp_path / "i", "x", "--fields", "title")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from rankloop.search import Index, Query
+from rankloop.rankers import LinearRanker
+from rankloop.search import Features, Index, Query
 
 
 def build(folder, vectors, **fields):
@@ -114,6 +115,37 @@ def test_tuning_finds_the_better_source_and_rrf_warns(hybrid):
         hybrid.retriever(vectors={"v": encode}, fusion="rrf").tune(queries, judgments)
     with pytest.raises(ValueError, match="judged queries"):
         tuned.tune({}, {})
+
+
+def test_reciprocal_ranks_are_tuned_as_they_are_fused(hybrid):
+    """The weights that tuning finds are those with which the ranks, not the scores, are added up."""
+    queries, judgments = {1: "red", 2: "fox"}, {1: {"meaning": 1}, 2: {"meaning": 1}}
+    plain = hybrid.retriever(vectors={"v": encode}, fusion="rrf")
+    pools, labels = plain.judged_pools(queries, judgments)
+    found = plain("red")
+    assert sum(pools[0].values()).tolist() == found.scores.tolist()
+    assert labels[0] == [float(id == "meaning") for id in found.ids.tolist()]
+    with pytest.warns(UserWarning, match="lists differ in quality"):
+        tuned = plain.tune(queries, judgments)
+    assert tuned("red").ids[0] == "meaning"
+
+
+def test_a_pipeline_tunes_its_fusion_by_default(hybrid):
+    queries, judgments = {1: "red", 2: "fox"}, {1: {"meaning": 1, "words": 0}, 2: {"meaning": 1}}
+    retrieve = hybrid.retriever(vectors={"v": encode})
+    search = retrieve >> Features(["covered(t)"]) >> LinearRanker()
+    search.fit(queries, judgments, among="retrieved")
+    assert search.stages[0].weights == retrieve.tune(queries, judgments).weights
+    given = hybrid.retriever(vectors={"v": encode}, weights={"words": 0.9, "v": 0.1})
+    kept = given >> Features(["covered(t)"]) >> LinearRanker()
+    assert kept.fit(queries, judgments, among="retrieved").stages[0] is given
+    words = hybrid.retriever() >> Features(["covered(t)"]) >> LinearRanker()
+    assert words.fit({1: "red"}, {1: {"words": 1, "both": 0}}).stages[0].weights is None
+    ranks = (
+        hybrid.retriever(vectors={"v": encode}, fusion="rrf") >> Features(["covered(t)"]) >> LinearRanker()
+    )
+    with pytest.warns(UserWarning, match="lists differ in quality"):
+        ranks.fit(queries, judgments, among="retrieved")
 
 
 def test_a_missing_query_vector_says_so(hybrid):

@@ -27,11 +27,12 @@ def index(
     from pathlib import Path
 
     from rankloop.search import Analyser, Index, read_documents
+    from rankloop.search.fields import read_fields
 
     if (Path(into) / "manifest.json").exists():
-        if fields:
-            raise ValueError(f"{into} has its fields already; leave --fields out, or choose another --into")
         target = Index.open(into)
+        if fields and read_fields(_declared(fields, False)) != target.fields:
+            raise ValueError(f"{into} has other fields already; leave --fields out, or choose another --into")
     else:
         plain = language == "none"
         declared = _declared(fields, sql is None and Path(source).is_dir())

@@ -215,7 +215,7 @@ def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> N
         return _with_values(segment, name, field.convert(list(values)))
     if field.kind not in ("number", "date"):
         raise ValueError(f"filters are on keyword, number and date fields; {name!r} is a {field.kind} field")
-    low, high = wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, wanted)
+    low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
     number = seconds if field.kind == "date" else float
     return _between(
         segment, name, -np.inf if low is None else number(low), np.inf if high is None else number(high)

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["reciprocal_rank", "tune_weights", "warn_about_quality", "weighted"]
+__all__ = ["CONSTANT", "reciprocal_rank", "tune_weights", "warn_about_quality", "weighted"]
 
+CONSTANT = 60.0  # of reciprocal rank fusion: the larger, the less the first ranks stand out
 TOLERANCE = 0.8  # below this share of the best list's quality, a list drags fused ranks down
 
 
 def reciprocal_rank(
-    ranks: Mapping[str, ArrayLike], *, weights: Mapping[str, float] | None = None, constant: float = 60.0
+    ranks: Mapping[str, ArrayLike], *, weights: Mapping[str, float] | None = None, constant: float = CONSTANT
 ) -> NDArray[np.float64]:
     r"""Reciprocal rank fusion (Cormack, Clarke & Büttcher, 2009): the sum of weight / (constant + rank).
 
@@ -46,12 +47,18 @@ def weighted(
 
 
 def tune_weights(
-    pools: Sequence[Mapping[str, ArrayLike]], labels: Sequence[ArrayLike], *, k: int = 10, steps: int = 20
+    pools: Sequence[Mapping[str, ArrayLike]],
+    labels: Sequence[ArrayLike],
+    *,
+    k: int = 10,
+    steps: int = 20,
+    scaled: bool = True,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The weights of `weighted` with the best mean NDCG@k on judged pools, and each list's own NDCG@k.
 
     One mapping of scores and one array of labels per query. Weights sum to 1 and are searched on a grid
-    of `steps`, one list after the other, until none improves.
+    of `steps`, one list after the other, until none improves. `scaled=False` adds the scores as they are:
+    with 1 / (60 + rank) these are the weights of `reciprocal_rank`.
 
     >>> pools = [{"words": [1.0, 0.0, 0.5], "meaning": [0.0, 1.0, 0.4]}]
     >>> weights, quality = tune_weights(pools, [[0, 1, 0]])
@@ -63,10 +70,11 @@ def tune_weights(
     if not pools or len(pools) != len(labels):
         raise ValueError(f"one array of labels per pool, got {len(labels)} for {len(pools)}")
     names = list(pools[0])
-    scaled = [[_unit(np.asarray(pool[name], np.float64)) for name in names] for pool in pools]
-    units = np.concatenate([np.stack(lists) for lists in scaled], axis=1)
+    given = [[np.asarray(pool[name], np.float64) for name in names] for pool in pools]
+    lists = [np.stack([_unit(one) if scaled else one for one in pool]) for pool in given]
+    units = np.concatenate(lists, axis=1)
     grades = np.concatenate([np.asarray(one, np.float32) for one in labels])
-    offsets = np.concatenate(([0], np.cumsum([len(lists[0]) for lists in scaled]))).astype(np.int64)
+    offsets = np.concatenate(([0], np.cumsum([one.shape[1] for one in lists]))).astype(np.int64)
 
     def quality(shares: NDArray[np.float64]) -> float:
         values = ndcg(shares @ units, grades, offsets, k=k)

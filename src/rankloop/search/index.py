@@ -174,18 +174,27 @@ class Index:
         return Retriever(self, k, **options)
 
     def facets(
-        self, query: str | Query, field: str, *, n: int = 10, filters: Filters | None = None
+        self,
+        query: str | Query,
+        field: str,
+        *,
+        n: int = 10,
+        filters: Filters | None = None,
+        match: str = "any",
+        typos: str = "never",
     ) -> dict[str, int]:
         """How many matching documents have each value of a keyword field: the n most frequent.
 
-        An empty query counts all documents.
+        An empty query counts all documents; `match` and `typos` are those of the retriever.
         """
+        one_of("match", match, ("any", "all"))
+        one_of("typos", typos, ("never", "missing", "always"))
         snapshot = self.snapshot
         one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
         asked = as_query(query, self.fields)
         searched = tuple(BM25().weights(snapshot))
-        leaves = leaves_of(asked, snapshot, searched, "never")
-        matched = allowed_documents(asked, snapshot, searched, filters or {}, "any", "never")
+        leaves = leaves_of(asked, snapshot, searched, typos)
+        matched = allowed_documents(asked, snapshot, searched, filters or {}, match, typos)
         if leaves:
             matched = matching_documents(leaves, snapshot, matched)
         counts: dict[str, int] = {}

@@ -14,7 +14,7 @@ from rankloop.search.pipeline import StageLike
 from rankloop.search.query import Query
 from rankloop.search.retriever import Retriever
 
-__all__ = ["AMONG", "grades_of", "judged_lists", "run_of"]
+__all__ = ["AMONG", "fused_well", "grades_of", "judged_lists", "run_of"]
 
 AMONG = ("judged", "retrieved", "both")
 
@@ -53,6 +53,17 @@ def judged_lists(
     if not matrices:
         raise ValueError("no judged document is in the index; are the document ids the same?")
     return RankingDataset(np.concatenate(matrices), labels, qids, docid=docids, feature_names=features.names)
+
+
+def fused_well(retrieve: StageLike, queries: Queries, judgments: Judgments) -> StageLike:
+    """A retriever of several sources without weights gets those that rank judged queries best."""
+    if not isinstance(retrieve, Retriever) or retrieve.weights is not None or retrieve.sources < 2:
+        return retrieve
+    asked, grades = {str(qid): query for qid, query in queries.items()}, grades_of(judgments)
+    _, labels = retrieve.judged_pools(asked, grades)
+    if not any(grade > 0 for one in labels for grade in one):
+        return retrieve  # nothing says which source is better
+    return retrieve.tune(asked, grades)
 
 
 def run_of(search: Callable[[Any], Candidates], queries: Queries) -> dict[str, dict[str, float]]:

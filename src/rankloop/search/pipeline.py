@@ -68,8 +68,12 @@ class Pipeline(Stage):
         """Fit the ranker to judged queries, with the features that will serve it.
 
         `queries` is id -> text (or `Query`), `judgments` id -> document -> grade, or `Qrels`, for those of
-        `valid` too. `among` names the documents it learns from: "judged", "retrieved", or "both".
+        `valid` too. `among` names the documents it learns from: "judged", "retrieved", or "both". A retriever
+        that fuses sources and was given no weights gets weights tuned on the same judged queries first.
         """
+        from rankloop.search.learning import fused_well
+
+        self.stages = (fused_well(self.stages[0], queries, judgments), *self.stages[1:])
         train = self.dataset(queries, judgments, among=among)
         held_out = None if valid is None else self.dataset(valid, judgments, among=among)
         self._learned().ranker.fit(train, held_out)

@@ -6,9 +6,11 @@ import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._atomic import replacing
@@ -18,6 +20,7 @@ from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.click_history import ClickHistory
+from rankloop.search.duplicates import collapse
 from rankloop.search.features import Features
 from rankloop.search.index import Index
 from rankloop.search.pipeline import Pipeline, StageLike, first
@@ -45,7 +48,10 @@ def save(search: Pipeline, path: str | Path) -> None:
     about = {"format": FORMAT, "stages": stages, "parts": parts, "fingerprint": _hash(parts)}
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
-        for name, content in {"manifest.json": json.dumps(about, indent=1).encode(), **members}.items():
+        for name, content in {
+            "manifest.json": json.dumps(about, indent=1, default=_plain).encode(),
+            **members,
+        }.items():
             archive.writestr(zipfile.ZipInfo(name, _DATE), content)
     with replacing(path) as beside:
         beside.write_bytes(whole.getvalue())
@@ -139,10 +145,12 @@ def _saved(stage: StageLike, at: int, members: dict[str, bytes]) -> dict[str, An
     if isinstance(stage, Ranked):
         members[f"model-{at}.zip"] = dumps(stage.ranker)
         return {"ranker": f"model-{at}.zip"}
+    if isinstance(stage, collapse):
+        return {"collapse": stage.threshold}
     if isinstance(stage, first):
         return {"first": stage.n}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker and first(n); "
+        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse() and first(n); "
         "join the rest after loading"
     )
 
@@ -170,7 +178,20 @@ def _restored(
         return Features(declared, encoders=encoders, history=history)
     if "ranker" in saved:
         return Ranked(loads(members[saved["ranker"]]))
+    if "collapse" in saved:
+        return collapse(saved["collapse"])
     return first(saved["first"])
+
+
+def _plain(wanted: Any) -> Any:
+    """The values of a filter that JSON has no word for."""
+    if isinstance(wanted, date):
+        return wanted.isoformat()
+    if isinstance(wanted, set | frozenset):
+        return sorted(wanted)
+    if isinstance(wanted, np.generic):
+        return wanted.item()
+    raise ValueError(f"the filter value {wanted!r} cannot be saved; give text, numbers or dates")
 
 
 def _hash(told: Any) -> str:

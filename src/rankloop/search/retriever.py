@@ -66,6 +66,11 @@ class Retriever(Stage):
         for name in self.weights or {}:
             one_of("source", name, sources)
 
+    @property
+    def sources(self) -> int:
+        """By how many things candidates are found: words, and each vector field."""
+        return int(self.words) + len(self.vectors or {})
+
     def __repr__(self) -> str:
         return f"{self.index!r}.retriever(k={self.k})"
 
@@ -133,19 +138,29 @@ class Retriever(Stage):
 
         Warns when `fusion="rrf"` mixes lists of unequal quality; `judgments` is query -> document -> grade.
         """
-        pools, labels = [], []
-        for name, query in queries.items():
-            found = self(query)
-            if name in judgments and len(found.sources) > 1:
-                grades = {str(id): grade for id, grade in judgments[name].items()}
-                pools.append(dict(found.sources))
-                labels.append([grades.get(str(id), 0.0) for id in found.ids.tolist()])
+        pools, labels = self.judged_pools(queries, judgments)
         if not pools:
             raise ValueError("tune needs judged queries that more than one source answers; got none")
-        weights, quality = tune_weights(pools, labels, k=at)
+        weights, quality = tune_weights(pools, labels, k=at, scaled=self.fusion == "weighted")
         if self.fusion == "rrf":
             warn_about_quality(quality)
         return replace(self, weights=weights)
+
+    def judged_pools(
+        self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]]
+    ) -> tuple[list[dict[str, NDArray[np.float64]]], list[list[float]]]:
+        """What fusion adds up for each judged query that more than one source answers, and the labels."""
+        pools, labels = [], []
+        for name, query in queries.items():
+            found = self(query) if name in judgments else None
+            if found is not None and len(found.sources) > 1:
+                grades = {str(id): grade for id, grade in judgments[name].items()}
+                labels.append([grades.get(str(id), 0.0) for id in found.ids.tolist()])
+                if self.fusion == "weighted":
+                    pools.append(dict(found.sources))
+                else:
+                    pools.append({name: reciprocal_rank({name: one}) for name, one in found.ranks.items()})
+        return pools, labels
 
     def _query_vectors(self, query: Query) -> dict[str, NDArray[np.float32]]:
         found = {}
