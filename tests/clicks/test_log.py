@@ -152,7 +152,8 @@ GOOD = {"session": [1, 1], "query": ["q", "q"], "document": ["a", "b"], "positio
         ({"propensity": [0.0, 0.5]}, r"propensity lies in \(0, 1\], got 0"),
         ({"score": [np.inf, 0.5]}, "score must be finite, got inf in row 0"),
         ({"clicks": [0, 1]}, "no column 'clicks'; its columns are session"),
-        ({"dwell": ["long", "short"]}, "dwell must hold numbers"),
+        ({"dwell": ["long", "short"]}, "dwell must hold numbers, got 'long' in row 0"),
+        ({"click": ["1", "no"]}, "click must hold numbers, got 'no' in row 1; write 1 and 0"),
     ],
 )
 def test_bad_input(change, message):
@@ -174,6 +175,36 @@ def test_bad_files(tmp_path):
     (tmp_path / "counts.csv").write_text("session,query,document,position,click\n1,q,d,1,3\n")
     with pytest.raises(ValueError, match="click is 0 or 1, but 1 impressions of document d"):
         clicks.aggregate(tmp_path / "counts.csv")
+
+
+HEAD = "session,query,document,position,click\n"
+
+
+@pytest.mark.parametrize("read", [clicks.read_clicks, clicks.aggregate])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.parquet", "PAR1 and then nothing", "a.parquet cannot be read as parquet: "),
+        ("a.jsonl", "not json\n", "a.jsonl cannot be read as jsonl: "),
+        ("a.jsonl", '{"session": 1, "query": 1, "document": [1, 2], "click": [1]}\n', "lists of one page"),
+        ("a.csv", "session,query,document,position\n1,1,1,1\n", "a click log needs .*; click is missing"),
+        ("a.csv", "", "a.csv cannot be read as csv: "),
+        ("a.csv", HEAD + "1,1,1,1,yes\n", "click .*'yes'"),
+        ("a.csv", HEAD + "1,1,1,0,1\n", "position is a whole number from 1, got 0"),
+        ("a.csv", HEAD + "1,1,,1,1\n", "document is missing in row 0"),
+    ],
+)
+def test_broken_files_are_explained(read, name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read(tmp_path / "none.csv")
+
+
+def test_a_file_without_impressions_is_an_empty_log(tmp_path):
+    (tmp_path / "a.csv").write_text(HEAD)
+    assert len(clicks.read_clicks(tmp_path / "a.csv")) == len(clicks.aggregate(tmp_path / "a.csv")) == 0
 
 
 @given(impressions(), impressions())

@@ -106,6 +106,25 @@ def test_doubt_is_said_where_the_shown_order_cannot_be_beaten(data):
     assert any("not clearly better" in one for one in found.warnings)
 
 
+def test_logs_that_lack_what_clicks_are_compared_with(data):
+    part = data.select(np.arange(40))
+    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    columns = dict(log.columns())
+    clicked = ClickLog(**{name: values[log.click == 1] for name, values in columns.items()})
+    quiet = ClickLog(**{**columns, "click": np.zeros(len(log))})
+    for one, message in ((clicked, "clicks only; log every document that was shown"), (quiet, "nothing was")):
+        for source in (one, aggregate(one)):
+            with pytest.raises(ValueError, match=message):
+                learn(source, part, rankers=RANKERS)
+    kept = log.select(np.add.reduceat(log.click, log.offsets[:-1]) > 0)
+    few = {"one": candidates(trees=3, threads=1)["plain leaves"]}
+    found = learn(kept, part, propensity=THETA, rankers=few)
+    assert any("no page is without a click" in one for one in found.warnings)
+    assert not any(
+        "without a click" in one for one in learn(log, part, propensity=THETA, rankers=few).warnings
+    )
+
+
 def test_few_queries_are_said(data):
     part = data.select(np.arange(10))
     log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)

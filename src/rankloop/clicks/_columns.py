@@ -101,18 +101,32 @@ def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> NDArra
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one value per impression ({rows}), got shape {array.shape}")
+    if rows == 0:  # a file with a head and nothing below it: of no kind
+        return np.zeros(0)
     if array.dtype.kind == "M":
         array = np.where(np.isnat(array), np.nan, array.astype("M8[us]").astype(np.int64) / 1e6)
     if array.dtype.kind == "O":
         array = np.array([np.nan if value is None else value for value in array.tolist()])
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
+        raise ValueError(f"{name} must hold numbers, {_first_word(array)}")
     if array.dtype.kind == "f":
         wrong = np.isinf(array) if missing else ~np.isfinite(array)
         if wrong.any():
             row = int(wrong.argmax())
             raise ValueError(f"{name} must be finite, got {array[row]} in row {row}; drop or fill the row")
     return array
+
+
+def _first_word(array: NDArray[Any]) -> str:
+    """Where a column of text stops being numbers."""
+    for row, value in enumerate(array.tolist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return (
+                f"got {value!r} in row {row}; write 1 and 0 for yes and no, and leave out what is not known"
+            )
+    return f"got them as {array.dtype}; write them without quotes"
 
 
 def one_per_page(column: Coded, offsets: NDArray[np.int64], sessions: NDArray[Any], name: str) -> Coded:

@@ -1,24 +1,20 @@
 """Frames of clicks in, columns out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from rankloop.clicks.log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
 
-__all__ = ["exploded", "log_columns"]
+__all__ = ["exploded", "log_columns", "require"]
 
 
 def log_columns(frame: Any) -> dict[str, Any]:
     """The columns of a log in a frame; other columns are left out, lists become rows."""
     rows = exploded(_polars(frame))
+    require(rows.columns, REQUIRED)
     names = [name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in rows.columns]
-    lacking = [name for name in REQUIRED if name not in names]
-    if lacking:
-        raise ValueError(
-            f"a click log needs the columns {', '.join(REQUIRED)}; {', '.join(lacking)} is missing "
-            f"from {', '.join(rows.columns)}; rename the columns first"
-        )
     columns = {}
     for name in names:
         series = rows[name]
@@ -26,6 +22,16 @@ def log_columns(frame: Any) -> dict[str, Any]:
             raise ValueError(f"{name} is missing in row {int(np.argmax(series.is_null().to_numpy()))}")
         columns[name] = _numpy(series)
     return columns
+
+
+def require(names: Sequence[str], wanted: Sequence[str]) -> None:
+    """The columns that are there, against those that are needed."""
+    lacking = [name for name in wanted if name not in names]
+    if lacking:
+        raise ValueError(
+            f"a click log needs the columns {', '.join(wanted)}; {', '.join(lacking)} is missing "
+            f"from {', '.join(names)}; rename the columns first"
+        )
 
 
 def exploded(frame: Any) -> Any:

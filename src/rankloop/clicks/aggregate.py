@@ -153,27 +153,33 @@ def _of_log(log: ClickLog) -> Aggregate:
 def _of_file(path: Path) -> Aggregate:
     import polars as pl
 
-    from rankloop.clicks.files import scan
+    from rankloop.clicks._frames import require
+    from rankloop.clicks.files import explained, scan
 
     keys = ["query", "document", "position"]
-    counts = (
-        scan(path)
-        .group_by(keys)
-        .agg(
-            impressions=pl.len().cast(pl.Int64),
-            clicks=(pl.col("click").cast(pl.Int64) == 1).sum().cast(pl.Int64),
-            wrong=(~pl.col("click").cast(pl.Float64).is_in([0.0, 1.0])).fill_null(True).sum(),
+    with explained(path):
+        rows = scan(path)
+        require(rows.collect_schema().names(), [*keys, "click"])
+        number = pl.col("click").cast(pl.Float64, strict=False)
+        wrong = ~number.is_in([0.0, 1.0]).fill_null(False)
+        counts = (
+            rows.group_by(keys)
+            .agg(
+                impressions=pl.len().cast(pl.Int64),
+                clicks=(number == 1).sum().cast(pl.Int64),
+                wrong=wrong.sum(),
+                odd=pl.col("click").filter(wrong).first(),
+            )
+            .collect(engine="streaming")
         )
-        .collect(engine="streaming")
-    )
-    wrong = counts.filter(pl.col("wrong") > 0)
-    if len(wrong):
-        first = wrong.row(0, named=True)
+    bad = counts.filter(pl.col("wrong") > 0)
+    if len(bad):
+        first = bad.row(0, named=True)
         raise ValueError(
             f"click is 0 or 1, but {first['wrong']} impressions of document {first['document']} "
-            f"of query {first['query']} have something else"
+            f"of query {first['query']} have something else, such as {first['odd']!r}"
         )
-    rows = len(counts)
-    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), rows, name)) for name in keys[:2])
-    position = _columns.whole(counts["position"].to_numpy(), rows, "position")
+    n = len(counts)
+    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in keys[:2])
+    position = _columns.whole(counts["position"].to_numpy(), n, "position")
     return _summed(query, document, position, counts["impressions"].to_numpy(), counts["clicks"].to_numpy())

@@ -1,6 +1,7 @@
 """Click logs in files: Parquet, CSV and JSON lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from rankloop._names import unknown
 from rankloop.clicks._frames import exploded
 from rankloop.clicks.log import ClickLog
 
-__all__ = ["read_clicks", "scan", "write_clicks"]
+__all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
 
 def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
@@ -29,7 +30,9 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
     if format in (None, *_SCANS):
-        return ClickLog.from_frame(scan(source, format=format))
+        with explained(source, format):
+            rows = scan(source, format=format).collect()
+        return ClickLog.from_frame(rows)
     from rankloop.clicks.trec import read_graphcm, read_trec_sessions
     from rankloop.clicks.yandex import read_yandex
 
@@ -57,10 +60,26 @@ def write_clicks(log: ClickLog, path: str | Path) -> None:
             frame.write_ndjson(beside)
 
 
+@contextmanager
+def explained(path: Path, format: str | None = None) -> Iterator[None]:
+    """Turn what a reader says of a broken file into one sentence that names it."""
+    from polars.exceptions import PolarsError, ShapeError
+
+    try:
+        yield
+    except ShapeError as error:
+        raise ValueError(f"the lists of one page in {path.name} are not equally long: {error}") from error
+    except PolarsError as error:
+        told = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path.name} cannot be read as {_format(path, format)}: {told}") from error
+
+
 def scan(path: Path, *, format: str | None = None) -> Any:
     """A lazy polars frame with one impression a row."""
     import polars as pl
 
+    if not path.exists():
+        raise FileNotFoundError(f"no such file: {path}")
     kind = _format(path, format)
     if kind == "parquet":
         frame = pl.scan_parquet(path)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 import rankloop.propensity as curves
-from rankloop.clicks import ClickLog
+from rankloop.clicks import ClickLog, aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
 from rankloop.rankers import LambdaMART
@@ -30,6 +30,7 @@ __all__ = ["Learned", "candidates", "learn"]
 
 SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
 CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
+FEW = 20  # pages that may all have a click by chance
 TAME = 0.5  # the power of the curve that corrects where the order shown was good
 
 
@@ -117,7 +118,9 @@ def learn(
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
+    lacking = _lacking(log)
     given, by, said = (propensity, "the caller", []) if propensity is not None else _experiment(log)
+    said += lacking
     report = None
     if given is None:
         by, report = "the likelihood of the clicks", curves.identifiability(log, data)
@@ -148,6 +151,23 @@ def learn(
     ranker, _ = boosted(tempered(seen, power), seen.shown, known[chosen], learn=False)
     ranker.propensity_ = seen.curve()
     return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(said), power)
+
+
+def _lacking(log: Log) -> list[str]:
+    """A click says something beside what was shown and not clicked; logs often drop that."""
+    counts = aggregate(log) if isinstance(log, ClickLog) else log
+    shown, clicked = int(counts.impressions.sum()), int(counts.clicks.sum())
+    if shown == 0:
+        raise ValueError("the log is empty; there is nothing to learn from")
+    if clicked == 0:
+        raise ValueError("nothing was clicked; log for longer, or check that clicks are joined to the pages")
+    if clicked == shown:
+        raise ValueError("the log has clicks only; log every document that was shown, clicked or not")
+    if not isinstance(log, ClickLog) or log.n_pages < FEW:
+        return []
+    if np.all(np.add.reduceat(log.click, log.offsets[:-1], dtype=np.int64) > 0):
+        return ["no page is without a click: keep those on which nothing was clicked, or all look better"]
+    return []
 
 
 def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
