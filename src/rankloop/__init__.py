@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rankloop._lazy import lazy
+
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog as ClickLog
     from rankloop.clicks import read_clicks as read_clicks
@@ -179,15 +181,13 @@ _HOME = {name: family for family, names in _PUBLIC.items() for name in names}
 
 __all__ = ["__version__", *_FAMILIES, *_HOME]
 
+_member = lazy(__name__, _HOME)
+
 
 def __getattr__(name: str) -> Any:
     if name in _FAMILIES:
         return import_module(f"rankloop.{name}")
-    if name in _HOME:
-        value = getattr(import_module(f"rankloop.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
+    return _member(name)
 
 
 def __dir__() -> list[str]:

@@ -135,7 +135,7 @@ def test_the_search_to_look_at_first_is_in_the_middle(told):
 
 
 def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys):
-    monkeypatch.setattr("rankloop.demo.story.tell", lambda name, **options: told)
+    monkeypatch.setattr("rankloop.demo.tell", lambda name, **options: told)
     monkeypatch.setattr("rankloop.demo.served.prepare", lambda told: (told.folder / "tiny.toml", {}))
     demo("tiny", serve=False, json=True)
     lines = capsys.readouterr().out.splitlines()

@@ -1,40 +1,21 @@
-"""On a new machine a second process compiles the metrics while the first one reads the files."""
+"""What a second process compiles while the first one reads: the metrics that come where none is named."""
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager
 
-__all__ = ["compiling_beside"]
+from rankloop._beside import compiling_beside
+
+__all__ = ["compiling_metrics"]
 
 
-@contextmanager
-def compiling_beside() -> Iterator[None]:
-    """Read the files in this block; kernels that were never compiled here are ready after it.
-
-    Nothing happens where they are (or once were) compiled, or where there is one core. Should the second
-    process fail, this one compiles for itself.
-    """
+def compiling_metrics() -> AbstractContextManager[None]:
+    """Read the files in this block."""
     from rankloop.metrics._rank import _rank
 
-    known = any(Path(_rank.stats.cache_path).glob("_rank._rank-*.nbi"))  # type: ignore[attr-defined] # numba's
-    if known or (os.cpu_count() or 1) < 2:
-        yield
-        return
-    muted = subprocess.DEVNULL
-    command = [sys.executable, "-m", "rankloop.cli._warm"]
-    with subprocess.Popen(command, stdin=muted, stdout=muted, stderr=muted) as beside:
-        try:
-            yield
-        except BaseException:
-            beside.kill()
-            raise
+    return compiling_beside(__name__, _rank)
 
 
 def _compile() -> None:
-    """Evaluate two documents by the metrics that people get when they name none."""
+    """Evaluate two documents."""
     import numpy as np
 
     from rankloop.metrics import values

@@ -45,13 +45,13 @@ def compare(
     from rankloop._names import one_of
     from rankloop.cli._inputs import read_judgments, read_ranking
     from rankloop.cli._outputs import show, write_frame
-    from rankloop.cli._warm import compiling_beside
+    from rankloop.cli._warm import compiling_metrics
     from rankloop.metrics.compare import compare as comparison_of
 
     one_of("format", format, ("table", "markdown", "latex"))
     check_report(report)
     names = distinct_names(rankings)
-    with compiling_beside():
+    with compiling_metrics():
         labels = read_judgments(judgments)
         systems = {name: read_ranking(path) for name, path in zip(names, rankings, strict=True)}
     found = comparison_of(

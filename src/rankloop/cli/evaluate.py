@@ -59,7 +59,7 @@ def evaluate(
     """
     from rankloop.cli._inputs import read_judgments, read_ranking
     from rankloop.cli._outputs import show, write_frame
-    from rankloop.cli._warm import compiling_beside
+    from rankloop.cli._warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
     check_on(on, workers=workers)
@@ -77,7 +77,7 @@ def evaluate(
 
         found = evaluate_on(on, workers, ranking, judged_by, metric, **options)
     else:
-        with compiling_beside():
+        with compiling_metrics():
             labels = read_judgments(judged_by)
             ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
         found = evaluation_of(ranked, labels, metric or None, **options)

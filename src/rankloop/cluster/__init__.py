@@ -7,8 +7,9 @@ the job. What each worker finds is merged in the order of the shards, so the res
 whoever was first and whoever was lost on the way.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.cluster._failures import LostWorkerError as LostWorkerError
@@ -40,12 +41,7 @@ _HOME = {
 __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"rankloop.cluster.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'rankloop.cluster' has no attribute {name!r}")
+__getattr__ = lazy(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -4,8 +4,9 @@ Members load when they are first used, so that a linear ranker never imports a t
 `__all__` is the registry: `load` and the command line find rankers in it, and the shared tests walk it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.rankers.adarank import AdaRank as AdaRank
@@ -87,12 +88,7 @@ _HOME = {
 __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"rankloop.rankers.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'rankloop.rankers' has no attribute {name!r}")
+__getattr__ = lazy(__name__, _HOME)
 
 
 def __dir__() -> list[str]:
