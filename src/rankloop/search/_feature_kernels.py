@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
+__all__ = ["NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
 
 STATISTICS = (
     "covered", "covered_ratio", "covered_idf", "length", "boolean", "cosine", "bm25",

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.search._asked import WHOLE, Asked, whole_fields
-from rankloop.search._feature_kernels import PROXIMITY, STATISTICS, norms, proximity, statistics
+from rankloop.search._feature_kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
 from rankloop.search._segment import Segment
 from rankloop.search._snapshot import Snapshot
 from rankloop.search._top import term_frequencies
+from rankloop.search._whole_document import end_to_end
 
 __all__ = ["TEXT", "proximities", "text_statistics"]
 
@@ -47,24 +48,21 @@ def text_statistics(
 def proximities(
     snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
 ) -> Block:
-    """`PROXIMITY` of documents of a segment in one field: one row each."""
-    number = snapshot.text_fields.index(field)
+    """`PROXIMITY` of documents of a segment in one field, or in all of them end to end: one row each."""
+    fields = np.array(_fields(snapshot, field))
     terms = _numbers(segment, words.terms)
+    by_term = np.argsort(terms, kind="stable").astype(np.int64)
+    names = ("offsets", "terms", "tf", "starts", "positions")
+    forward = tuple(segment.arrays[f"forward.{name}"] for name in names)
+    rows = fields[0] * segment.documents + documents
+    if field == WHOLE:
+        forward = end_to_end(*forward, segment.documents, fields, documents, terms, by_term, NEAR)
+        rows = np.arange(len(documents))
+        for array in forward:
+            array.flags.writeable = False  # like mapped ones, or the kernel is compiled a second time
+    length = segment.lengths[np.ix_(fields, documents)].sum(0, dtype=np.int64)
     out = np.empty((len(documents), len(PROXIMITY)))
-    proximity(
-        segment.arrays["forward.offsets"],
-        segment.arrays["forward.terms"],
-        segment.arrays["forward.tf"],
-        segment.arrays["forward.starts"],
-        segment.arrays["forward.positions"],
-        number * segment.documents + documents,
-        segment.lengths[number][documents].astype(np.int64),
-        terms,
-        np.argsort(terms, kind="stable").astype(np.int64),
-        words.sequence,
-        words.places,
-        out,
-    )
+    proximity(*forward, rows, length, terms, by_term, words.sequence, words.places, out)
     return out
 
 

@@ -220,7 +220,7 @@ class Features(Stage):
             if parsed is None or parsed[1] is None or not NEEDS[parsed[0]]:
                 continue
             family, field = parsed
-            if field == WHOLE and family in (*STATISTICS, *QUERY):
+            if field == WHOLE and family in (*TEXT, *QUERY):
                 continue
             kinds = NEEDS[family]
             known = [one for one, declared in snapshot.fields.items() if declared.kind in (kinds or ())]
@@ -236,6 +236,4 @@ def _parsed(name: str) -> tuple[str, str | None]:
     if (NEEDS[family] is not None) != (match[2] is not None):
         wants = "no argument" if NEEDS[family] is None else "an argument, as in " + f"{family}(title)"
         raise ValueError(f"{family} takes {wants}, got {name!r}")
-    if match[2] == WHOLE and family in PROXIMITY:
-        raise ValueError(f"{family} looks at the order of words in one field; {WHOLE} has none")
     return family, match[2]
