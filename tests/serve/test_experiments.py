@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rankloop.serve.ab import ab_verdict, always_valid_difference
 from rankloop.serve.experiments import Experiment, Experiments
 from rankloop.serve.policy import arm_of, share_of, swapped
-from rankloop.serve.schema import EventIn, ExperimentRequest, SearchRequest
+from rankloop.serve.schema import EventIn, SearchRequest
+from rankloop.serve.schema_admin import ExperimentRequest
 from rankloop.serve.shown import ShownPage
 from rankloop.serve.store import Store
 from serve.running import ADMIN, another, client_of, serving, wait_until

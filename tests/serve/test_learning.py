@@ -335,6 +335,18 @@ def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path):
     assert roles_of(config).production in ("v1", "v2")
 
 
+def test_a_schedule_that_fails_says_so(tmp_path, monkeypatch, caplog):
+    from rankloop.serve.learning_schedule import Schedule
+
+    monkeypatch.setattr("rankloop.serve.learning_schedule._PROGRAM", "raise SystemExit('no index here')")
+    schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
+    schedule.start()
+    wait_until(lambda: schedule.last, 60)
+    schedule.stop()
+    assert schedule.last == "learning failed: no index here"
+    assert schedule.last in caplog.messages
+
+
 def wait_until(true, seconds):
     end = time.monotonic() + seconds
     while not true():

@@ -282,6 +282,7 @@ def test_settings_from_a_file(tmp_path, monkeypatch):
     assert (made.limits, made.gate) == (Limits(rate=5.0), Gate(pages=10))
     assert (made.origins, made.weights, made.admin_token) == (("https://a",), {"title": 2.0}, "hidden")
     assert "hidden" not in repr(made)
+    assert "password" not in repr(made.but(database="postgresql+psycopg://me:password@host/name"))
     monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "from outside")
     assert Config.read(path).admin_token == "from outside"
     with pytest.raises(FileNotFoundError, match="neither a config file nor an index"):

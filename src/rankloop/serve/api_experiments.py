@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from rankloop.serve.answering import plain
 from rankloop.serve.api_answers import ADMIN, in_waiting, only_admin, service_of
-from rankloop.serve.schema import ExperimentOut, ExperimentRequest, ExperimentsAnswer
+from rankloop.serve.schema_admin import ExperimentOut, ExperimentRequest, ExperimentsAnswer
 
 if TYPE_CHECKING:
     from rankloop.serve.experiments import Experiment

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from rankloop import __version__
 from rankloop.serve.api_answers import metrics_of, service_of
-from rankloop.serve.schema import Health, Readiness
+from rankloop.serve.schema_admin import Health, Readiness
 
 __all__ = ["router"]
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from rankloop.serve.answering import plain
 from rankloop.serve.api_answers import ADMIN, in_waiting, only_admin, service_of
-from rankloop.serve.schema import (
+from rankloop.serve.schema_admin import (
     ForgetRequest,
     Forgotten,
     ModelOut,

@@ -78,7 +78,7 @@ class Config:
 
     index: Path | str
     folder: Path | str = ""
-    database: str = ""
+    database: str = field(default="", repr=False)  # it may hold a password
     candidates: int = 1000
     k: int = 10
     typos: str = "missing"

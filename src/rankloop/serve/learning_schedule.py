@@ -1,6 +1,7 @@
 """Learning on a schedule, in a process of its own: searching does not wait for it."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from rankloop.serve.config import Config
 
 __all__ = ["Schedule"]
 
+_LOG = logging.getLogger(__name__)
 _READ = (
     "index",
     "folder",
@@ -78,7 +80,12 @@ class Schedule:
             self._process.kill()
         said, _ = self._process.communicate(json.dumps(_told(self.config)))
         done, self._process = self._process.returncode, None
-        return said.strip() if done == 0 else f"learning failed: {said.strip().rpartition(chr(10))[2]}"
+        if done == 0:
+            return said.strip()
+        failed = f"learning failed: {said.strip().rpartition(chr(10))[2]}"
+        if not self._stopped.is_set():
+            _LOG.warning(failed)
+        return failed
 
 
 def _told(config: Config) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the service is asked and what it answers: the schema that clients are made from."""
+"""What everybody asks and is answered: the schema that clients are made from."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,32 +6,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Accepted",
+    "Asked",
     "Comparison",
     "EventIn",
     "EventsRequest",
-    "ExperimentOut",
-    "ExperimentRequest",
-    "ExperimentsAnswer",
     "Explanation",
     "FeatureShare",
-    "ForgetRequest",
-    "Forgotten",
-    "Health",
-    "ModelOut",
-    "ModelsAnswer",
-    "PromoteRequest",
     "Range",
     "RankCandidate",
     "RankRequest",
-    "Readiness",
     "Refused",
     "Result",
-    "RoleRequest",
     "SearchAnswer",
     "SearchRequest",
     "Side",
     "Suggestions",
     "WordShare",
+    "example",
 ]
 
 MOST_RESULTS, LONGEST_QUERY, MOST_EVENTS, MOST_CANDIDATES = 100, 1000, 500, 2000
@@ -49,7 +40,7 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _example(**told: Any) -> ConfigDict:
+def example(**told: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [told]})
 
 
@@ -70,7 +61,7 @@ class SearchRequest(Asked):
     logging the page, for previews: its clicks cannot be counted.
     """
 
-    model_config = _example(
+    model_config = example(
         query="red running shoes",
         k=10,
         filters={"brand": ["Hare", "Tortoise"], "price": {"min": 10, "max": 90}},
@@ -152,7 +143,7 @@ class EventIn(Asked):
 class EventsRequest(Asked):
     """A batch of events."""
 
-    model_config = _example(
+    model_config = example(
         events=[
             {"id": "6f1d8b1e", "impression": "0f3a.1794828415.Zm9v", "kind": "click", "document": "17"},
             {
@@ -193,7 +184,7 @@ class RankRequest(Asked):
     Every candidate has `features` by name (missing ones are unknown), or none has, and the index has them.
     """
 
-    model_config = _example(
+    model_config = example(
         query="red running shoes",
         candidates=[
             {"id": "17", "features": {"bm25(title)": 3.2, "value(price)": 80}},
@@ -264,99 +255,5 @@ class Comparison(BaseModel):
     sides: list[Side]
 
 
-class ModelOut(BaseModel):
-    version: str
-    role: str | None
-    time: float
-    sha256: str
-    lineage: dict[str, Any]
-
-
-class ModelsAnswer(BaseModel):
-    """All versions, who serves, and how far the shadow agrees."""
-
-    production: str
-    previous: str | None = None
-    shadow: str | None = None
-    canary: str | None = None
-    canary_share: float = 0.0
-    shadow_agreement: dict[str, float] | None = None
-    versions: list[ModelOut]
-
-
-class PromoteRequest(Asked):
-    """Which version shall serve everybody."""
-
-    version: Annotated[str, Field(min_length=1, max_length=50, examples=["v2"])]
-
-
-class RoleRequest(Asked):
-    """Which version shall be shadow or canary; none ends it. `share` is of the people, for a canary."""
-
-    version: Annotated[str | None, Field(max_length=50)] = None
-    share: Annotated[float, Field(gt=0, le=1)] = 0.05
-
-
-class ExperimentRequest(Asked):
-    """Two versions to compare on a share of the people."""
-
-    model_config = _example(kind="interleave", a="v1", b="v2", share=0.5, note="is the new one better?")
-
-    kind: Literal["interleave", "ab"] = "interleave"
-    a: Annotated[str, Field(min_length=1, max_length=50)]
-    b: Annotated[str, Field(min_length=1, max_length=50)]
-    share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    method: Annotated[str, Field(max_length=50)] = "team_draft"
-    note: Annotated[str, Field(max_length=500)] = ""
-
-
-class ExperimentOut(BaseModel):
-    """An experiment and its verdict so far; `always_valid` may be looked at every day."""
-
-    id: str
-    kind: str
-    a: str
-    b: str
-    share: float
-    method: str
-    started: float
-    ended: float | None
-    note: str
-    pages: int
-    verdict: dict[str, Any] | None = None
-    always_valid: dict[str, Any] | None = None
-
-
-class ExperimentsAnswer(BaseModel):
-    experiments: list[ExperimentOut]
-
-
-class ForgetRequest(Asked):
-    """Whose pages and events are to be deleted."""
-
-    user: Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class Forgotten(BaseModel):
-    pages: int
-
-
 class Suggestions(BaseModel):
     suggestions: list[str]
-
-
-class Health(BaseModel):
-    status: Literal["ok"]
-    version: str
-
-
-class Readiness(BaseModel):
-    """Whether pages can be served, and what is wrong with the rest."""
-
-    ready: bool
-    ranker: str | None
-    documents: int
-    generation: int
-    database: str
-    waiting: int
-    troubles: list[str] = []

@@ -8,7 +8,7 @@ from rankloop.serve.config import Config
 from rankloop.serve.experiments import Experiment, Experiments
 from rankloop.serve.live import Live, Model, Models, first_model
 from rankloop.serve.registry import Registry
-from rankloop.serve.schema import ExperimentRequest
+from rankloop.serve.schema_admin import ExperimentRequest
 from rankloop.serve.store import Store, StoreAway
 
 __all__ = ["Serving"]

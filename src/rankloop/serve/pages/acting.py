@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 from rankloop.serve.api_answers import service_of
 from rankloop.serve.pages.entrance import Form, form, let_change
 from rankloop.serve.pages.rendering import PageRoute
-from rankloop.serve.schema import ExperimentRequest
+from rankloop.serve.schema_admin import ExperimentRequest
 
 __all__ = ["router"]
 
