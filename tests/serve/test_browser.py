@@ -185,8 +185,10 @@ def test_the_ranking_changes_when_another_version_is_promoted(shop, browser):
     assert after != before
 
 
-def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser):
+def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monkeypatch):
     """People want quality, which the words say nothing about; what they click teaches it."""
+    monkeypatch.setattr("rankloop.serve.learning_candidates.TREES", 40)
+    monkeypatch.setattr("rankloop.serve.learning_candidates.JUDGE", 30)
     random = np.random.default_rng(0)
     topics = [f"topic{at}" for at in range(40)]
     index = Index.create(tmp_path / "shop.index", fields={"title": "text", "quality": "number"})

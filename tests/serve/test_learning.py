@@ -277,13 +277,14 @@ def test_one_learner_at_a_time(shop, tmp_path):
     "where", [pytest.param("Registry.register", marks=pytest.mark.slow), "Registry.promote"]
 )
 def test_a_killed_run_leaves_nothing_half_written(shop, tmp_path, where):
-    config = served(shop, tmp_path, {"bm25(title)": 1.0})
+    config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=2500)
     with Store.open(config.database) as store:
         begin(store, NOW - 5)
     code = f"""
         import os, signal, sys
-        from rankloop.serve import learning
+        from rankloop.serve import learning, learning_candidates
         from rankloop.serve.registry import Registry
+        learning_candidates.TREES = learning_candidates.JUDGE = 30
         def die(*arguments, **options):
             os.kill(os.getpid(), signal.SIGKILL)
         {where} = die
@@ -321,9 +322,12 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path):
+def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
+    from rankloop.serve import learning_schedule
     from rankloop.serve.learning_schedule import Schedule
 
+    small = "from rankloop.serve import learning_candidates as some; some.TREES = some.JUDGE = 20; "
+    monkeypatch.setattr(learning_schedule, "_PROGRAM", small + learning_schedule._PROGRAM)
     with pytest.raises(ValueError, match="above 0"):
         Schedule(Config(index=shop.path))
     config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
