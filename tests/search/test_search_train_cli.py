@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rankloop.cli import app
-from rankloop.search import Index
+from rankloop.search import Index, Pipeline
 from rankloop.search.pipeline_file import load_pipeline
 
 COLOURS = ("red", "blue", "green", "black", "white", "grey")
@@ -33,8 +33,45 @@ def test_a_search_is_trained_from_judgments(shop):
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output)["metrics"]
     assert set(figures) == {"words alone", "learned"}
+    asked = json.loads(
+        CliRunner()
+        .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-n", "2", "--json", "--explain",
+                      "--ranked-by", str(shop / "run")])
+        .output
+    )  # fmt: skip
+    assert {hit["id"] for hit in asked["hits"]} == {"red4", "red5"}
+    assert {part["term"] for part in asked["hits"][0]["explain"]} == {"red", "thing"}
+    with pytest.raises(ValueError, match="has its own weights"):
+        CliRunner().invoke(
+            app,
+            ["search", str(shop / "shop.index"), "red", "--fields", "title:2", "--ranked-by", str(shop)],
+            catch_exceptions=False,
+        )
     search = load_pipeline(shop / "run" / "search.rank", Index.open(shop / "shop.index"), exact=True)
     assert search("red thing").ids[0] in ("red4", "red5")
+
+
+def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch):
+    """What is measured was neither learned from nor used to stop: one of six queries."""
+    seen = {}
+    fit, evaluate = Pipeline.fit, Pipeline.evaluate
+
+    def fitted(self, queries, judgments, *, valid, among):
+        seen.update(train=set(queries), valid=set(valid))
+        return fit(self, queries, judgments, valid=valid, among=among)
+
+    def evaluated(self, queries, judgments, metrics):
+        seen["test"] = set(queries)
+        return evaluate(self, queries, judgments, metrics)
+
+    monkeypatch.setattr(Pipeline, "fit", fitted)
+    monkeypatch.setattr(Pipeline, "evaluate", evaluated)
+    words = ["train", "--index", "shop.index", "--queries", "queries.tsv", "--judgments", "qrels.txt"]
+    words = [str(shop / word) if "." in word else word for word in words]
+    done = CliRunner().invoke(app, [*words, "--ranker", "linear", "--out", str(shop / "run")])
+    assert done.exit_code == 0, done.output
+    assert seen["train"] | seen["valid"] | seen["test"] == set(COLOURS)
+    assert sum(map(len, seen.values())) == len(COLOURS)
 
 
 def test_what_is_missing_is_named(shop):

@@ -23,7 +23,7 @@ def train_search(
     metrics: list[str],
     json: bool,
 ) -> None:
-    """Learn on four fifths of the queries, measure on the rest, and write the pipeline to a run folder."""
+    """Learn on three fifths of the queries, stop by a fifth, measure on the last, and write the pipeline."""
     import json as writer
 
     import numpy as np
@@ -45,19 +45,19 @@ def train_search(
             f"{len(known)} queries of {queries} are judged in {judgments}; at least 5 are needed"
         )
     order = np.random.default_rng(SEED).permutation(len(known)).tolist()
-    held_out = max(1, int(HELD_OUT * len(known)))
-    valid = {known[i]: asked[known[i]] for i in order[:held_out]}
-    train = {known[i]: asked[known[i]] for i in order[held_out:]}
+    part = max(1, int(HELD_OUT * len(known)))
+    parts = (order[:part], order[part : 2 * part], order[2 * part :])
+    test, valid, train = ({known[i]: asked[known[i]] for i in one} for one in parts)
     retrieve = opened.retriever(k=CANDIDATES, typos="missing")
     search = retrieve >> Features.standard(opened) >> model
     search.fit(train, judged, valid=valid, among="retrieved")
     found = {"words alone": retrieve >> first(CANDIDATES), "learned": search}
     figures: dict[str, Any] = {}
     for name, one in found.items():
-        measured = one.evaluate(valid, judged, metrics)
+        measured = one.evaluate(test, judged, metrics)
         figures[name] = measured.to_dict()
         if not json:
-            typer.echo(f"{name}, {len(valid)} held-out queries\n{measured!r}")
+            typer.echo(f"{name}, {len(test)} held-out queries\n{measured!r}")
     with replacing_folder(target) as folder:
         search.save(folder / SEARCH)
         (folder / "metrics.json").write_text(writer.dumps(figures, indent=2) + "\n", encoding="utf-8")

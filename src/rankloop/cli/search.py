@@ -1,11 +1,12 @@
 """`rankloop search`: ask an index."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from rankloop.search import Candidates, Retriever
+    from rankloop.search import Candidates, Index, Pipeline, Retriever
 
 __all__ = ["search"]
 
@@ -15,12 +16,15 @@ def search(
     query: Annotated[str, typer.Argument(help='Words, "phrases", field:value, -not, prefix*.')],
     n: Annotated[int, typer.Option("-n", help="How many results.")] = 10,
     fields: Annotated[str | None, typer.Option(help="Weights, like title:3,body:1.")] = None,
+    ranked_by: Annotated[
+        Path | None, typer.Option("--ranked-by", help="A search that was trained: its file or run folder.")
+    ] = None,
     typos: Annotated[bool, typer.Option(help="Forgive words that the index does not know.")] = True,
-    explain: Annotated[bool, typer.Option(help="Say what each score is made of.")] = False,
+    explain: Annotated[bool, typer.Option(help="Say what each word adds to the word score.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search an index and show the best documents."""
-    from rankloop.search import BM25, Index
+    from rankloop.search import BM25, Index, first
 
     weights = None
     if fields is not None:
@@ -30,14 +34,30 @@ def search(
             raise ValueError(
                 f"--fields takes name:weight pairs like title:3,body:1, got {fields!r}"
             ) from None
-    retriever = Index.open(index).retriever(
-        n, model=BM25(fields=weights), typos="missing" if typos else "never"
-    )
-    found = retriever(query)
+    opened = Index.open(index)
+    if ranked_by is None:
+        retriever = opened.retriever(n, model=BM25(fields=weights), typos="missing" if typos else "never")
+        found = retriever(query)
+    else:
+        if weights is not None:
+            raise ValueError("a trained search has its own weights; leave --fields or --ranked-by out")
+        learned, retriever = _learned(ranked_by, opened)
+        found = (learned >> first(n))(query)
     if json:
         _print_json(found, retriever, explain)
     else:
         _print_page(found, retriever, explain)
+
+
+def _learned(path: Path, opened: "Index") -> "tuple[Pipeline, Retriever]":
+    """The pipeline of a run, and the retriever it begins with."""
+    from rankloop.cli._train_search import SEARCH
+    from rankloop.search import Retriever, load_pipeline
+
+    learned = load_pipeline(path / SEARCH if path.is_dir() else path, opened)
+    source = learned.stages[0]
+    assert isinstance(source, Retriever)  # nothing else can be saved
+    return learned, source
 
 
 def _print_json(found: "Candidates", retriever: "Retriever", explain: bool) -> None:

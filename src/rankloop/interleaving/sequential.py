@@ -62,7 +62,7 @@ def _first_decided(signs: NDArray[np.float64], users: Sequence[Any]) -> NDArray[
     if len(users) != len(signs):
         raise ValueError(f"users needs one entry per page ({len(signs)}), got {len(users)}")
     decided = np.flatnonzero(signs)
-    first = {user: page for page, user in reversed([(page, users[page]) for page in decided])}
+    first = {user: page for page, user in reversed([(page, users[page]) for page in decided.tolist()])}
     kept = np.zeros(len(signs))
     pages = list(first.values())
     kept[pages] = signs[pages]

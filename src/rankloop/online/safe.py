@@ -122,7 +122,8 @@ class Safe:
     def save(self, path: str | Path) -> None:
         """Write the state to one file, whole or not at all; production has a file of its own."""
         states = {"now": self.learner.snapshot(), **{f"good{i}": one for i, one in enumerate(self._good)}}
-        told, arrays = {}, {}
+        told: dict[str, Any] = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for name, state in states.items():
             told[name], held = flat(state)
             arrays |= {f"{name}/{key}": value for key, value in held.items()}

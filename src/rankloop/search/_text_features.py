@@ -17,6 +17,9 @@ __all__ = ["TEXT", "proximities", "text_statistics"]
 TEXT = (*STATISTICS, *PROXIMITY)
 
 Block = NDArray[np.float64]
+_Forward = tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]
+]
 
 
 def text_statistics(
@@ -52,8 +55,13 @@ def proximities(
     fields = np.array(_fields(snapshot, field))
     terms = _numbers(segment, words.terms)
     by_term = np.argsort(terms, kind="stable").astype(np.int64)
-    names = ("offsets", "terms", "tf", "starts", "positions")
-    forward = tuple(segment.arrays[f"forward.{name}"] for name in names)
+    forward: _Forward = (
+        segment.arrays["forward.offsets"],
+        segment.arrays["forward.terms"],
+        segment.arrays["forward.tf"],
+        segment.arrays["forward.starts"],
+        segment.arrays["forward.positions"],
+    )
     rows = fields[0] * segment.documents + documents
     if field == WHOLE:
         forward = end_to_end(*forward, segment.documents, fields, documents, terms, by_term, NEAR)

@@ -40,7 +40,7 @@ def end_to_end(
     entries, filled = 0, 0
     for r in range(len(rows)):
         count[:] = 0
-        end = 0
+        end = np.int64(0)
         for f in range(len(fields)):
             row = fields[f] * documents + rows[r]
             shift[f] = end
