@@ -7,10 +7,10 @@ from rankloop._jit import over_lists
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss
 from rankloop.losses._gain import gains
+from rankloop.losses._ideal import discounts, ranks
 from rankloop.losses._lambda_fast import two_rows
 from rankloop.losses._math import exp_negative, fast, inner, single_workspace
 from rankloop.losses._order import LANES, descending
-from rankloop.losses._swap import discounts, ranks
 
 __all__ = ["GapForces"]
 

@@ -6,16 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses._gain import gains
+from rankloop.losses._ideal import discounts, grade_gains, ideal_of_grades
 from rankloop.losses._input import Lists
 from rankloop.losses._math import exp_negative, fast, inner, single_workspace
 from rankloop.losses._order import LANES, descending
-from rankloop.losses._swap import discounts
 
-__all__ = ["MAX_GRADE", "SPAN", "ndcg_forces", "two_rows"]
+__all__ = ["SPAN", "ndcg_forces", "two_rows"]
 
 SPAN = 40.0  # up to this span of sigma * score, all odds of a list fit single precision
-MAX_GRADE = 31
 
 Row = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -28,8 +26,7 @@ def ndcg_forces(
     gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
     longest = int(np.diff(lists.offsets).max(initial=0))
     discount = discounts(np.arange(1.0, longest + 1.0))
-    grades = len(gain) if isinstance(gain, tuple) else MAX_GRADE + 1
-    table = gains(np.arange(grades, dtype=np.float32), gain)
+    table = grade_gains(gain)
     failed = np.zeros(lists.n_lists, np.bool_)
 
     def work(first: int, last: int) -> None:
@@ -131,7 +128,7 @@ def _force_lists(
         n = stop - start
         if n == 0:
             continue
-        ideal = _ideal(labels[start:stop], truncation, table, discount)
+        ideal = ideal_of_grades(labels[start:stop], truncation, table, discount)
         descending(scores[start:stop], order, spare, keys)
         high, low = scores[start + order[0]], scores[start + order[n - 1]]
         if ideal < 0.0 or sigma * (high - low) > SPAN:
@@ -156,28 +153,3 @@ def _force_lists(
 def _exponentials(odds: Single) -> None:
     for k in range(odds.size):
         odds[k] = np.float32(exp_negative(np.float64(odds[k])))
-
-
-@inner
-def _ideal(labels: Single, truncation: int, table: Row, discount: Row) -> float:
-    """The DCG of the best order by counting grades; -1 where labels are not grades of the table."""
-    high = np.float32(0.0)
-    for k in range(labels.size):
-        high = max(high, labels[k])
-    if high >= table.size:
-        return -1.0
-    rank, ideal = 0, 0.0
-    for grade in range(np.int64(high), -1, -1):
-        count = _count_equal(labels, np.float32(grade))
-        for k in range(min(rank, truncation), min(rank + count, truncation)):
-            ideal += table[grade] * discount[k]
-        rank += count
-    return ideal if rank == labels.size else -1.0
-
-
-@inner
-def _count_equal(labels: Single, grade: np.float32) -> int:
-    count = np.int32(0)
-    for j in range(labels.size):
-        count = np.int32(count + np.int32(labels[j] == grade))
-    return int(count)

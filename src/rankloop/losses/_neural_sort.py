@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
 from rankloop.losses._contract import LossResult
+from rankloop.losses._ideal import discounts
 from rankloop.losses._input import Lists
 from rankloop.losses._math import exp_negative, fast, inner, workspace
 from rankloop.losses._order import rank_lists
-from rankloop.losses._swap import discounts, normalised_gains
+from rankloop.losses._swap import normalised_gains
 
 __all__ = ["neural_sort_loss"]
 

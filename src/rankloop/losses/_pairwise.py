@@ -9,12 +9,14 @@ from rankloop._jit import over_lists
 from rankloop.losses._contract import LossResult
 from rankloop.losses._input import Lists, group_pairs
 from rankloop.losses._math import exp_negative, fast, inner, workspace
-from rankloop.losses._rows import affine_row, logistic_row, odds_row, scale_row, sign_row, valued_row
+from rankloop.losses._rows import affine_row, logistic_rows, odds_row, scale_row, sign_row, valued_rows
 
 __all__ = ["EVERY", "PairRule", "pair_loss"]
 
 NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential a document
 EVERY = 2**62  # no truncation
+LANES = 8  # doubles of a vector
+HUGE = 1e300  # above every weight of a pair
 
 Row = NDArray[np.float64]
 
@@ -58,6 +60,8 @@ def pair_loss(
     g, h = np.zeros(lists.n_documents), np.zeros(lists.n_documents)
     if lists.pairs is None:
         scaled = bool(len(lists.weight)) or rule.shrink_gap
+        if len(rule.drop):
+            rule = rule._replace(drop=np.append(rule.drop, np.zeros(LANES)))
 
         def work(first: int, last: int) -> None:
             _pair_lists(
@@ -106,52 +110,78 @@ def _pair_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = workspace(5, longest)
-    odds, x, zero, g, h = work[0], work[1], work[2], work[3], work[4]
-    for k in range(longest):
-        zero[k] = 0.0
-    turns = 3 if ties else (2 if own or (drop.size > 0 and alpha.size > 0) else 1)
+    work = workspace(13, longest)
+    work[:] = 0.0
+    zero, one, less, odds, other, x_a = work[0], work[1], work[2], work[3], work[4], work[5]
+    x_b, s, y, c, g, h = work[6], work[7], work[8], work[9], work[10], work[11]
+    huge = work[12]
+    one[:], less[:], huge[:] = 1.0, -1.0, HUGE
+    swaps, drops, written = alpha.size > 0, drop.size > 0, own or ties or scaled
+    most = 1.0 if sign and not written else HUGE
+    turns = 3 if ties else (2 if own or (drops and swaps) else 1)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
         if n < 2 or factor[q] == 0.0:
             continue
-        s, w, y = scores[start:stop], weight[start:stop], gain[start:stop]
         for k in range(n):
+            s[k] = scores[start + k]
+            y[k] = gain[start + k]
+            c[k] = gamma[start + k] if swaps else 0.0
             g[k] = 0.0
             h[k] = 0.0
-        span = s[0] - s[n - 1]
-        near = sigma * span <= NEAR
+        for k in range(n, n + LANES):  # rows end on whole lanes: nobody is preferred to these, at odds of 0
+            odds[k], other[k], x_a[k], x_b[k], s[k] = 0.0, 0.0, 0.0, 0.0, 0.0
+            y[k], c[k] = -HUGE, -n - 1.0  # below every gain, and every alpha
+        near = sigma * (s[0] - s[n - 1]) <= NEAR
         if near:
-            _odds(s, sigma, odds)
-        shrink = 1.0 if shrink_gap and span > 0.0 else 0.0
+            _odds(n, s, sigma, odds)
+        shrink = 1.0 if shrink_gap and s[0] > s[n - 1] else 0.0
+        w, up, down = weight[start:stop], zero, less
+        if sign:
+            up, down = huge, zero
+        elif swaps:
+            up, down = alpha[start:stop], beta[start:stop]
+        odds_b = odds if near else other
         total, size = 0.0, 0.0
-        c = gamma[start:stop] if gamma.size else drop
-        for i in range(min(truncation, n - 1)):
-            low = i + 1
-            inverse = 1.0 / odds[i] if near else 1.0
-            if not near:
-                odds_row(low, n, s[i], s, sigma, odds)
-            for turn in range(turns):
-                if sign:
-                    half = 0.5 if turn == 1 else -0.5
-                    sign_row(low, n, y[i], y, 0.0 if turn else 1.0, half if turn else 0.0, x)
-                elif own:
-                    affine_row(low, n, 0.0 if turn else y[i], 1.0, 0.0, y if turn else zero, zero, 0, x)
-                elif turn == 1 or alpha.size == 0:
-                    affine_row(low, n, y[i], 0.0, -1.0, y, drop, low, x)
+        for turn in range(turns):
+            distant = drops and (turn == 1 or not swaps)
+            moving = distant and not written
+            top, gains, a, b, gamma_a, gamma_b = y, y, up, down, c, c
+            if written:
+                top, gains, a, b, gamma_a, gamma_b = one, zero, zero, less, x_a, x_b
+            elif distant:
+                a, b, gamma_a, gamma_b = zero, less, drop, drop
+            for i in range(0, min(truncation, n - 1), 2):
+                low = i + 1
+                end = low + (n - low + LANES - 1) // LANES * LANES
+                second = 1.0 if low < truncation else 0.0
+                lift_a, lift_b = 1.0, 1.0
+                if near:
+                    lift_a, lift_b = 1.0 / odds[i], 1.0 / odds[low]
                 else:
-                    affine_row(low, n, y[i], alpha[start + i], beta[start + i], y, c, 0, x)
-                if scaled:
-                    scale_row(low, n, w[i], w, s[i], s, shrink, x)
+                    odds_row(low, n, s[i], s, sigma, odds)
+                    odds_row(low, n, s[low], s, sigma, other)
+                if written:
+                    _weigh(turn, i, n, y, up, down, c, drop, zero, own, sign, distant, x_a)
+                    _weigh(turn, low, n, y, up, down, c, drop, zero, own, sign, distant, x_b)
+                    if scaled:
+                        scale_row(low, n, w[i], w, s[i], s, shrink, x_a)
+                        scale_row(low + 1, n, w[low], w, s[low], s, shrink, x_b)
+                    x_b[low] = 0.0
+                back_a, back_b = (i, low) if moving else (0, 0)
                 if valued:
-                    sums = valued_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
+                    sums = valued_rows(
+                        i, end, second, most, s, lift_a, lift_b, odds, odds_b, top, gains, a, b,
+                        gamma_a, gamma_b, back_a, back_b, g, h,
+                    )  # fmt: skip
                 else:
-                    sums = logistic_row(low, n, s[i], s, sigma, inverse, odds, x, g, h)
-                g[i] -= sums[0]
-                h[i] += sums[1]
-                size += sums[2]
-                total += sums[3]
+                    sums = logistic_rows(
+                        i, end, second, most, s, lift_a, lift_b, odds, odds_b, top, gains, a, b,
+                        gamma_a, gamma_b, back_a, back_b, g, h,
+                    )  # fmt: skip
+                size += sums[0]
+                total += sums[1] + sigma * sums[2]
         scale = _scale(size, factor[q], sigma, shrink_list)
         value[q] = total * scale
         for k in range(n):
@@ -160,8 +190,37 @@ def _pair_lists(
 
 
 @inner
-def _odds(s: Row, sigma: float, odds: Row) -> None:
-    for k in range(s.size):
+def _weigh(
+    turn: int,
+    i: int,
+    n: int,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    drop: Row,
+    zero: Row,
+    own: bool,
+    sign: bool,
+    distant: bool,
+    x: Row,
+) -> None:
+    """The signed weights of the pairs of rank i and all below, for rules that are not one affine form."""
+    low = i + 1
+    if sign:
+        half = 0.5 if turn == 1 else -0.5
+        sign_row(low, n, gain[i], gain, 0.0 if turn else 1.0, half if turn else 0.0, x)
+    elif own:
+        affine_row(low, n, 0.0 if turn else gain[i], 1.0, 0.0, gain if turn else zero, zero, 0, x)
+    elif distant:
+        affine_row(low, n, gain[i], 0.0, -1.0, gain, drop, i, x)
+    else:
+        affine_row(low, n, gain[i], alpha[i], beta[i], gain, gamma, 0, x)
+
+
+@inner
+def _odds(n: int, s: Row, sigma: float, odds: Row) -> None:
+    for k in range(n):
         odds[k] = exp_negative(sigma * (s[0] - s[k]))
 
 
@@ -213,7 +272,7 @@ def _judged_pairs(
             up = heavy[p] * chance[p] * weight[a] * (gain[a] if own else 1.0)
             down = heavy[p] * (1.0 - chance[p]) * weight[b] * (gain[b] if own else 1.0)
             if not (own or sign):
-                swap = drop[j - i - 1] if drop.size > 0 else 0.0
+                swap = drop[j - i] if drop.size > 0 else 0.0
                 if alpha.size > 0:
                     swap += alpha[i] - beta[i] * gamma[j]
                 up *= abs(gain[i] - gain[j]) * swap

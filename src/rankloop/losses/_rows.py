@@ -1,8 +1,8 @@
-"""One document against all documents ranked below it: the vector loops of the logistic pair losses.
+"""Documents against all documents ranked below them: the vector loops of the logistic pair losses.
 
-A row holds, for each lower document, a signed pair weight `x` (positive: the upper document is the
+A row has, for each lower document, a signed pair weight `x` (positive: the upper document is the
 preferred one, negative: the lower one is) and the odds exp(-sigma (s_upper - s_lower)) <= 1. The loops
-take whole lists and run from rank `low` to rank `n`: cutting slices would cost more than short rows.
+take whole lists and run from one rank to another: cutting slices would cost more than short rows.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._math import exp_negative, inner, log1p_of
+from rankloop.losses._math import exp_negative, inline, inner, log1p_of
 
-__all__ = ["affine_row", "logistic_row", "odds_row", "scale_row", "sign_row", "valued_row"]
+__all__ = ["affine_row", "logistic_rows", "odds_row", "scale_row", "sign_row", "valued_rows"]
 
 Row = NDArray[np.float64]
 
@@ -52,47 +52,69 @@ def odds_row(low: int, n: int, score: float, scores: Row, sigma: float, odds: Ro
         odds[j] = exp_negative(sigma * (score - scores[j]))
 
 
-def _logistic_row(valued: bool) -> Callable[..., tuple[float, float, float, float]]:
-    """A row with or without its value, which costs as much as the forces."""
+def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
+    """Two rows with or without their value, which costs as much as the forces."""
 
-    @inner
-    def row(
-        low: int,
-        n: int,
-        score: float,
+    @inline
+    def rows(
+        i: int,
+        end: int,
+        second: float,
+        most: float,
         scores: Row,
-        sigma: float,
-        inverse: float,
-        odds: Row,
-        x: Row,
+        lift_a: float,
+        lift_b: float,
+        odds_a: Row,
+        odds_b: Row,
+        gain: Row,
+        gains: Row,
+        alpha: Row,
+        beta: Row,
+        gamma_a: Row,
+        gamma_b: Row,
+        back_a: int,
+        back_b: int,
         gradient: Row,
         curvature: Row,
-    ) -> tuple[float, float, float, float]:
-        """Forces of |x| log(1 + exp(-z)), added to the lower documents and summed for the row's own.
+    ) -> tuple[float, float, float]:
+        """Forces of |x| log(1 + exp(-z)) between ranks i and i + 1 (0-based) and all below.
 
-        The odds are `odds * inverse`. The sums: force, curvature, size of the forces, and value. One division
-        gives both 1 / (1 + t) and the t / (2 + t) that the logarithm wants.
+        A pair weighs x = (G_i - G_j) (alpha_i - beta_i gamma_j), cut to +-`most`, and has the odds
+        `odds * lift`; `second` is 0 where rank i + 1 has no row. The sums: size of the forces, value of
+        scores in order, and what scores out of order add to it, to be multiplied by sigma.
         """
-        force, bend, size, value = 0.0, 0.0, 0.0, 0.0
-        for j in range(np.uint64(low), np.uint64(n)):
-            t = odds[j] * inverse
-            one, two = 1.0 + t, 2.0 + t if valued else 1.0
-            shared = 1.0 / (one * two)
-            q = two * shared
-            r = t * q
-            f = x[j] * (r if x[j] > 0.0 else q)
-            h = abs(x[j]) * (r * q)
-            gradient[j] += f
-            curvature[j] += h
-            force += f
-            bend += h
-            size += abs(f)
+        a, b = np.uint64(i), np.uint64(i + 1)
+        from_a, from_b = np.uint64(back_a), np.uint64(back_b)
+        gain_a, alpha_a, beta_a, score_a = gain[a], alpha[a], beta[a], scores[a]
+        gain_b, alpha_b, beta_b, score_b = gain[b], second * alpha[b], second * beta[b], scores[b]
+        force_a, force_b, bend_a, bend_b = 0.0, 0.0, 0.0, 0.0
+        size, value, behind = 0.0, 0.0, 0.0
+        for j in range(b, np.uint64(end)):
+            x = (gain_a - gains[j]) * (alpha_a - beta_a * gamma_a[j - from_a])
+            y = (gain_b - gains[j]) * (alpha_b - beta_b * gamma_b[j - from_b])
+            x, y = max(min(x, most), -most), max(min(y, most), -most)
+            t, u = odds_a[j] * lift_a, odds_b[j] * lift_b
+            q, p = 1.0 / (1.0 + t), 1.0 / (1.0 + u)
+            r, s = t * q, u * p
+            f, e = x * (r if x > 0.0 else q), y * (s if y > 0.0 else p)
+            h, k = abs(f) * (q if x > 0.0 else r), abs(e) * (p if y > 0.0 else s)
+            gradient[j] += f + e
+            curvature[j] += h + k
+            force_a += f
+            force_b += e
+            bend_a += h
+            bend_b += k
+            size += abs(f) + abs(e)
             if valued:
-                behind = 0.0 if x[j] > 0.0 else sigma * (score - scores[j])
-                value += abs(x[j]) * (log1p_of(t * one * shared) + behind)
-        return force, bend, size, value
+                value += abs(x) * log1p_of(t / (2.0 + t)) + abs(y) * log1p_of(u / (2.0 + u))
+                behind += min(x, 0.0) * (scores[j] - score_a) + min(y, 0.0) * (scores[j] - score_b)
+        gradient[a] -= force_a
+        gradient[b] -= force_b
+        curvature[a] += bend_a
+        curvature[b] += bend_b
+        return size, value, behind
 
-    return row
+    return rows
 
 
-logistic_row, valued_row = _logistic_row(valued=False), _logistic_row(valued=True)
+logistic_rows, valued_rows = _logistic_rows(valued=False), _logistic_rows(valued=True)

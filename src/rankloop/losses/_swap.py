@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 from rankloop.losses._gain import gains
+from rankloop.losses._ideal import discounts, ideal_dcg, ranks
 from rankloop.losses._input import Lists, list_sums
 from rankloop.losses._order import rank_lists
 
 __all__ = [
     "METRICS",
     "SwapTerms",
-    "discounts",
-    "ideal_dcg",
     "normalised_gains",
-    "ranks",
     "relevant_shares",
     "swap_terms",
 ]
@@ -73,28 +71,6 @@ def swap_terms(
         alpha, gamma = _map_terms(hit, lists.offsets)
         return SwapTerms(hit, alpha, one, gamma, _inverse(list_sums(hit, lists.offsets)))
     return SwapTerms(hit, *_mrr_terms(hit, lists.offsets), each)
-
-
-def ranks(offsets: NDArray[np.int64]) -> Row:
-    """1, 2, 3, ... in each list."""
-    lengths = np.diff(offsets)
-    return np.arange(1.0, offsets[-1] + 1.0) - np.repeat(offsets[:-1], lengths)
-
-
-def discounts(rank: Row) -> Row:
-    """1 / log2(1 + rank), for ranks 1, 2, 3, ..."""
-    longest = int(rank.max(initial=0.0))
-    table: Row = 1.0 / np.log2(1.0 + np.arange(1, longest + 1))
-    return table[rank.astype(np.int64) - 1]
-
-
-def ideal_dcg(lists: Lists, gain: str | tuple[float, ...], truncation: int | None) -> Row:
-    """The DCG of the best order of each list."""
-    amounts, rank = gains(lists.labels, gain), ranks(lists.offsets)
-    best = amounts[rank_lists(amounts, lists.offsets)] * discounts(rank)
-    if truncation is not None:
-        best[rank > truncation] = 0.0
-    return list_sums(best, lists.offsets)
 
 
 def _inverse(totals: Row) -> Row:

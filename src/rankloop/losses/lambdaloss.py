@@ -8,11 +8,11 @@ import numpy as np
 
 from rankloop.losses._contract import Loss, LossResult
 from rankloop.losses._gain import gains
+from rankloop.losses._ideal import discounts, ideal_dcg, ranks
 from rankloop.losses._input import Lists
 from rankloop.losses._options import at_least_one, check_gain, choice, not_negative, positive
 from rankloop.losses._order import rank_lists
 from rankloop.losses._pairwise import PairRule, pair_loss
-from rankloop.losses._swap import discounts, ideal_dcg, ranks
 
 __all__ = ["LambdaLoss"]
 
@@ -71,13 +71,13 @@ class LambdaLoss(Loss):
         else:
             best = ideal_dcg(lists, self.gain, self.truncation)
             factor = np.divide(base2, best, out=np.zeros_like(best), where=best > 0)
-            amounts, discount = gains(lists.labels[order], self.gain), discounts(rank)
-            drop = -np.diff(discounts(np.arange(1.0, rank.max(initial=1.0) + 2.0)))
+            amounts = gains(lists.labels[order], self.gain)
+            drop = -np.diff(discounts(np.arange(1.0, rank.max(initial=1.0) + 2.0)), prepend=1.0)
             if self.form == "ndcg1":
-                rule = PairRule(amounts * discount, none, none, none, factor, own=True)
+                rule = PairRule(amounts * discounts(rank), none, none, none, factor, own=True)
             elif self.form == "ndcg2":
                 rule = PairRule(amounts, none, none, none, factor, drop)
             else:
-                one = np.ones(lists.n_documents)
+                one, discount = np.ones(lists.n_documents), discounts(rank)
                 rule = PairRule(amounts, discount, one, discount, factor, self.mu * drop)
         return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)

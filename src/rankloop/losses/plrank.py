@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel, over_lists
 from rankloop.losses._contract import Loss, LossResult
 from rankloop.losses._gain import gains
+from rankloop.losses._ideal import discounts
 from rankloop.losses._input import Lists
 from rankloop.losses._logsum import NOTHING, add_logs
 from rankloop.losses._options import at_least_one, check_gain
 from rankloop.losses._order import rank_lists
-from rankloop.losses._swap import discounts
 
 __all__ = ["PLRank"]
 
