@@ -59,7 +59,8 @@ class Jobs:
         frame = simulate(
             self.data, shown_by=self.data.X[:, 0], sessions=6000, k=3, randomize="swap", seed=0
         ).to_frame()
-        return write_shards([frame], self.folder / "log", shards=4)
+        pytest.importorskip("fsspec")
+        return write_shards([frame], f"file://{self.folder}/log", shards=4)
 
     @cached_property
     def ranker(self):
@@ -109,7 +110,8 @@ class Jobs:
         return cluster.compare({"one": self.ranker, "other": other}, self.shards, **how).verdicts
 
     def predict(self, out, how):
-        return cluster.predict(self.ranker, self.shards, out, **how).fingerprint
+        pytest.importorskip("fsspec")
+        return cluster.predict(self.ranker, self.shards, f"file://{out}", **how).fingerprint
 
     def tune(self, out, how):
         return cluster.tune(RankSVM(), SPACE, self.shards, folds=2, trials=2, **how).to_dict()

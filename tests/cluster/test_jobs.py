@@ -339,7 +339,7 @@ def corrupt(jobs, tmp_path_factory):
     made = type(jobs)(tmp_path_factory.mktemp("corrupt"))
     assert made.ranker.n_features_in_ == 5  # fitted before
     for shards in (made.shards, made.log):
-        shard = made.folder.joinpath(shards.path, shards.entries[1].name)
+        shard = made.folder.joinpath(shards.path.removeprefix("file://"), shards.entries[1].name)
         content = bytearray(shard.read_bytes())
         content[100] ^= 1
         shard.write_bytes(content)

@@ -8,12 +8,13 @@ import shutil
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import pytest
 
 from rankloop import cluster, metrics
-from rankloop.cluster import _ray, _versions, counting
+from rankloop.cluster import _ray, _versions, counting, training
 from rankloop.data import synthetic, write_svmlight
 from rankloop.data.shard_writer import write_shards
 from rankloop.data.shards import open_shards
@@ -44,8 +45,8 @@ def nodes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = Cluster(initialize_head=True, head_node_args=head)
-        made.add_node(num_cpus=1)
         ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        made.add_node(num_cpus=1)  # after this process has joined the head, which nobody kills
     yield made
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -180,12 +181,21 @@ def test_trees_are_those_of_local_workers_though_a_node_is_killed(shards, said, 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("in_the_fourth_round")
-def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tmp_path):
-    """Ray Train begins again, from the epochs that were kept."""
+def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tmp_path, monkeypatch):
+    """Ray Train begins again, from the epochs that were kept, and one bar shows it all."""
     from rankloop.rankers import NeuralRanker
 
+    told = []
+
+    @contextmanager
+    def seen(title, total):
+        yield lambda by=1, note="": told.append((by, note))
+
+    monkeypatch.setattr(training, "progress", seen)
     network = NeuralRanker(hidden=(8,), epochs=5, threads=1, seed=0)
     there = cluster.fit(network, shards, workers=2, on="ray", checkpoint=tmp_path / "kept")
+    assert sum(by for by, _ in told) == 5
+    assert "a worker was lost: begun again" in [note for _, note in told]
     assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
 
 

@@ -66,8 +66,13 @@ def shards_at(path: Path) -> Iterator["Shards"]:
 
 
 def _address(path: Path) -> str:
-    """`s3://bucket/set` as it was typed: a path has taken one of its slashes."""
-    return re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
+    """`s3://bucket/set` as it was typed: a path has taken one of its slashes, and of `file:///set` two.
+
+    >>> _address(Path("s3://bucket/set")), _address(Path("file:///data/set")), _address(Path("data/set"))
+    ('s3://bucket/set', 'file:///data/set', 'data/set')
+    """
+    told = re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
+    return re.sub(r"^file://(?!/)", "file:///", told)
 
 
 def evaluate_on(

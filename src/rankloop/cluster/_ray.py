@@ -137,7 +137,8 @@ def _refuse_other_versions(ray: Any) -> None:
         try:
             theirs = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
-            raise ValueError(f"{where} has no rankloop that runs: {error.cause}") from error
+            why = str(error.cause).strip().splitlines()[-1]
+            raise ValueError(f"{where} has no rankloop that runs: {why}") from error
         except ray.exceptions.RayError:
             continue  # it was lost since, and others do its work
         refuse_others(theirs, where)
@@ -243,7 +244,9 @@ def _shown(ray: Any, board: Any, advance: Advance) -> Iterator[None]:
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(_PATIENCE):
+        ended = False
+        while not ended:
+            ended = over.wait(_PATIENCE)  # and then a last look
             for by, note in ray.get(board.news.remote()):
                 advance(by, note)
 
