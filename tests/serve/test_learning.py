@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,7 +114,9 @@ def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path, database)
     assert lineage["propensity"]["low"][1] < 0.5 < lineage["propensity"]["high"][1]
     found = grades(shop, "topic7")
     assert max(found.values()) == found[ranked.ids[0]]
-    assert (config.home / "reports" / run.report).stat().st_size > 10_000
+    page = (config.home / "reports" / run.report).read_text(encoding="utf-8")
+    assert "2023-11-14 22:13 UTC" in page, "times are written for people"
+    assert "pages of crawlers, left out" in page
     assert "naive weights" in run.record["candidates"]
     assert json.dumps(run.to_dict(), allow_nan=False)
     assert "registered as v2" in repr(run)
@@ -317,6 +320,11 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
     said = json.loads(capsys.readouterr().out)
     assert said["version"] == "v2"
     assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[said["state"]]
+    learn(tmp_path / "shop.toml", again=True)
+    [path] = [
+        line.removeprefix("written to ") for line in capsys.readouterr().out.splitlines() if "written" in line
+    ]
+    assert Path(path).read_text().startswith("<!doctype html>")
     with pytest.raises(ValueError, match="--out belongs to learning from files"):
         learn(tmp_path / "shop.toml", out=tmp_path / "model")
 

@@ -97,6 +97,7 @@ def learn(
 def _serve(config: Path, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
     """One run of learning in a service."""
     from rankloop.cli._outputs import show
+    from rankloop.serve.config import Config
     from rankloop.serve.learning import learn_once
 
     given = [name for name, value in others.items() if value is not None]
@@ -105,7 +106,10 @@ def _serve(config: Path, again: bool, seed: int, json: bool, others: dict[str, A
             f"{given[0]} belongs to learning from files: rankloop learn DATA LOG; a service keeps its "
             "versions, curves and reports in its own folder"
         )
-    show(learn_once(config, again=again, seed=seed), as_json=json)
+    run = learn_once(config, again=again, seed=seed)
+    show(run, as_json=json)
+    if run.report is not None and not json:
+        typer.echo(f"written to {Config.read(config).home / 'reports' / run.report}")
 
 
 def _curve(told: str) -> "Propensity":

@@ -28,8 +28,9 @@ FEATURES = (
     *(
         f"{family}({field})"
         for field in ("name", "summary", "body")
-        for family in ("bm25", "covered_ratio", "covered_idf", "lm_dirichlet", "length")
+        for family in ("bm25", "covered_ratio", "covered_idf", "lm_dirichlet")
     ),
+    *("length(name)", "length(summary)"),  # that of bodies would lift the few very long ones above all
     *("bm25(last)", "boolean(last)", "covered_ratio(last)", "length(last)"),
     *("bm25(letters)", "covered_ratio(letters)", "cosine(letters)", "cosine(summary)", "cosine(name)"),
     *("bm25(*)", "covered_ratio(*)", "covered_idf(*)"),

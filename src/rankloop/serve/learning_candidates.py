@@ -26,7 +26,7 @@ JUDGE = 60  # trees of the model of relevance behind the doubly robust estimate
 
 @dataclass(frozen=True)
 class Gain:
-    """A value, and how far it is above production, with bounds at the confidence of the gate."""
+    """A value with its interval, and how far it is above production with bounds, at the gate's confidence."""
 
     value: float
     low: float
@@ -102,7 +102,8 @@ def compared(
 ) -> dict[str, Gain]:
     """Each ranking (one score per row) by the doubly robust estimate, beside the one in production.
 
-    Bounds are one-sided: each holds with the given confidence by itself.
+    The interval of a value holds with the given confidence; bounds of a gain are one-sided, each holds with
+    it by itself.
     """
     judge = likelihood_ranker(trees=JUDGE, threads=1)
     question = Question(log, metric, data, curve, "doubly_robust", seed, {"ranker": judge})
@@ -110,7 +111,7 @@ def compared(
     found = {}
     for name, one in {"production": production, **scores}.items():
         worth = question.worth(one)
-        value, low, high = _bounds(question, worth, confidence)
+        value, low, high = _bounds(question, worth, (1 + confidence) / 2)
         gain = _bounds(question, worth - base, confidence) if name != "production" else (0.0, 0.0, 0.0)
         found[name] = Gain(value, low, high, *gain, question.answer(one).effective_sample_size)
     return found

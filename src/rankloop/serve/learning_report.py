@@ -1,6 +1,7 @@
 """The page of a learning run: what was read, what was learned, and why it serves or does not."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from rankloop.serve.learning_window import Window
 
 __all__ = ["report_of_run"]
+
+_LEFT_OUT = {
+    "bot": "pages of crawlers, left out",
+    "searches": "pages of people who search too often, left out",
+    "clicks": "pages with too many clicks at once, left out",
+    "viewport": "pages clicked on out of view, left out",
+    "time": "events outside the life of their page, left out",
+    "features": "pages described by other features, left out",
+}
 
 
 def report_of_run(
@@ -45,8 +55,16 @@ def report_of_run(
     }
     report.add("How likely each rank is to be seen", position_curve(curves), ctr_by_position(window.log))
     report.add("What the candidates look at", *_features(made, best))
-    facts = {**record["window"], **{f"left out: {name}": n for name, n in record["dropped"].items()}}
-    return report.add("What was read", {name: value for name, value in facts.items() if value is not None})
+    return report.add("What was read", _facts(record["window"], record["dropped"]))
+
+
+def _facts(window: Mapping[str, Any], dropped: Mapping[str, int]) -> dict[str, Any]:
+    """The window in words, with times as people read them and what each rule left out."""
+    told = {name: value for name, value in window.items() if value is not None}
+    for name in ("since", "until"):
+        if name in told:
+            told[name] = f"{datetime.fromtimestamp(told[name], UTC):%Y-%m-%d %H:%M} UTC"
+    return told | {_LEFT_OUT.get(rule, f"left out: {rule}"): count for rule, count in dropped.items()}
 
 
 def _estimates(record: Mapping[str, Any]) -> list[Any]:
