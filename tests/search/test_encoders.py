@@ -65,6 +65,20 @@ def test_it_is_an_encoder_for_features(tower, tmp_path, index):
     assert features.matrix(found)[:, 0] == pytest.approx(found.scores, abs=1e-6)
 
 
+def test_hard_negatives_are_what_bm25_ranks_high_and_nobody_wants(index):
+    """Each pair brings documents that BM25 lists for the query, none of them relevant."""
+    word = index["red0"]["title"].split()[0]
+    queries, judged = {"a": word}, {"a": {"red0": 1, "red1": 1, "blue0": 0}}
+    pairs = TwoTower(negatives=2)._pairs(index, queries, judged)
+    listed = set(index.retriever(k=28)(word).rows.tolist())
+    relevant = {index.snapshot.row("red0"), index.snapshot.row("red1")}
+    assert {positive for _, positive, _, _ in pairs} == relevant
+    for _, _, hard, known in pairs:
+        assert len(hard) == 2
+        assert set(hard) <= listed - relevant
+        assert known == relevant
+
+
 def test_wrong_training_says_so(index):
     with pytest.raises(ValueError, match="learned nothing yet"):
         TwoTower()("red")

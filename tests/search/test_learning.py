@@ -1,3 +1,4 @@
+import json
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -113,6 +114,44 @@ def test_one_file_holds_it(search, index, tmp_path):
     assert repr(again) == repr(search)
     np.testing.assert_array_equal(again("red blue").scores, search("red blue").scores)
     assert again("red blue").ids.tolist() == search("red blue").ids.tolist()
+
+
+def test_the_fingerprint_is_of_what_the_index_holds(judged, tmp_path):
+    """An index made again from the same documents is the same; with another price or deletion it is not."""
+    documents = [{"id": i, "title": WORDS[i % 10], "price": float(i)} for i in range(20)]
+
+    def made(name, documents, gone=()):
+        index = Index.create(tmp_path / name, {"title": "text", "price": "number"})
+        index.add(documents)
+        index.commit()
+        index.delete(gone)
+        index.commit()
+        search = index.retriever() >> Features(["value(price)", "bm25(title)"]) >> LinearRanker()
+        return search.fit({"a": "red"}, {"a": {0: 1, 1: 0, 10: 0}})
+
+    dearer = [{**d, "price": 99.0} if d["id"] == 7 else d for d in documents]
+    whole = made("a", documents)
+    assert made("b", documents).fingerprint == whole.fingerprint
+    assert made("c", dearer).fingerprint != whole.fingerprint
+    assert made("d", documents, [3]).fingerprint != made("e", documents, [4]).fingerprint
+    whole.save(tmp_path / "saved")
+    with pytest.raises(ValueError, match="another generation"):
+        load_pipeline(tmp_path / "saved", Index.open(tmp_path / "c"), exact=True)
+
+
+def test_an_index_from_before_digests_is_read(tmp_path):
+    index = Index.create(tmp_path / "i", {"title": "text"})
+    index.add([{"id": 1, "title": "red"}])
+    index.commit()
+    manifest = json.loads((tmp_path / "i" / "manifest.json").read_text())
+    for part in manifest["segments"]:
+        del part["digest"]
+    (tmp_path / "i" / "manifest.json").write_text(json.dumps(manifest))
+    again = Index.open(tmp_path / "i")
+    assert again.retriever()("red").ids.tolist() == [1]
+    again.add([{"id": 2, "title": "red hat"}])
+    again.commit()
+    assert len(Index.open(tmp_path / "i")) == 2
 
 
 def test_filters_and_collapse_are_saved_too(index, judged, tmp_path):

@@ -1,5 +1,6 @@
 """Named arrays in one file, written once and memory-mapped for reading."""
 
+import hashlib
 import json
 import mmap
 from collections.abc import Iterable, Mapping
@@ -18,21 +19,25 @@ _MAGIC = b"rankloop arrays 1\n"
 _ALIGN = 64
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the arrays so that the file is whole or absent."""
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Write the arrays so that the file is whole or absent, and say the hash of what they hold."""
     header: dict[str, dict[str, Any]] = {}
     at = 0
     for name, array in arrays.items():
         header[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": at}
         at += -(-array.nbytes // _ALIGN) * _ALIGN
     text = json.dumps(header).encode()
+    digest = hashlib.blake2b(text, digest_size=16)
     start = -(-(len(_MAGIC) + 8 + len(text)) // _ALIGN) * _ALIGN
     with replacing(path) as beside, open(beside, "wb") as file:
         file.write(_MAGIC + len(text).to_bytes(8, "little") + text)
         for name, array in arrays.items():
             file.seek(start + header[name]["at"])
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            digest.update(data)
+            file.write(data)
         file.truncate(start + at)
+    return digest.hexdigest()
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

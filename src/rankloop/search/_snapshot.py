@@ -26,11 +26,15 @@ _FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 
 @dataclass(frozen=True)
 class Part:
-    """A segment of a generation: its file, the file of its deleted documents, graphs by vector field."""
+    """A segment of a generation: its file, the file of its deleted documents, graphs by vector field.
+
+    `digest` is the hash of what the file holds; empty in an index that was written before there was one.
+    """
 
     name: str
     deleted: str | None = None
     graphs: tuple[tuple[str, str], ...] = ()
+    digest: str = ""
 
     def __post_init__(self) -> None:
         for file in self.files:
@@ -64,7 +68,12 @@ class Manifest:
             "analyser": self.analyser.to_dict(),
             "fields": {name: field.to_dict() for name, field in self.fields.items()},
             "segments": [
-                {"name": part.name, "deleted": part.deleted, "graphs": dict(part.graphs)}
+                {
+                    "name": part.name,
+                    "deleted": part.deleted,
+                    "graphs": dict(part.graphs),
+                    "digest": part.digest,
+                }
                 for part in self.parts
             ],
         }
@@ -91,7 +100,7 @@ class Manifest:
             generation=saved["generation"],
             next_number=saved["next"],
             parts=tuple(
-                Part(part["name"], part["deleted"], tuple(part["graphs"].items()))
+                Part(part["name"], part["deleted"], tuple(part["graphs"].items()), part.get("digest", ""))
                 for part in saved["segments"]
             ),
         )

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ class Writer:
         for segment in self.segments:
             part = self.parts[segment.name]
             if not part.graphs and (graphs := build_graphs(segment, self.start.fields, self.folder)):
-                self.parts[segment.name] = Part(part.name, part.deleted, graphs)
+                self.parts[segment.name] = replace(part, graphs=graphs)
                 self.changed = True
         self._swap()
 
@@ -150,9 +151,9 @@ class Writer:
     def _write(self, arrays: dict[str, NDArray[Any]], deleted: NDArray[np.int32]) -> None:
         path = self.folder / f"segment-{self.number}.bin"
         self.number += 1
-        write_arrays(path, arrays)
+        digest = write_arrays(path, arrays)
         self.segments.append(Segment(path, np.empty(0, np.int32), 0))
-        self.parts[path.name] = Part(path.name)
+        self.parts[path.name] = Part(path.name, digest=digest)
         if len(deleted):
             self.deleted[path.name] = set(deleted.tolist())
 
@@ -163,7 +164,7 @@ class Writer:
                 gone = np.union1d(segment.deleted, sorted(fresh)).astype(np.int32)
                 name = f"{segment.path.stem}.deleted-{self.start.manifest.generation + 1}.bin"
                 write_arrays(self.folder / name, {"deleted": gone})
-                self.parts[segment.name] = Part(segment.name, name, self.parts[segment.name].graphs)
+                self.parts[segment.name] = replace(self.parts[segment.name], deleted=name)
                 self.segments[at] = Segment(segment.path, gone, 0)
         self.segments = [segment for segment in self.segments if segment.n_live]
 

@@ -126,9 +126,10 @@ def _contents(snapshot: Snapshot) -> list[Any]:
     return [
         snapshot.manifest.generation,
         [
-            [segment.name, segment.documents, len(segment.deleted), segment.total_lengths.tolist()]
-            for segment in snapshot.segments
+            [part.digest, segment.name, segment.documents, segment.deleted.tolist()]
+            for part, segment in zip(snapshot.manifest.parts, snapshot.segments, strict=True)
         ],
+        [segment.total_lengths.tolist() for segment in snapshot.segments],
         [str(id) for id in snapshot.ids([0, snapshot.rows - 1])] if snapshot.rows else [],
     ]
 
