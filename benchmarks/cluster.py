@@ -245,18 +245,39 @@ def training(quick):
         print(f"{words:<14}{np.mean(made[name]):>10.4f} ± {np.std(made[name]):.4f}")
 
 
-def family_cpu():
-    """Seconds of CPU of this process and all that descend from it (Ray's too), the ended ones as well."""
-    parents, spent = {}, {}
+def family():
+    """Ticks of CPU of this process and of each that descends from it, Ray's too."""
+    parents, ticks = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 told = entry.joinpath("stat").read_text().rpartition(")")[2].split()
-                parents[int(entry.name)], spent[int(entry.name)] = int(told[1]), sum(map(int, told[11:15]))
-    family = {os.getpid()}
-    while grown := {pid for pid, parent in parents.items() if parent in family} - family:
-        family |= grown
-    return sum(spent[pid] for pid in family) / os.sysconf("SC_CLK_TCK")
+                parents[int(entry.name)], ticks[int(entry.name)] = int(told[1]), int(told[11]) + int(told[12])
+    found = {os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= grown
+    return {pid: ticks[pid] for pid in found}
+
+
+def spent(work):
+    """Seconds of CPU of the family, of those too that ended on the way, and seconds by the clock."""
+    before, over = family(), threading.Event()
+    seen = dict(before)
+
+    def watch():
+        while not over.wait(0.25):
+            seen.update(family())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    clock = time.perf_counter()
+    work()
+    clock = time.perf_counter() - clock
+    over.set()
+    watcher.join()
+    seen.update(family())
+    cpu = (sum(seen.values()) - sum(before.values())) / os.sysconf("SC_CLK_TCK")
+    return f"{cpu:.1f} / {clock:.1f}"
 
 
 def overhead(quick):
@@ -266,11 +287,6 @@ def overhead(quick):
     )
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray
-
-    def spent(work):
-        began, clock = family_cpu(), time.perf_counter()
-        work()
-        return f"{family_cpu() - began:.1f} / {time.perf_counter() - clock:.1f}"
 
     with tempfile.TemporaryDirectory() as folder:
         log = write_shards(log_frames(n), Path(folder) / "log", shards=max(4, n // ROWS_PER_SHARD))

@@ -10,6 +10,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
@@ -260,3 +261,30 @@ def test_a_cluster_is_started_for_the_job_where_there_is_none(monkeypatch):
         {"num_cpus": None, "include_dashboard": False, **quiet},
         "over",
     ]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_node_that_cannot_tell_its_versions(lost):
+    """One that has just died is passed over, as others do its work; one that cannot run rankloop is named."""
+    gone = ray.exceptions.NodeDiedError("it is gone")
+    broken = ray.exceptions.RayTaskError("f", "", ModuleNotFoundError("No module named 'rankloop'"))
+
+    class Asked:
+        exceptions = ray.exceptions
+
+        def nodes(self):
+            return [{"Alive": True, "NodeID": "a" * 56, "NodeManagerAddress": "10.0.0.7"}]
+
+        def remote(self, **options):
+            return lambda function: SimpleNamespace(remote=lambda: "an answer")
+
+        def get(self, answer):
+            raise gone if lost else broken
+
+    if lost:
+        _ray._refuse_other_versions(Asked())
+    else:
+        with pytest.raises(
+            ValueError, match=r"10\.0\.0\.7 \(a+\) has no rankloop that runs: No module named"
+        ):
+            _ray._refuse_other_versions(Asked())
