@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +156,14 @@ def test_a_conclusion_says_what_was_not_shown():
         for name, (low, high) in bounds.items()
     ]
     assert preferred(said) == "preferred to bm25; not to be told from naive; beaten by comments"
+
+
+@pytest.mark.parametrize(("module", "extra"), [("Stemmer", "search"), ("jinja2", "serve")])
+def test_what_is_not_installed_is_told_at_the_start(module, extra, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr("rankloop.demo.story.tell", lambda *given, **options: pytest.fail("it went on"))
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'rankloop\[{extra}\]'"):
+        demo(serve=False, out=tmp_path)
 
 
 def test_wrong_names_and_used_folders_are_refused(tmp_path):

@@ -31,6 +31,7 @@ def demo(
 
     from rankloop._extras import require
 
+    require("Stemmer", "search")  # what is missing should not be found out half-way
     for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
         require(module, "serve")
     from rankloop.demo import tell
