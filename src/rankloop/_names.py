@@ -5,17 +5,22 @@ from difflib import get_close_matches
 
 __all__ = ["one_of", "unknown"]
 
+_SHOWN = 60  # names in a sentence: all of every family, not all features of a collection
+
 
 def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:
     """The error for a name that is not known.
 
     >>> str(unknown("metric", "ndgc", ["ndcg", "map"]))
     "unknown metric 'ndgc'; did you mean 'ndcg'? known: map, ndcg"
+    >>> str(unknown("feature", "a", map(str, range(300))))[-12:]
+    'and 240 more'
     """
     names = sorted(known)
     near = get_close_matches(str(got).lower(), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
-    return ValueError(f"unknown {what} {got!r}{hint} known: {', '.join(names)}")
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ValueError(f"unknown {what} {got!r}{hint} known: {', '.join(names[:_SHOWN])}{more}")
 
 
 def one_of(what: str, got: str, known: Iterable[str]) -> str:

@@ -134,6 +134,25 @@ def test_mistakes_end_in_a_sentence(arguments, message, files, tmp_path, monkeyp
         run(*[files / "train.txt" if argument == "TRAIN" else argument for argument in arguments])
 
 
+def test_a_wrong_metric_is_refused_before_anything_is_trained(files, monkeypatch):
+    monkeypatch.setattr(RankSVM, "fit", None)
+    with pytest.raises(ValueError, match="unknown metric 'ndgc'; did you mean 'ndcg'"):
+        run("train", files / "train.txt", "--ranker", "ranksvm", "-m", "ndgc@10")
+
+
+def test_features_of_a_configuration_are_named_by_number(files, tmp_path):
+    (tmp_path / "run.toml").write_text(
+        f"data = '{files / 'train.txt'}'\n[ranker]\nname = 'lambdamart'\ntrees = 5\nleaves = 4\nthreads = 1\n"
+        "interaction = [[0, 1], [2]]\n[ranker.monotone]\n1 = 1\n"
+    )
+    run("train", "--config", tmp_path / "run.toml", "--out", tmp_path / "run")
+    ranker, X = load(tmp_path / "run" / "model.rank"), np.zeros((20, 4), np.float32)
+    X[:, 1] = np.linspace(-3, 3, 20)
+    assert (np.diff(ranker.predict(X)) >= 0).all()
+    run("train", "--config", tmp_path / "run" / "run.toml", "--out", tmp_path / "again")
+    assert load(tmp_path / "again" / "model.rank").monotone == {"1": 1}
+
+
 def test_wrong_configurations(files, tmp_path):
     path = tmp_path / "run.toml"
     path.write_text("ranker = ")

@@ -247,6 +247,7 @@ def test_positions_go_to_lightgbm_alone():
         ({"patience": 0}, "patience must be at least 1"),
         ({"monotone": {"nonsense": 1}}, "unknown feature 'nonsense'"),
         ({"monotone": {9: 1}}, "numbered from 0 to 5, got 9"),
+        ({"monotone": {"9": 1}}, "numbered from 0 to 5, got 9"),
         ({"monotone": {0: 2}}, "unknown direction of monotone '2'"),
         ({"engine": "catboost", "interaction": [[0]]}, "no interaction constraints"),
         ({"engine": "catboost", "min_sum_hessian": 1.0}, "no min_sum_hessian"),

@@ -77,8 +77,15 @@ def test_table_and_plot():
         ({"C": {"low": 1.0}}, {}, "a table with low, high"),
         ({"C": [1.0]}, {"hold_out": 1.0}, "hold_out lies in"),
         ({"C": [1.0]}, {"folds": 1}, "folds takes 2 to 40"),
+        ({"C": (1.0, 0.1)}, {}, "the space of C goes from low to high, got 1.0 and 0.1"),
+        ({"C": (0.0, 1.0, "log")}, {}, "the space of C is logarithmic and must start above 0, got 0.0"),
+        ({"C": ("low", "high")}, {}, "the space of C goes between two numbers, got 'low' and 'high'"),
+        ({"C": {"low": 1, "high": 5, "step": 0}}, {}, "the step of C must be above 0, got 0"),
+        ({"C": {"low": 1, "high": 5, "step": 2, "log": True}}, {}, "the space of C has a step or is log"),
+        ({"C": [1.0]}, {"trials": 0}, "trials must be a whole number from 1, got 0"),
     ],
 )
-def test_wrong_use(space, options, message):
+def test_wrong_use(space, options, message, capfd):
     with pytest.raises(ValueError, match=message):
-        tune(RankSVM(), space, DATA, trials=1, **options)
+        tune(RankSVM(), space, DATA, **{"trials": 1, **options})
+    assert "Trial" not in capfd.readouterr().err  # said before a trial starts, not in a log of Optuna

@@ -66,6 +66,7 @@ def train(
 
     from rankloop.cli._runs import chosen_ranker, read_config, read_data
     from rankloop.metrics import evaluate
+    from rankloop.metrics import metric as known_metric
 
     check_on(on, workers=workers, checkpoint=checkpoint)
     check_report(report)
@@ -83,6 +84,8 @@ def train(
     changed = set_ or []
     model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
+    for one in metrics:
+        known_metric(one)  # a wrong name is told before the training, not after it
     if index is not None:
         from rankloop.cli._train_search import train_search
 

@@ -22,16 +22,16 @@ def numbered(count: int) -> tuple[str, ...]:
 
 
 def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list[int]:
-    """Where the features are, given by name or by number from 0.
+    """Where the features are, given by name or by number from 0 (as text too: keys of TOML are no numbers).
 
-    >>> feature_indices(["bm25", 0], ("length", "bm25"))
-    [1, 0]
+    >>> feature_indices(["bm25", 0, "1"], ("length", "bm25"))
+    [1, 0, 1]
     """
     return [feature_index(one, names) for one in wanted]
 
 
 def feature_index(one: Any, names: tuple[str, ...]) -> int:
-    if isinstance(one, str):
+    if isinstance(one, str) and (one in names or not one.isdecimal()):
         if one not in names:
             raise unknown("feature", one, names)
         return names.index(one)

@@ -18,6 +18,7 @@ from rankloop.rankers.study import Study, Trial
 __all__ = ["tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
+_TABLE = ("low", "high", "log", "step")
 
 
 def tune(
@@ -54,6 +55,9 @@ def tune(
     for name in space:
         if name not in known:
             raise unknown(f"parameter of {type(ranker).__name__}", name, known)
+        _checked(name, space[name])
+    if not isinstance(trials, int) or trials < 1:
+        raise ValueError(f"trials must be a whole number from 1, got {trials!r}")
     if not 0 <= hold_out < 1:
         raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
     parts = list(data.folds(folds, seed=seed))
@@ -97,28 +101,39 @@ def tune(
 
 
 def _suggest(asked: Any, name: str, range_: Range) -> Any:
+    found = _checked(name, range_)
+    if isinstance(found, list):
+        return found[asked.suggest_categorical(name, range(len(found)))]
+    whole = isinstance(found["low"], int) and isinstance(found["high"], int)
+    return (asked.suggest_int if whole else asked.suggest_float)(name, **found)
+
+
+def _checked(name: str, range_: Range) -> list[Any] | dict[str, Any]:
+    """What to try: choices, or a table of low, high and perhaps log and step that Optuna takes."""
     if isinstance(range_, list):
         if not range_:
             raise ValueError(f"the space of {name} is empty; list what to try")
-        return range_[asked.suggest_categorical(name, range(len(range_)))]
+        return range_
     if isinstance(range_, tuple):
         if len(range_) not in (2, 3) or range_[2:] not in ((), ("log",)):
             raise ValueError(
                 f"the space of {name} is written (low, high) or (low, high, 'log'), got {range_}"
             )
         range_ = {"low": range_[0], "high": range_[1], "log": len(range_) == 3}
-    if not isinstance(range_, Mapping) or not {"low", "high"} <= set(range_) <= {
-        "low",
-        "high",
-        "log",
-        "step",
-    }:
+    if not isinstance(range_, Mapping) or not {"low", "high"} <= set(range_) <= set(_TABLE):
         raise ValueError(
             f"the space of {name} is a list of choices, a tuple (low, high) or a table with low, high, log "
             f"and step, got {range_!r}"
         )
-    low, high = range_["low"], range_["high"]
-    options = {key: range_[key] for key in ("log", "step") if key in range_}
-    if isinstance(low, int) and isinstance(high, int):
-        return asked.suggest_int(name, low, high, **options)
-    return asked.suggest_float(name, low, high, **options)
+    low, high, step = range_["low"], range_["high"], range_.get("step")
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high)):
+        raise ValueError(f"the space of {name} goes between two numbers, got {low!r} and {high!r}")
+    if not low <= high < float("inf"):
+        raise ValueError(f"the space of {name} goes from low to high, got {low} and {high}")
+    if range_.get("log") and low <= 0:
+        raise ValueError(f"the space of {name} is logarithmic and must start above 0, got {low}")
+    if step is not None and (not isinstance(step, int | float) or step <= 0):
+        raise ValueError(f"the step of {name} must be above 0, got {step!r}")
+    if step is not None and range_.get("log"):
+        raise ValueError(f"the space of {name} has a step or is logarithmic, not both; leave one out")
+    return dict(range_)
