@@ -127,11 +127,15 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     }
     if not peers:
         return blind
+    rankers = unbiased.candidates(trees=TREES, threads=1)
     return {
         "LightGBM": lambda log, train: lightgbm_ranker(log, train, position=False),
         "LightGBM position": lambda log, train: lightgbm_ranker(log, train, position=True),
         "XGBoost unbiased": xgboost_ranker,
         **blind,
+        "learn (large)": lambda log, train: (
+            unbiased.learn(log, train, rankers=rankers, budget="large").ranker.predict
+        ),
     }
 
 

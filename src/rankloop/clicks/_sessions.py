@@ -9,7 +9,7 @@ from rankloop.clicks._plackett_luce import draw_page
 from rankloop.clicks._race import LONGEST, race
 from rankloop.clicks._random import stream, uniform, uniform_at, whole_number
 
-__all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions"]
+__all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions", "run_stopping"]
 
 DESIGNS = {"none": 0, "swap": 1, "adjacent": 2, "fairpairs": 3, "shuffle": 4}
 _SALT = np.uint64(0x632BE59BD9B4E019)  # queries come from streams of their own
@@ -45,45 +45,60 @@ def run_fixed(
     offsets: Any,
     lists: Any,
     order: Any,
-    below: Any,
-    stops: bool,
-    depth: int,
+    cuts: Any,
     row: Any,
     rank: Any,
     click: Any,
 ) -> None:
-    """`run_sessions` for a fixed order and no memory of where the last click was: the same pages, sooner."""
-    clicked, stay, skipped = below
-    onward = np.empty(depth, np.int8)
+    """`run_sessions` for a fixed order and independent clicks: the same pages, sooner."""
+    below = cuts[0]
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, end, start = offsets[page], offsets[page + 1], lists[query[page]]
         rows, ranks, clicks = row[begin:end], rank[begin:end], click[begin:end]
-        stop = start + end - begin
-        shown, first_cut = order[start:stop], clicked[start:stop]
+        shown, click_cut = order[start : start + end - begin], below[start : start + end - begin]
         for j in range(len(rows)):
             rows[j] = shown[j]
         for j in range(len(rows)):
             ranks[j] = j + 1
-        if not stops:
-            for j in range(len(rows)):
-                clicks[j] = whole_number(state, np.uint64(j + 1)) < first_cut[j]
-            continue
-        stay_cut, skip_cut = stay[start:stop], skipped[start:stop]
         for j in range(len(rows)):
-            number = whole_number(state, np.uint64(j + 1))
-            clicks[j] = number < first_cut[j]
-            onward[j] = (number < stay_cut[j]) | ((number >= first_cut[j]) & (number < skip_cut[j]))
-        _stop_reading(clicks, onward)
+            clicks[j] = whole_number(state, np.uint64(j + 1)) < click_cut[j]
 
 
 @kernel
-def _stop_reading(clicks: Any, onward: Any) -> None:
-    """No click below the first rank after which the reader does not read on."""
-    reading = np.int8(1)
-    for j in range(len(clicks)):
-        clicks[j] &= reading
-        reading &= onward[j]
+def run_stopping(
+    a: int,
+    b: int,
+    key: Any,
+    first: int,
+    query: Any,
+    offsets: Any,
+    lists: Any,
+    order: Any,
+    cuts: Any,
+    row: Any,
+    rank: Any,
+    click: Any,
+) -> None:
+    """The same for people who stop reading, unless it matters to them where they clicked last."""
+    below, stay, skip = cuts
+    for page in range(a, b):
+        state = stream(key, np.uint64(first + page))
+        begin, end, start = offsets[page], offsets[page + 1], lists[query[page]]
+        stop = start + end - begin
+        rows, ranks, clicks = row[begin:end], rank[begin:end], click[begin:end]
+        shown = order[start:stop]
+        click_cut, stay_cut, skip_cut = below[start:stop], stay[start:stop], skip[start:stop]
+        for j in range(len(rows)):
+            rows[j] = shown[j]
+        for j in range(len(rows)):
+            ranks[j] = j + 1
+        clicks[:] = 0
+        for j in range(len(rows)):  # one branch: where reading ends
+            number = whole_number(state, np.uint64(j + 1))
+            clicks[j] = number < click_cut[j]
+            if (number >= stay_cut[j]) & ((number < click_cut[j]) | (number >= skip_cut[j])):
+                break
 
 
 @kernel
@@ -123,7 +138,7 @@ def run_sessions(
         np.empty(LONGEST, np.int32),
         np.empty(LONGEST, np.int32),
     )
-    onward, seen = np.empty(sight.shape[0], np.int8), sight[:, 0].copy()
+    seen = sight[:, 0].copy()
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
         begin, n = offsets[page], offsets[page + 1] - offsets[page]
@@ -148,16 +163,19 @@ def run_sessions(
         if history:
             _read(state, rows, clicks, attraction, keep, sight, floor, after_click, after_skip)
             continue
-        for j in range(n):  # what would be clicked if it were read: no branch to mispredict
+        if not stops:  # clicks are independent: no branch to mispredict
+            for j in range(n):
+                p = seen[j] * attraction[rows[j]] + floor[j]
+                clicks[j] = uniform_at(state, np.uint64(j + 1)) < p
+            continue
+        clicks[:] = 0
+        for j in range(n):  # one branch: where reading ends
             u, p = uniform_at(state, np.uint64(j + 1)), seen[j] * attraction[rows[j]] + floor[j]
             clicks[j] = u < p
-        if stops:
-            for j in range(n):
-                u, p = uniform_at(state, np.uint64(j + 1)), seen[j] * attraction[rows[j]] + floor[j]
-                # Given a click, u is uniform below p: the same number decides on reading on.
-                after = p * after_click[j] * keep[rows[j]]
-                onward[j] = (u < after) | ((u >= p) & (u - p < (1.0 - p) * after_skip[j]))
-            _stop_reading(clicks, onward)
+            # Given a click, u is uniform below p: the same number decides on reading on.
+            after = p * after_click[j] * keep[rows[j]]
+            if (u >= after) & ((u < p) | (u - p >= (1.0 - p) * after_skip[j])):
+                break
 
 
 @kernel

@@ -16,7 +16,7 @@ from rankloop.clicks._pages import pages_of, ranks
 from rankloop.clicks._plackett_luce import NO_URN, Urn, urn_of
 from rankloop.clicks._random import key_of, thresholds
 from rankloop.clicks._rows import dataset_documents
-from rankloop.clicks._sessions import DESIGNS, choose_queries, run_fixed, run_sessions
+from rankloop.clicks._sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
 from rankloop.clicks.ctr import RankDocumentCTR
 from rankloop.clicks.model import ClickModel
 from rankloop.clicks.users import user as user_named
@@ -69,15 +69,13 @@ class Stage:
         original = np.empty(n if moved else 0, np.int32)
         numbers = self.behaviour._numbers()
         key = np.uint64(self.key)
-        cuts, stops = self.cuts, self.behaviour.dependent
+        cuts = self.cuts
         urn = NO_URN if self.urn is None else self.urn
 
         def work(a: int, b: int) -> None:
             if cuts is not None:
-                run_fixed(
-                    a, b, key, first, query, offsets, data.offsets, self.order, cuts, stops, self.depth,
-                    row, rank, click,
-                )  # fmt: skip
+                run = run_stopping if self.behaviour.dependent else run_fixed
+                run(a, b, key, first, query, offsets, data.offsets, self.order, cuts, row, rank, click)
                 return
             run_sessions(
                 a, b, key, first, query, offsets, data.offsets, self.order, urn,

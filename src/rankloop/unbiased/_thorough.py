@@ -1,0 +1,70 @@
+"""What more time buys: features that say nothing are left out, and several forests vote."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankloop.rankers import Ensemble, LambdaMART
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import Evidence, Floats
+from rankloop.unbiased._labels import rows_of
+from rankloop.unbiased.likelihood import boosted
+
+__all__ = ["MEMBERS", "grove", "telling"]
+
+PARTS = 5  # of the queries, each predicted by what the others taught
+CLEARLY = 3.0  # standard errors over queries
+MEMBERS = 5
+SLOWER = 4  # times the trees of one forest, with steps two thirds as long
+
+
+def telling(seen: Evidence, ranker: LambdaMART, seed: int) -> NDArray[np.bool_]:
+    """The features without which clicks on queries that were not learned from are clearly harder to predict.
+
+    Each is shuffled among the documents of the queries that a forest has not seen (Breiman, 2001). All are
+    kept where no query is left to judge by, or where none tells anything.
+    """
+    data = seen.data
+    rng = np.random.default_rng(seed)
+    part = rng.permutation(data.n_queries)[data.row_query] % PARTS
+    harm = np.zeros((data.n_features, data.n_queries))
+    for one in range(PARTS):
+        taught, judged = seen.shown & (part != one), seen.shown & (part == one)
+        if not (taught.any() and judged.any()):
+            return np.ones(data.n_features, bool)
+        forest, cells = boosted(seen, taught, ranker, learn=False)
+        judge = CellLikelihood.of(seen, judged, None)
+        judge.level = cells.level
+        X, query = data.X[judged].copy(), data.row_query[judged]
+        usual = judge.costs(forest.predict(X))
+        for feature in range(data.n_features):
+            column = X[:, feature].copy()
+            X[:, feature] = rng.permutation(column)
+            more = judge.costs(forest.predict(X)) - usual
+            harm[feature] += np.bincount(query, more, data.n_queries)
+            X[:, feature] = column
+    asked = harm[:, np.unique(data.row_query[seen.shown])]
+    kept = asked.sum(axis=1) > CLEARLY * np.sqrt(asked.shape[1]) * asked.std(axis=1)
+    return kept if kept.any() else np.ones(data.n_features, bool)
+
+
+def grove(seen: Evidence, ranker: LambdaMART, features: NDArray[np.bool_], seed: int) -> Ensemble:
+    """Forests of many random cuts, each on parts of the data of its own; their scores are added up."""
+    if ranker.engine != "lightgbm":
+        raise ValueError(f"a large budget is for the engine lightgbm, got {ranker.engine}")
+    more = {"extra_trees": True, "feature_contri": features.astype(float).tolist()}
+    forests = []
+    for member in range(MEMBERS):
+        one: LambdaMART = clone(ranker).set_params(
+            trees=SLOWER * ranker.trees,
+            learning_rate=ranker.learning_rate * 2 / 3,
+            params={**(ranker.params or {}), **more},
+            seed=seed + member,
+        )
+        forests.append(boosted(seen, seen.shown, one, learn=False)[0])
+    return Ensemble(forests, norm="none", prefit=True).fit(rows_of(seen.data, seen.shown, _clicks(seen)))
+
+
+def _clicks(seen: Evidence) -> Floats:
+    """Some order, which the forests have looked at already."""
+    return seen.by_row(seen.clicks)
