@@ -555,6 +555,8 @@ def test_drift_compares_a_version_with_itself(tmp_path):
 
 def test_versions_over_time_leave_out_days_of_few_pages():
     assert by_day([day(1), day(2, pages=3)], []).figure is None
+    assert "interleaved" not in by_day([day(1), day(2)], []).said
+    assert "share interleaved pages" in by_day([day(1), day(2, "v1 + v2")], []).said
     drawn = by_day([day(1), day(2), day(2, EVIL)], []).figure
     assert read_figure(drawn) == []
 

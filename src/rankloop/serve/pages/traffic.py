@@ -47,10 +47,11 @@ def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
     marks = {
         f"{one.version} made": one.time for one in versions[1:] if enough[0].day <= one.time <= enough[-1].day
     }
+    shared = any(" + " in name for name in series)
     figure = over_time(series, y="mean reciprocal rank", marks=marks, title="")
     said = (
         "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages by day, "
-        f"on days with at least {ENOUGH}."
+        f"on days with at least {ENOUGH}." + (" Two versions share interleaved pages." if shared else "")
     )
     return Panel("days", title, said, drawn(figure, title), broad=True)
 
