@@ -1,6 +1,7 @@
 """The API over real HTTP: answers, errors in one sentence, trust."""
 
 import json
+import time
 
 import pytest
 
@@ -132,6 +133,16 @@ def test_a_token_changed_by_one_letter_is_refused(shop):
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     answer = shop[0].post("/events", json={"events": [{**click(page, "1"), "impression": changed}]}).json()
     assert answer["accepted"] == 0
+
+
+def test_clicks_on_a_page_of_yesterday_do_not_count(shop):
+    """The same page, signed a day and a minute ago: the signature is right, and too old."""
+    client, service = shop
+    page = found(client)
+    old = service.signer.sign(page["impression"].split(".")[0], now=time.time() - 86_460)
+    answer = client.post("/events", json={"events": [{**click(page, "1"), "impression": old}]}).json()
+    assert answer["accepted"] == 0
+    assert "expired" in answer["refused"][0]["reason"]
 
 
 @pytest.mark.parametrize(
