@@ -195,6 +195,8 @@ def test_learning_from_counts_is_learning_from_the_log(logs):
     here = learn(log, DATA, rankers=chosen)
     assert found.curve_by == here.curve_by == "swap_intervention"
     assert found.ranker.predict(DATA).tolist() == here.ranker.predict(DATA).tolist()
+    with pytest.raises(ValueError, match="unknown budget 'endless'"):
+        cluster.learn(shards, DATA, rankers=chosen, budget="endless", workers=2)
     with pytest.raises(ValueError, match="shards of a data set with docids"):
         cluster.learn(shards, write_shards(DATA, shards.path + "-documents", shards=2))
 

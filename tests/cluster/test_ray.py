@@ -42,7 +42,8 @@ def nodes():
     from ray.cluster_utils import Cluster
 
     soon = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}  # that a node is gone
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": soon}
+    equal = {"worker_niceness": 0}  # else every other test goes first
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {**soon, **equal}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = Cluster(initialize_head=True, head_node_args=head)

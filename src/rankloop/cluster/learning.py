@@ -27,6 +27,7 @@ def learn(
     *,
     propensity: ClickBias | None = None,
     rankers: Mapping[str, LambdaMART] | None = None,
+    budget: str = "usual",
     seed: int = 0,
     on: str = "local",
     workers: int | None = None,
@@ -48,7 +49,7 @@ def learn(
     said: list[str] = []
     if given is None:
         given, by, said = _experiment(shards, seed, on, workers)
-    found = learn_here(counts, documents, propensity=given, rankers=rankers, seed=seed)
+    found = learn_here(counts, documents, propensity=given, rankers=rankers, budget=budget, seed=seed)
     if given is None:
         return replace(found, warnings=(*said, *found.warnings))
     return replace(found, curve_by=by, warnings=(*said, *found.warnings))
