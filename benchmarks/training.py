@@ -1,6 +1,6 @@
 """LambdaMART against LightGBM's own lambdarank: gradients, rounds and NDCG@10, in one run and as ratios.
 
-    python benchmarks/training.py [--quick] [--queries N] [--trees N] [--seeds N] [--only PART]
+    python benchmarks/training.py [--quick] [--queries N] [--trees N] [--seeds N] [--first N] [--only PART]
 
 Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
 with two leaves on one feature, less the same round with gradients that are ready made. A round is timed from
@@ -162,15 +162,15 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
     print(f"  by the gradient alone, had the trees been LightGBM's: {same_trees:.2f} ×", flush=True)
 
 
-def compare(name: str, pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any) -> None:
+def compare(
+    name: str, seeds: Iterable[int], pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any
+) -> None:
     """A line after every seed: cut short, the run still says what it has seen, and of how many seeds."""
     found = []
-    for train, test in pairs:
+    for seed, (train, test) in zip(seeds, pairs, strict=True):
         both = [fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours)]
         found.append([quality(one.scores(test), test) for one in both])
-        print(
-            f"    seed {len(found) - 1}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True
-        )
+        print(f"    seed {seed}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True)
     theirs, ours = np.array(found).T
     gap = ours - theirs
     half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
@@ -182,7 +182,7 @@ def compare(name: str, pairs: Iterable[tuple[RankingDataset, ...]], trees: int, 
 
 
 def real_sets() -> dict[str, RankingDataset]:
-    folder = Path(os.environ.get("RANKLOOP_DATA", "no-such-folder"))
+    folder = Path(os.environ.get("RANKLOOP_DATA") or "no-such-folder")
     if not folder.is_dir():
         print("  (set RANKLOOP_DATA to the folder of real collections to see them too)")
         return {}
@@ -198,6 +198,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=QUERIES)
     parser.add_argument("--trees", type=int, default=TREES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--first", type=int, default=0, help="the first seed, to go on where a run ended")
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries and fewer trees")
     parser.add_argument("--only", choices=("gradient", "speed", "quality"))
     given = parser.parse_args()
@@ -207,15 +208,16 @@ def main() -> None:
         if given.only != "gradient":
             speed(queries, min(TIMED_TREES, trees), gradient)
     if given.only in (None, "quality"):
+        seeds = range(given.first, given.first + given.seeds)
         print(f"\nNDCG@10 after {trees} trees, {given.seeds} seeds; difference with its 95 % interval")
         for name, data in real_sets().items():
-            compare(name, [data.split(0.8, seed=seed) for seed in range(given.seeds)], trees, SMALL)
-        compare(f"synthetic, {queries:,} queries", drawn(queries, given.seeds), trees, large(queries))
+            compare(name, seeds, [data.split(0.8, seed=seed) for seed in seeds], trees, SMALL)
+        compare(f"synthetic, {queries:,} queries", seeds, drawn(queries, seeds), trees, large(queries))
 
 
-def drawn(queries: int, seeds: int) -> Iterator[tuple[RankingDataset, ...]]:
+def drawn(queries: int, seeds: Iterable[int]) -> Iterator[tuple[RankingDataset, ...]]:
     shape = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}
-    for seed in range(seeds):
+    for seed in seeds:
         train = synthetic(n_queries=queries, seed=seed, **shape)
         yield train, synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
 
