@@ -189,7 +189,7 @@ HEAD = "session,query,document,position,click\n"
         ("a.jsonl", '{"session": 1, "query": 1, "document": [1, 2], "click": [1]}\n', "lists of one page"),
         ("a.csv", "session,query,document,position\n1,1,1,1\n", "a click log needs .*; click is missing"),
         ("a.csv", "", "a.csv cannot be read as csv: "),
-        ("a.csv", HEAD + "1,1,1,1,yes\n", "click .*'yes'"),
+        ("a.csv", HEAD + "1,1,1,1,yes\n", "click.*yes"),
         ("a.csv", HEAD + "1,1,1,0,1\n", "position is a whole number from 1, got 0"),
         ("a.csv", HEAD + "1,1,,1,1\n", "document is missing in row 0"),
     ],
@@ -198,8 +198,16 @@ def test_broken_files_are_explained(read, name, content, message, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match=message):
         read(tmp_path / name)
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         read(tmp_path / "none.csv")
+
+
+def test_many_files_are_counted_together(tmp_path):
+    log = ClickLog(**GOOD)
+    for name in ("may", "june"):
+        clicks.write_clicks(log, tmp_path / f"{name}.parquet")
+    both = clicks.aggregate(tmp_path / "*.parquet")
+    assert both.to_frame().rows() == (clicks.aggregate(log) + clicks.aggregate(log)).to_frame().rows()
 
 
 def test_a_file_without_impressions_is_an_empty_log(tmp_path):

@@ -53,6 +53,15 @@ def test_a_curve_may_be_given(files, curve):
     assert found["selection"]["best"] in ("new", "shown")
 
 
+def test_a_large_budget(files):
+    asked = (files / "data.txt", files / "log.parquet", "--trees", 2, "--budget", "large")
+    assert json.loads(run(*asked, "--out", files / "l", "--json"))["features"]
+    data = open_dataset(files / "data.txt")
+    assert load(files / "l").predict(data).shape == (data.n_documents,)
+    with pytest.raises(ValueError, match="leave out --on"):
+        run(*asked, "--on", "local")
+
+
 def test_mistakes_are_explained(files):
     with pytest.raises(ValueError, match="or numbers above 0"):
         run(files / "data.txt", files / "log.parquet", "--propensity", "steep")

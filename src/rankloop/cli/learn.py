@@ -32,6 +32,9 @@ def learn(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to save the ranker.")] = None,
     trees: Annotated[int, typer.Option("--trees")] = 150,
+    budget: Annotated[
+        str, typer.Option("--budget", help="usual, or large: fewer features, more forests, much more time.")
+    ] = "usual",
     format: Annotated[
         str | None, typer.Option("--format", help="Of the log: parquet, csv, jsonl, yandex, trec or graphcm.")
     ] = None,
@@ -76,12 +79,14 @@ def learn(
         "seed": seed,
     }
     if on is not None:
+        if budget != "usual":
+            raise ValueError("--budget is for a log in memory; leave it out, or leave out --on")
         from rankloop.cli._cluster import learn_on
 
         found = learn_on(on, workers, log, data, format, report, **how)
     else:
         clicks = read_clicks(log, format=format)
-        found = learned_from(clicks, open_dataset(data), **how)
+        found = learned_from(clicks, open_dataset(data), budget=budget, **how)
     if out is not None:
         found.ranker.save(out)
     if report is not None:

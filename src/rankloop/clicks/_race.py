@@ -52,7 +52,8 @@ def race(
         short[i] = _NEVER
     places = 0
     for i in range(m):
-        mine, place = short[i], np.int32(0)
+        mine = short[i]
+        place: Any = np.int32(0)
         for j in range(width):
             place += np.int32(short[j] < mine)
         places += place

@@ -78,8 +78,6 @@ def scan(path: Path, *, format: str | None = None) -> Any:
     """A lazy polars frame with one impression a row."""
     import polars as pl
 
-    if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
     kind = _format(path, format)
     if kind == "parquet":
         frame = pl.scan_parquet(path)

@@ -168,8 +168,8 @@ def learn(
     else:
         ranker = grove(corrected, known[chosen], features, seed)
     ranker.propensity_ = seen.curve()
-    kept = None if features is None else tuple(np.flatnonzero(features).tolist())
-    return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(said), power, kept)
+    used = None if features is None else tuple(np.flatnonzero(features).tolist())
+    return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(said), power, used)
 
 
 def _lacking(log: Log) -> list[str]:
