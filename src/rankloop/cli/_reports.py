@@ -15,4 +15,4 @@ ReportFile = Annotated[
 def check_report(path: Path | None) -> None:
     """Said before the work is done, not after it."""
     if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--report writes a page: name an .html file, got {path}")
+        raise ValueError(f"a report is a page: name an .html file, got {path}")

@@ -36,8 +36,8 @@ def learning_curve(
     made = [_curve(name, one) for name, one in given.items()]
     online = {name: one for name, one in given.items() if hasattr(one, "offline")}
     said = [
-        f"{f'{name}: ' if name else ''}people saw a discounted {y} of {number_text(one.online)} in all, "
-        f"{one.below_floor:.1%} of the pages below the floor"
+        f"{f'{name}: ' if name else ''}people saw a discounted {y} of {number_text(one.online)} in all"
+        + ("" if np.isnan(one.below_floor) else f", {one.below_floor:.1%} of the pages below the floor")
         for name, one in online.items()
     ]
 

@@ -1,6 +1,7 @@
 """The page of learners that learn while they serve."""
 
 from collections.abc import Mapping
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rankloop.report.learning_curve import learning_curve
@@ -24,7 +25,7 @@ def report_of_online(
             f"{one.offline[0]:.4f}",
             f"{one.offline[-1]:.4f}",
             f"{one.online:,.1f}",
-            f"{one.below_floor:.1%}",
+            "no floor" if isnan(one.below_floor) else f"{one.below_floor:.1%}",
         )
         for name, one in curves.items()
     ]
