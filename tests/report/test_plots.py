@@ -137,7 +137,7 @@ def test_what_people_saw_is_told_with_an_online_curve():
 def test_no_floor_is_not_told_as_a_share():
     seen = LearningCurve(np.array([0, 10]), np.array([0.4, 0.5]), 3.5, np.nan)
     assert "floor" not in " ".join(words(family.learning_curve({"pdgd": seen})))
-    assert "no floor" in family.report_of_online({"pdgd": seen}).html()
+    assert "no floor" in family.report_of_online({"pdgd": seen}).html
 
 
 @pytest.mark.parametrize(
