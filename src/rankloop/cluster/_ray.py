@@ -4,7 +4,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -122,7 +122,7 @@ def _call(whole: bytes) -> bytes:
 def _this_node(ray: Any) -> Any:
     strategies = require("ray.util.scheduling_strategies", "cluster")
     node = ray.get_runtime_context().get_node_id()
-    return strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+    return strategies.NodeAffinitySchedulingStrategy(node, soft=False)  # elsewhere it may die before us
 
 
 def _refuse_other_versions(ray: Any) -> None:
@@ -247,8 +247,9 @@ def _shown(ray: Any, board: Any, advance: Advance) -> Iterator[None]:
         ended = False
         while not ended:
             ended = over.wait(_PATIENCE)  # and then a last look
-            for by, note in ray.get(board.news.remote()):
-                advance(by, note)
+            with suppress(ray.exceptions.RayError):  # the training says what is wrong
+                for by, note in ray.get(board.news.remote()):
+                    advance(by, note)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
