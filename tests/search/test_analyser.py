@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -83,3 +84,14 @@ def test_spans_hold_the_terms_of_the_text(text):
     assert all(a.end <= b.start for a, b in pairwise(spans))
     if text.isascii():
         assert [term for span in spans for term in span.terms] == analyser.terms(text)
+
+
+def test_words_of_many_queries_are_not_kept():
+    analyser = Analyser()
+    analyser.terms("warm")
+    tracemalloc.start()
+    for at in range(5_000):
+        analyser.terms(f"running{at}")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 50_000

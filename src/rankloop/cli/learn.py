@@ -76,17 +76,16 @@ def learn(
     how: dict[str, Any] = {
         "propensity": None if propensity is None else _curve(propensity),
         "rankers": candidates(trees=trees),
+        "budget": budget,
         "seed": seed,
     }
     if on is not None:
-        if budget != "usual":
-            raise ValueError("--budget is for a log in memory; leave it out, or leave out --on")
         from rankloop.cli._cluster import learn_on
 
         found = learn_on(on, workers, log, data, format, report, **how)
     else:
         clicks = read_clicks(log, format=format)
-        found = learned_from(clicks, open_dataset(data), budget=budget, **how)
+        found = learned_from(clicks, open_dataset(data), **how)
     if out is not None:
         found.ranker.save(out)
     if report is not None:

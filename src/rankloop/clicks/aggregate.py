@@ -19,7 +19,10 @@ from rankloop.data import RankingDataset
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Aggregate", "aggregate"]
+__all__ = ["Aggregate", "aggregate", "counted", "merged"]
+
+_KEYS = ["query", "document", "position"]
+_BATCH = 2_000_000  # impressions that are counted at a time, of a file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,32 +154,38 @@ def _of_log(log: ClickLog) -> Aggregate:
 
 
 def _of_file(path: Path) -> Aggregate:
-    import polars as pl
-
     from rankloop.clicks._frames import require
     from rankloop.clicks.files import explained, scan
 
-    keys = ["query", "document", "position"]
+    parts: list[Aggregate] = []
     with explained(path):
         rows = scan(path)
-        require(rows.collect_schema().names(), [*keys, "click"])
-        counts = (
-            rows.group_by(keys)
-            .agg(
-                impressions=pl.len().cast(pl.Int64),
-                clicks=(pl.col("click").cast(pl.Int64) == 1).sum().cast(pl.Int64),
-                wrong=(~pl.col("click").cast(pl.Float64).is_in([0.0, 1.0])).fill_null(True).sum(),
-            )
-            .collect(engine="streaming")
-        )
-    bad = counts.filter(pl.col("wrong") > 0)
-    if len(bad):
-        first = bad.row(0, named=True)
+        require(rows.collect_schema().names(), [*_KEYS, "click"])
+        for batch in rows.select(*_KEYS, "click").collect_batches(chunk_size=_BATCH, maintain_order=False):
+            parts.append(counted(batch))
+            if sum(map(len, parts)) > _BATCH + len(parts[0]):
+                parts = [merged(parts)]
+    return merged(parts) if parts else _of_log(ClickLog([], [], [], [], []))
+
+
+def counted(frame: "polars.DataFrame") -> Aggregate:
+    """The cells of a frame with one impression a row."""
+    import polars as pl
+
+    click = pl.col("click").cast(pl.Float64)
+    counts = frame.group_by(_KEYS).agg(
+        impressions=pl.len().cast(pl.Int64),
+        clicks=(click == 1).sum().cast(pl.Int64),
+        wrong=(~click.is_in([0.0, 1.0])).fill_null(True).sum(),
+    )
+    wrong = counts.filter(pl.col("wrong") > 0)
+    if len(wrong):
+        first = wrong.row(0, named=True)
         raise ValueError(
             f"click is 0 or 1, but {first['wrong']} impressions of document {first['document']} "
             f"of query {first['query']} have something else"
         )
     n = len(counts)
-    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in keys[:2])
+    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in _KEYS[:2])
     position = _columns.whole(counts["position"].to_numpy(), n, "position")
     return _summed(query, document, position, counts["impressions"].to_numpy(), counts["clicks"].to_numpy())

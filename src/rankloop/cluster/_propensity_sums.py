@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import Aggregate, ClickLog
-from rankloop.cluster.counting import counted
+from rankloop.clicks.aggregate import counted
 from rankloop.data._shard_manifest import shard_of
 from rankloop.data.shards import Shards
 from rankloop.propensity._exchanges import Exchange, _arms

@@ -156,8 +156,11 @@ _stemmers = threading.local()
 
 
 def _stemmer(language: str) -> Any:
-    """One stemmer per thread and language: they are not made to be shared."""
+    """One stemmer per thread and language: they are not made to be shared.
+
+    Without the words it would remember, 10,000 in each thread: to stem a word again takes no longer.
+    """
     known = _stemmers.__dict__
     if language not in known:
-        known[language] = require("Stemmer", "search").Stemmer(language)
+        known[language] = require("Stemmer", "search").Stemmer(language, 0)
     return known[language]
