@@ -108,7 +108,7 @@ class Started:
         return met
 
     def network(self) -> dict[str, Any]:
-        raise NotImplementedError("trees are not grown under torchrun; call fit without it")
+        raise ValueError("trees are not grown under torchrun; call fit without it")
 
     def tell(self, by: float, note: str = "") -> None:
         """Nobody waits: each process of `torchrun` is its own."""

@@ -1,5 +1,6 @@
 """One number for each document of each query: what judgments and runs have in common."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,8 +43,9 @@ class ByQuery(Mapping[str, dict[str, float]]):
     docid: NDArray[np.str_]
 
     @property
+    @abstractmethod
     def _values(self) -> NDArray[Any]:
-        raise NotImplementedError
+        """The number of each document."""
 
     @cached_property
     def _place(self) -> dict[str, int]:
