@@ -97,7 +97,9 @@ def test_a_killed_member_changes_nothing(shards, two, killed, monkeypatch):
     assert dumps(cluster.fit(TREES, shards, VALID, workers=2)) == dumps(two)
     assert len(killed["started"]) == 2
     assert sum(by for by, _ in told) == TREES.trees
-    assert (-3, "a worker was lost: begun again") in told
+    lost = [-by for by, note in told if note == "a worker was lost: begun again"]
+    assert len(lost) == 1
+    assert lost[0] >= 3  # the others may have ended a round more before they felt it
 
 
 class Alone:
