@@ -302,9 +302,19 @@ def test_a_full_disk_is_said_where_rows_are_gathered(folder, tmp_path, monkeypat
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 def test_a_full_scratch_disk_is_said(tmp_path):
-    (tmp_path / "00000-00000.arrow").symlink_to("/dev/full")
+    (tmp_path / "rows.arrow").symlink_to("/dev/full")
     with pytest.raises(OSError, match=r"no room for rows on their way .* name a folder with room by spill="):
         Spill(tmp_path, 1, memory=0).add(log_frame(), "query")
+
+
+def test_more_shards_than_a_short_number_holds(tmp_path):
+    frame, shards = log_frame(), 70_000
+    spill = Spill(tmp_path, shards, memory=0)
+    spill.add(frame, "query")
+    spill.add(frame, "query")
+    for query in frame["query"].unique().to_list():
+        rows = frame.filter(frame["query"] == query)
+        assert spill.frame(int(shard_of([query], shards)[0])).equals(polars.concat([rows, rows]))
 
 
 def test_a_live_writer_is_respected_and_a_dead_one_is_not(tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankloop
+from rankloop.data._blake2b import digests
 from rankloop.data._shard_store import Store
 
 if TYPE_CHECKING:
@@ -39,15 +40,13 @@ class Entry:
     ranges: dict[str, list[float]]
 
 
-def shard_of(queries: Iterable[Any], shards: int) -> NDArray[np.int64]:
+def shard_of(queries: "Iterable[Any] | polars.Series", shards: int) -> NDArray[np.int64]:
     """The shard of each query: BLAKE2b of the id as text, so that 7 and "7" go to the same one.
 
     >>> shard_of([7, "7", "red shoes"], 8)
     array([7, 7, 2])
     """
-    texts = (str(query).encode("utf-8", "surrogatepass") for query in queries)
-    digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
-    return (np.frombuffer(digests, "<u8") % np.uint64(shards)).astype(np.int64)
+    return (digests(queries) % np.uint64(shards)).astype(np.int64)
 
 
 def encoded(frame: "polars.DataFrame", query: str, number: int) -> tuple[bytes, Entry]:
@@ -157,7 +156,7 @@ def checked_frame(store: Store, entry: Entry, query: str, schema: dict[str, str]
     runs = frame[query].rle().struct.field("value")
     if len(runs) != entry.queries or not runs.is_sorted():
         raise ValueError(f"{where} is not sorted by {query}, so queries may be torn apart; {_AGAIN}")
-    stray = np.flatnonzero(shard_of(runs.to_list(), of) != entry.number)
+    stray = np.flatnonzero(shard_of(runs, of) != entry.number)
     if len(stray):
         raise ValueError(
             f"{where} holds query {runs[int(stray[0])]}, which belongs to another shard, so a query may be "

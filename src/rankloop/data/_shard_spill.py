@@ -1,8 +1,12 @@
-"""Rows on their way to their shards: held up to a limit, then set aside in files."""
+"""Rows on their way to their shards: held up to a limit, then set aside in a file."""
 
 import errno
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankloop.data._shard_manifest import shard_of
 
@@ -11,22 +15,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Spill"]
 
-_PLACE = "shard of the row"
-
 
 class Spill:
-    """`add` frames in any order, then take each shard's rows, in the order they came, with `frame`."""
+    """`add` frames in any order, then take each shard's rows, in the order they came, with `frame`.
+
+    A frame is sorted by shard when it comes, so a shard is a slice of it. What is set aside goes to the end
+    of one file, shard after shard: a shard has one piece there for every time that memory was full.
+    """
 
     def __init__(self, folder: Path, shards: int, memory: int) -> None:
-        self.folder, self.shards, self.memory = folder, shards, memory
-        self.held: list[list[polars.DataFrame]] = [[] for _ in range(shards)]
-        self.files: list[list[Path]] = [[] for _ in range(shards)]
+        self.path, self.shards, self.memory = folder / "rows.arrow", shards, memory
+        self.held: list[tuple[polars.DataFrame, NDArray[np.int64]]] = []  # by shard, and where each begins
+        self.pieces: list[list[tuple[int, int]]] = [[] for _ in range(shards)]  # where in the file, and bytes
         self.size = self.rows = 0
         self.first: polars.DataFrame | None = None
 
     def add(self, frame: "polars.DataFrame", query: str) -> None:
-        import polars
-
         if query not in frame.columns:
             raise ValueError(f"every frame needs the column {query!r}, got {', '.join(frame.columns)}")
         if self.first is None:
@@ -39,42 +43,58 @@ class Spill:
             row = self.rows + int(frame[query].is_null().to_numpy().argmax())
             raise ValueError(f"column {query!r} is missing in row {row}; every row belongs to a query")
         self.rows += frame.height
-        ids = frame[query].unique()
-        places = polars.DataFrame({query: ids, _PLACE: shard_of(ids.to_list(), self.shards)})
-        placed = frame.join(places, on=query, how="left", maintain_order="left")
-        for (place,), part in placed.partition_by(_PLACE, as_dict=True, include_key=False).items():
-            self.held[place].append(part)
-        self.size += int(frame.estimated_size())
+        place = _places(frame[query], self.shards)
+        starts = np.append(0, np.cumsum(np.bincount(place, minlength=self.shards)))
+        self.held.append((frame[np.argsort(place, kind="stable")], starts))
+        self.size += int(frame.estimated_size()) + starts.nbytes
         if self.size > self.memory:
             self._set_aside()
 
     def frame(self, shard: int) -> "polars.DataFrame":
-        """All rows of a shard; its files go."""
+        """All rows of a shard."""
         import polars
 
         assert self.first is not None
-        read = [polars.read_ipc(path) for path in self.files[shard]]
-        parts, self.held[shard] = [self.first, *read, *self.held[shard]], []
-        for path in self.files[shard]:
-            path.unlink()
-        return polars.concat(parts)
+        parts = [self.first]
+        if self.pieces[shard]:
+            with open(self.path, "rb") as file:
+                for at, size in self.pieces[shard]:
+                    file.seek(at)
+                    parts.append(polars.read_ipc_stream(BytesIO(file.read(size))))
+        return polars.concat([*parts, *self._held(shard)])
+
+    def _held(self, shard: int) -> "list[polars.DataFrame]":
+        spans = ((rows, int(starts[shard]), int(starts[shard + 1])) for rows, starts in self.held)
+        return [rows[begin:end] for rows, begin, end in spans if begin < end]
 
     def _set_aside(self) -> None:
         import polars
 
-        for shard, parts in enumerate(self.held):
-            if parts:
-                path = self.folder / f"{shard:05d}-{len(self.files[shard]):05d}.arrow"
-                try:
-                    polars.concat(parts).write_ipc(path)
-                except OSError as error:
-                    if error.errno != errno.ENOSPC and "No space left" not in str(error):
-                        raise
-                    raise OSError(
-                        errno.ENOSPC,
-                        f"no room for rows on their way to their shards in {self.folder.parent}; free some, "
-                        "or name a folder with room by spill=",
-                    ) from error
-                self.files[shard].append(path)
-                self.held[shard] = []
-        self.size = 0
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                for shard, pieces in enumerate(self.pieces):
+                    if parts := self._held(shard):
+                        at = file.tell()
+                        polars.concat(parts).write_ipc_stream(file)
+                        pieces.append((at, file.tell() - at))
+        except OSError as error:
+            if error.errno != errno.ENOSPC and "No space left" not in str(error):
+                raise
+            raise OSError(
+                errno.ENOSPC,
+                f"no room for rows on their way to their shards in {self.path.parent.parent}; free some, "
+                "or name a folder with room by spill=",
+            ) from error
+        self.held, self.size = [], 0
+
+
+def _places(queries: "polars.Series", shards: int) -> NDArray[Any]:
+    """The shard of each row; rows of one query often follow each other, so what is looked up is runs."""
+    import polars
+
+    runs = queries.rle().struct.unnest()
+    ids = runs["value"].unique()
+    kind = np.uint16 if shards <= 1 << 16 else np.int64  # numpy sorts short numbers by radix
+    places = polars.DataFrame({"value": ids, "place": shard_of(ids, shards).astype(kind)})
+    found = runs.join(places, on="value", how="left", maintain_order="left")
+    return np.repeat(found["place"].to_numpy(), found["len"].to_numpy())
