@@ -1,5 +1,6 @@
 """What is recorded comes back as it was, once, and as the estimators read it."""
 
+import gc
 import threading
 
 import numpy as np
@@ -299,3 +300,23 @@ def test_wrong_events_are_told(change, told):
 def test_a_swap_has_two_ranks():
     with pytest.raises(ValueError, match="1 <= low < high, got 2 and 2"):
         swap(2, 2, swapped=True)
+
+
+def test_storing_leaves_nothing_behind_for_the_garbage_collector(store, page, click):
+    """Cycles that grow old wait for a full collection, which a server makes every 100,000 requests or so."""
+
+    def store_some():
+        shown = [page(user="u1"), page(user="u2")]
+        store.put_events([click(shown[0], "a")])
+        store.put_pages(shown)
+        store.put_events([click(shown[1], "b")])
+
+    store_some()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(10):
+            store_some()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

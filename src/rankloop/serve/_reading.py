@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 from rankloop.data import RankingDataset
 from rankloop.serve import filtering
 from rankloop.serve._frames import frame
-from rankloop.serve._writing import one_of_ids
+from rankloop.serve._writing import having_ids
 from rankloop.serve.tables import events, feature_sets, page_features, pages
 
 if TYPE_CHECKING:
@@ -219,8 +219,7 @@ def _last_features(
         wanted.setdefault(page, []).append((at, row))
         keys[page] = key
     asked = select(page_features.c.page_id, page_features.c.matrix)
-    chosen = asked.where(one_of_ids(connection, page_features.c.page_id, wanted))
-    for page, matrix in connection.execute(chosen, execution_options={"yield_per": 1000}):
+    for page, matrix in having_ids(connection, asked, page_features.c.page_id, wanted, yield_per=1000):
         served = np.frombuffer(matrix, "<f4").reshape(-1, len(named_sets[keys[page]]))
         at, row = np.array(wanted[page]).T
         old, new = np.array(columns[keys[page]], np.int64).reshape(-1, 2).T

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, func, select, text
+from sqlalchemy import Column, Connection, CursorResult, Engine, Select, Table, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve._engine import connected
@@ -13,9 +13,14 @@ from rankloop.serve.filtering import in_time
 from rankloop.serve.shown import Event, ShownPage
 from rankloop.serve.tables import clicks, events, feature_sets, forgotten, page_features, pages
 
-__all__ = ["insert_new", "one_of_ids", "put_events", "put_pages", "upsert"]
+__all__ = ["having_ids", "insert_new", "put_events", "put_pages", "upsert"]
 
 _SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
+_EACH_ID = {
+    "sqlite": text("SELECT value FROM json_each(:ids)"),
+    "postgresql": text("SELECT json_array_elements_text(CAST(:ids AS json))"),
+}
 
 
 def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
@@ -77,13 +82,16 @@ def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
     connection.execute(added.on_conflict_do_update(index_elements=keys, set_=changed))
 
 
-def one_of_ids(connection: Connection, column: Column[str], ids: Collection[str]) -> ColumnElement[bool]:
-    """Whether a column holds one of many ids, which go to the database as one value."""
-    told = json.dumps(list(ids))
-    if connection.dialect.name == "sqlite":
-        each = func.json_each(told).table_valued("value")
-        return column.in_(select(each.c.value))
-    return column.in_(select(func.json_array_elements_text(text("CAST(:ids AS json)").bindparams(ids=told))))
+def having_ids(
+    connection: Connection, asked: Select[_Row], column: Column[str], ids: Collection[str], **options: Any
+) -> CursorResult[_Row]:
+    """The rows of a query whose column holds one of many ids, which go to the database as one value.
+
+    The value is no part of the query: values and table functions of SQLAlchemy's queries are cycles, and old
+    cycles stay in memory until Python looks through everything.
+    """
+    chosen = asked.where(column.in_(_EACH_ID[connection.dialect.name]))
+    return connection.execute(chosen, {"ids": json.dumps(list(ids))}, execution_options=options)
 
 
 def _hexadecimal(blob: bytes) -> str:
@@ -95,10 +103,7 @@ def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[S
     """Pages but those of people who were forgotten while the page was on its way."""
     users = {page.user for page in shown if page.user is not None}
     asked = select(forgotten.c.user, forgotten.c.time)
-    gone = {
-        row[0]: row[1]
-        for row in connection.execute(asked.where(one_of_ids(connection, forgotten.c.user, users)))
-    }
+    gone = {row[0]: row[1] for row in having_ids(connection, asked, forgotten.c.user, users)}
     return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
@@ -106,7 +111,7 @@ def _place_waiting_clicks(engine: Engine, page_ids: Collection[str]) -> None:
     """Clicks that came before their page find their place now."""
     asked = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
     with connected(engine, writes=False) as connection:
-        waiting = connection.execute(asked.where(one_of_ids(connection, events.c.page_id, page_ids))).all()
+        waiting = having_ids(connection, asked, events.c.page_id, page_ids).all()
     _place(engine, waiting)
 
 
@@ -129,7 +134,7 @@ def _place(engine: Engine, clicked: Iterable[tuple[str, str, float]]) -> None:
 
 def _placed(connection: Connection, by_page: dict[str, list[tuple[str, float]]]) -> Iterator[dict[str, Any]]:
     shown = select(*(pages.c[name] for name in _SHOWN), pages.c.documents)
-    for *told, documents in connection.execute(shown.where(one_of_ids(connection, pages.c.page_id, by_page))):
+    for *told, documents in having_ids(connection, shown, pages.c.page_id, by_page):
         page = dict(zip(_SHOWN, told, strict=True))
         place = {document: rank for rank, document in enumerate(json.loads(documents), 1)}
         first: dict[str, float] = {}
