@@ -1,12 +1,13 @@
 """What a column of a click log must be, and the sentence for one that is not."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Coded", "clicks", "code", "ids", "numbers", "one_per_page", "probabilities", "whole"]
+__all__ = ["Coded", "clicks", "code", "ids", "numbers", "one_per_page", "one_table", "probabilities", "whole"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,14 +30,21 @@ class Coded:
     @staticmethod
     def joined(parts: "list[Coded]") -> "Coded":
         """One column after another, with one table for all."""
-        if all(part.table is parts[0].table for part in parts):
-            return Coded(parts[0].table, np.concatenate([part.code for part in parts]))
-        kinds = {part.table.dtype.kind for part in parts if len(part.table)}
-        tables = [part.table.astype(np.str_) if len(kinds) > 1 else part.table for part in parts]
-        table, place = np.unique(np.concatenate(tables), return_inverse=True)
-        starts = np.cumsum([0, *(len(part.table) for part in parts)])
-        codes = [place[a:][part.code] for a, part in zip(starts[:-1], parts, strict=True)]
-        return Coded(table, np.concatenate(codes).astype(np.int32))
+        table, places = one_table([part.table for part in parts])
+        return Coded(table, np.concatenate([at[part.code] for at, part in zip(places, parts, strict=True)]))
+
+
+def one_table(tables: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
+    """The ids of all tables, sorted, and where those of each are among them; ids of two kinds become text."""
+    if all(table is tables[0] for table in tables):
+        return tables[0], [np.arange(len(tables[0]), dtype=np.int32)] * len(tables)
+    filled = [table for table in tables if len(table)] or list(tables)
+    if len({table.dtype.kind for table in filled}) > 1:
+        tables = [table.astype(np.str_) for table in tables]
+        filled = [table for table in tables if len(table)]
+    ids = np.sort(np.concatenate(filled), kind="stable")  # tables are sorted as a rule: this merges them
+    ids = ids[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
+    return ids, [np.searchsorted(ids, table).astype(np.int32) for table in tables]
 
 
 def code(values: NDArray[Any]) -> Coded:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import _columns
-from rankloop.clicks._columns import Coded
+from rankloop.clicks._columns import Coded, one_table
 from rankloop.clicks._pages import Names
 from rankloop.clicks._rows import dataset_rows
+from rankloop.clicks._side_by_side import Cells, side_by_side
 from rankloop.clicks.log import ClickLog
 from rankloop.data import RankingDataset
 
@@ -99,36 +100,51 @@ def aggregate(source: ClickLog | str | Path) -> Aggregate:
 
 
 def merged(parts: Sequence[Aggregate]) -> Aggregate:
-    """The exact sum of aggregates."""
-    query = Coded.joined([part.row_query for part in parts])
-    document = Coded.joined([part.row_document for part in parts])
-    position = np.concatenate([part.position for part in parts])
-    shown = np.concatenate([part.impressions for part in parts])
-    clicks = np.concatenate([part.clicks for part in parts])
-    return _summed(query, document, position, shown, clicks)
+    """The exact sum of aggregates; where they share no query, their cells are put side by side."""
+    queries, query_places = one_table([part.row_query.table for part in parts])
+    documents, document_places = one_table([part.row_document.table for part in parts])
+    cells = [_cells(part) for part in parts]
+    found = side_by_side(cells, query_places, document_places, len(queries))
+    if found is not None:
+        return _named(queries, documents, found)
+    columns = zip(*cells, strict=True)
+    query = [at[code] for at, code in zip(query_places, next(columns), strict=True)]
+    document = [at[code] for at, code in zip(document_places, next(columns), strict=True)]
+    return _summed(queries, documents, Cells(*map(np.concatenate, (query, document, *columns))))
 
 
-def _summed(
-    query: Coded,
-    document: Coded,
-    position: NDArray[np.int32],
-    shown: NDArray[np.int64],
-    clicks: NDArray[np.int64],
-) -> Aggregate:
-    order = np.lexsort((position, document.code, query.code))
-    if len(order) == 0:
-        return Aggregate(query, document, position, shown, clicks)
-    keys = [column[order] for column in (query.code, document.code, position)]
+def _cells(part: Aggregate) -> Cells:
+    return Cells(part.row_query.code, part.row_document.code, part.position, part.impressions, part.clicks)
+
+
+def _named(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggregate:
+    query, document, *rest = cells
+    return Aggregate(Coded(queries, query), Coded(documents, document), *rest)
+
+
+def _summed(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggregate:
+    """In order, with those of one key added up."""
+    if len(cells.query) == 0:
+        return _named(queries, documents, cells)
+    key = _key(cells, len(documents))
+    order = np.lexsort(cells[2::-1]) if key is None else np.argsort(key)
+    keys = [column[order] for column in (cells[:3] if key is None else [key])]
     starts = np.ones(len(order), bool)
     starts[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     at = np.flatnonzero(starts)
-    return Aggregate(
-        query.take(order[at]),
-        document.take(order[at]),
-        position[order[at]],
-        np.add.reduceat(shown[order], at),
-        np.add.reduceat(clicks[order], at),
-    )
+    sums = (np.add.reduceat(column[order], at) for column in (cells.impressions, cells.clicks))
+    return _named(queries, documents, Cells(*(column[order[at]] for column in cells[:3]), *sums))
+
+
+def _key(cells: Cells, documents: int) -> NDArray[np.int64] | None:
+    """Query, document and position as one number, which is quicker to sort by; None if it is too large."""
+    low, queries = int(cells.position.min()), int(cells.query.max()) + 1
+    depth = int(cells.position.max()) - low + 1
+    if queries * documents * depth >= 1 << 63:
+        return None
+    pair = cells.query * np.int64(documents) + cells.document
+    key: NDArray[np.int64] = pair * np.int64(depth) + (cells.position - low)
+    return key
 
 
 def _of_log(log: ClickLog) -> Aggregate:
@@ -188,4 +204,5 @@ def counted(frame: "polars.DataFrame") -> Aggregate:
     n = len(counts)
     query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in _KEYS[:2])
     position = _columns.whole(counts["position"].to_numpy(), n, "position")
-    return _summed(query, document, position, counts["impressions"].to_numpy(), counts["clicks"].to_numpy())
+    shown, clicked = counts["impressions"].to_numpy(), counts["clicks"].to_numpy()
+    return _summed(query.table, document.table, Cells(query.code, document.code, position, shown, clicked))

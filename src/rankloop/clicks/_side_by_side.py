@@ -1,0 +1,103 @@
+"""Cells of parts that share no query: whole queries move to their places, and nothing is sorted again."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+
+__all__ = ["Cells", "side_by_side"]
+
+
+class Cells(NamedTuple):
+    """The columns of an aggregate, with ids as numbers."""
+
+    query: NDArray[Any]
+    document: NDArray[Any]
+    position: NDArray[Any]
+    impressions: NDArray[Any]
+    clicks: NDArray[Any]
+
+
+_KINDS = (np.int32, np.int32, np.int32, np.int64, np.int64)
+
+
+def side_by_side(
+    parts: Sequence[Cells],
+    query_places: Sequence[NDArray[np.int32]],
+    document_places: Sequence[NDArray[np.int32]],
+    queries: int,
+) -> Cells | None:
+    """The cells of all parts by query, document and position; None where only a sort can tell.
+
+    `places` say which number each id of a part has among the ids of all. Each part must be sorted within its
+    queries, and no query may be in two of them, or twice in one.
+    """
+    sizes = np.zeros(queries, np.int64)
+    for part, query, document in zip(parts, query_places, document_places, strict=True):
+        usual = all(column.dtype == kind for column, kind in zip(part, _KINDS, strict=True))
+        if not usual or not _measure(sizes, query, document, *_whole(part[:3])):
+            return None
+    starts = np.cumsum(sizes) - sizes
+    found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in _KINDS))
+    for part, query, document in zip(parts, query_places, document_places, strict=True):
+        _move(starts, query, document, *_whole([*part, *found]))
+    return found
+
+
+def _whole(columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    return [np.ascontiguousarray(column) for column in columns]
+
+
+@kernel
+def _measure(
+    sizes: NDArray[np.int64],
+    query_place: NDArray[np.int32],
+    document_place: NDArray[np.int32],
+    query: NDArray[np.int32],
+    document: NDArray[np.int32],
+    position: NDArray[np.int32],
+) -> bool:
+    """Note how many cells each query has; whether all queries are new and their cells in order."""
+    begin, n = 0, len(query)
+    while begin < n:
+        place = query_place[query[begin]]
+        if sizes[place] > 0:
+            return False
+        end = begin + 1
+        while end < n and query[end] == query[begin]:
+            before, this = document_place[document[end - 1]], document_place[document[end]]
+            if this < before or (this == before and position[end] <= position[end - 1]):
+                return False
+            end += 1
+        sizes[place] = end - begin
+        begin = end
+    return True
+
+
+@kernel
+def _move(
+    starts: NDArray[np.int64],
+    query_place: NDArray[np.int32],
+    document_place: NDArray[np.int32],
+    query: NDArray[np.int32],
+    document: NDArray[np.int32],
+    position: NDArray[np.int32],
+    impressions: NDArray[np.int64],
+    clicks: NDArray[np.int64],
+    all_query: NDArray[np.int32],
+    all_document: NDArray[np.int32],
+    all_position: NDArray[np.int32],
+    all_impressions: NDArray[np.int64],
+    all_clicks: NDArray[np.int64],
+) -> None:
+    to = 0
+    for i in range(len(query)):
+        if i == 0 or query[i] != query[i - 1]:
+            to = starts[query_place[query[i]]]
+        all_query[to] = query_place[query[i]]
+        all_document[to] = document_place[document[i]]
+        all_position[to], all_impressions[to], all_clicks[to] = position[i], impressions[i], clicks[i]
+        to += 1
