@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVarTuple
 
 from sqlalchemy import Column, Connection, CursorResult, Engine, Select, Table, select, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -16,7 +16,7 @@ from rankloop.serve.tables import clicks, events, feature_sets, forgotten, page_
 __all__ = ["having_ids", "insert_new", "put_events", "put_pages", "upsert"]
 
 _SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
-_Row = TypeVar("_Row", bound=tuple[Any, ...])
+_Row = TypeVarTuple("_Row")
 _EACH_ID = {
     "sqlite": text("SELECT value FROM json_each(:ids)"),
     "postgresql": text("SELECT json_array_elements_text(CAST(:ids AS json))"),
@@ -83,8 +83,8 @@ def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
 
 
 def having_ids(
-    connection: Connection, asked: Select[_Row], column: Column[str], ids: Collection[str], **options: Any
-) -> CursorResult[_Row]:
+    connection: Connection, asked: "Select[*_Row]", column: Column[str], ids: Collection[str], **options: Any
+) -> "CursorResult[*_Row]":
     """The rows of a query whose column holds one of many ids, which go to the database as one value.
 
     The value is no part of the query: values and table functions of SQLAlchemy's queries are cycles, and old
