@@ -234,7 +234,7 @@ def test_a_full_disk_under_the_database_is_waited_for(page, tmp_path):
     with Store.open(f"sqlite:///{tmp_path / 'events.db'}") as store, Spool(tmp_path / "spool") as spool:
         limits = []
 
-        @event.listens_for(store.engine, "checkout")
+        @event.listens_for(store.engines.writes, "checkout")
         def little_room(connection, *_):
             connection.execute(f"PRAGMA max_page_count={limits[-1]}")
 

@@ -1,7 +1,10 @@
 """What is recorded comes back as it was, once, and as the estimators read it."""
 
 import gc
+import os
 import threading
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -320,3 +323,23 @@ def test_storing_leaves_nothing_behind_for_the_garbage_collector(store, page, cl
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read where Linux tells it")
+def test_memory_does_not_grow_with_the_file_nor_with_those_who_read_it(page, tmp_path):
+    with Store.open(f"sqlite:///{tmp_path / 'events.db'}") as store:
+        names = tuple(f"feature {i}" for i in range(2048))
+        store.put_pages([page(features=np.zeros((3, 2048)), feature_names=names) for _ in range(800)])
+        before = resident()
+        with ExitStack() as readers:
+            for _ in range(8):
+                connection = readers.enter_context(store.reading())
+                connection.execute(text("SELECT max(matrix) FROM page_features"))
+            assert resident() - before < 60 << 20  # the file has 20 MB
+        assert store.engines.reads.pool.checkedin() == 2  # the others are closed
+
+
+def resident():
+    """Bytes of memory of this process, files that it maps included."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from sqlalchemy.exc import (
 from rankloop._extras import require
 from rankloop.serve.tables import SCHEMA, metadata, schema_version
 
-__all__ = ["StoreAway", "connected", "name_of", "open_engine"]
+__all__ = ["Engines", "StoreAway", "connected", "open_engines"]
 
 _BUSY = 5.0  # seconds to wait for another writer of SQLite
+_READERS, _MORE_READERS = 2, 13  # connections to a SQLite file that stay open, and more while they are needed
+_WRITER_CACHE = 32 << 10  # kilobytes: a large batch of pages changes so much before it is written
 _AWAY = (OperationalError, InterfaceError, DisconnectionError, TimeoutError)
 _ONE_MAKER = 0x72616E6B  # PostgreSQL's advisory lock while tables are made
 
@@ -32,8 +35,30 @@ class StoreAway(ConnectionError):  # noqa: N818 - it reads aloud
     """The database does not answer now; what waits in the spool is not lost."""
 
 
-def open_engine(url: str) -> Engine:
-    """An engine whose tables are there and are of this version's schema."""
+@dataclass(frozen=True)
+class Engines:
+    """The connections to a store: with PostgreSQL those that read and those that write are the same."""
+
+    reads: Engine
+    writes: Engine
+
+    @property
+    def dialect(self) -> str:
+        return self.writes.dialect.name
+
+    @property
+    def name(self) -> str:
+        """Where the store is, without its password."""
+        return self.writes.url.render_as_string(hide_password=True)
+
+    def dispose(self) -> None:
+        """Close what is open; more can be opened."""
+        self.reads.dispose()
+        self.writes.dispose()
+
+
+def open_engines(url: str) -> Engines:
+    """Engines of a store whose tables are there and are of this version's schema."""
     try:
         told = make_url(url)
     except ArgumentError:
@@ -41,7 +66,7 @@ def open_engine(url: str) -> Engine:
             "a store is sqlite:///path or postgresql+psycopg://user:password@host/name; this is no such URL"
         ) from None
     if told.get_backend_name() == "sqlite":
-        engine = _sqlite(told)
+        engines = _sqlite(told)
     elif told.get_backend_name() == "postgresql":
         require("psycopg", "postgres")
         engine = create_engine(
@@ -50,43 +75,56 @@ def open_engine(url: str) -> Engine:
             hide_parameters=True,
             connect_args={"connect_timeout": 3},
         )
+        engines = Engines(engine, engine)
     else:
         raise ValueError(
             f"a store is sqlite:///path or postgresql+psycopg://..., got {told.get_backend_name()!r}"
         )
     try:
-        _make_tables(engine)
+        _make_tables(engines)
     except BaseException as error:
-        engine.dispose()
+        engines.dispose()
         if isinstance(error, DatabaseError):
-            raise ValueError(f"{name_of(engine)} is not an event store: {error.orig}") from error
+            raise ValueError(f"{engines.name} is not an event store: {error.orig}") from error
         raise
-    return engine
+    return engines
 
 
 @contextmanager
-def connected(engine: Engine, *, writes: bool) -> Iterator[Connection]:
+def connected(engines: Engines, *, writes: bool) -> Iterator[Connection]:
     """A connection in one transaction; `StoreAway` where there is none to be had."""
+    engine = engines.writes if writes else engines.reads
     try:
         with engine.connect().execution_options(writes=writes) as connection, connection.begin():
             yield connection
     except _AWAY as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines() or ["no answer"]
-        raise StoreAway(f"the event store {name_of(engine)} does not answer: {said[0]}") from error
+        raise StoreAway(f"the event store {engines.name} does not answer: {said[0]}") from error
 
 
-def name_of(engine: Engine) -> str:
-    """Where the store is, without its password."""
-    return engine.url.render_as_string(hide_password=True)
+def _sqlite(url: URL) -> Engines:
+    """One connection writes, as SQLite has one writer at a time; others read, and few of them stay open.
 
-
-def _sqlite(url: URL) -> Engine:
+    Only the writer has a large cache: its commits make those of all others void. No file is mapped into
+    memory: what is mapped counts as the process's own, and grows with the file.
+    """
     if not url.database or url.database == ":memory:":
         raise ValueError("events are kept in a file: sqlite:///events.db")
     path = Path(url.database).absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
-    engine = create_engine(url, creator=lambda: _open_file(path), hide_parameters=True)
+    writes = _of_file(url, path, pool_size=1, max_overflow=0, pool_timeout=_BUSY)
+    reads = _of_file(url, path, pool_size=_READERS, max_overflow=_MORE_READERS, pool_use_lifo=True)
+
+    @event.listens_for(writes, "connect")
+    def opened(connection: sqlite3.Connection, record: Any) -> None:
+        connection.execute(f"PRAGMA cache_size=-{_WRITER_CACHE}")
+
+    return Engines(reads, writes)
+
+
+def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
+    engine = create_engine(url, creator=lambda: _open_file(path), hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
     def opened(connection: sqlite3.Connection, record: Any) -> None:
@@ -94,8 +132,7 @@ def _sqlite(url: URL) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")  # batches are large, so safety costs little
         connection.execute("PRAGMA journal_size_limit=67108864")  # what a long read let grow shrinks again
         connection.execute("PRAGMA secure_delete=ON")  # who is forgotten is not left in free pages
-        connection.execute("PRAGMA cache_size=-32768")
-        connection.execute("PRAGMA mmap_size=268435456")
+        connection.execute("PRAGMA mmap_size=0")
         record.info["file"] = _identity(path)
 
     @event.listens_for(engine, "checkout")
@@ -127,10 +164,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _make_tables(engine: Engine) -> None:
+def _make_tables(engines: Engines) -> None:
     """Tables are made once, whichever worker comes first; those of a newer version are refused."""
-    with connected(engine, writes=True) as connection:
-        if engine.dialect.name == "postgresql":
+    with connected(engines, writes=True) as connection:
+        if engines.dialect == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
         schema_version.create(connection, checkfirst=True)
         version = connection.execute(select(schema_version.c.version)).scalar()
@@ -138,7 +175,7 @@ def _make_tables(engine: Engine) -> None:
             connection.execute(insert(schema_version), {"version": SCHEMA})
         elif version > SCHEMA:
             raise ValueError(
-                f"the event store {name_of(engine)} has schema {version}, written by a newer rankloop; "
+                f"the event store {engines.name} has schema {version}, written by a newer rankloop; "
                 f"this one reads schemas up to {SCHEMA}: upgrade rankloop"
             )
         metadata.create_all(connection)

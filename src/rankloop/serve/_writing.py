@@ -4,10 +4,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVarTuple
 
-from sqlalchemy import Column, Connection, CursorResult, Engine, Select, Table, select, text
+from sqlalchemy import Column, Connection, CursorResult, Select, Table, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rankloop.serve._engine import connected
+from rankloop.serve._engine import Engines, connected
 from rankloop.serve._records import event_row, feature_key, page_row
 from rankloop.serve.filtering import in_time
 from rankloop.serve.shown import Event, ShownPage
@@ -23,11 +23,11 @@ _EACH_ID = {
 }
 
 
-def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
+def put_pages(engines: Engines, shown: Sequence[ShownPage]) -> int:
     """Record pages; one that is there already stays as it is. Gives how many were new."""
     if not shown:
         return 0
-    with connected(engine, writes=True) as connection:
+    with connected(engines, writes=True) as connection:
         shown = _not_forgotten(connection, shown)
         sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
         known = [{"features": key, "names": json.dumps(names)} for names, key in sets.items()]
@@ -38,18 +38,18 @@ def put_pages(engine: Engine, shown: Sequence[ShownPage]) -> int:
         ]
         insert_new(connection, page_features, matrices)
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
-    _place_waiting_clicks(engine, [page.page_id for page in shown])
+    _place_waiting_clicks(engines, [page.page_id for page in shown])
     return new
 
 
-def put_events(engine: Engine, happened: Sequence[Event]) -> int:
+def put_events(engines: Engines, happened: Sequence[Event]) -> int:
     """Record events, each once; one may come before its page. Gives how many were new."""
     if not happened:
         return 0
-    with connected(engine, writes=True) as connection:
+    with connected(engines, writes=True) as connection:
         new = insert_new(connection, events, [event_row(one) for one in happened])
     clicked = ((one.page_id, one.document, one.time) for one in happened if one.kind == "click")
-    _place(engine, clicked)
+    _place(engines, clicked)
     return new
 
 
@@ -107,15 +107,15 @@ def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[S
     return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
-def _place_waiting_clicks(engine: Engine, page_ids: Collection[str]) -> None:
+def _place_waiting_clicks(engines: Engines, page_ids: Collection[str]) -> None:
     """Clicks that came before their page find their place now."""
     asked = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
-    with connected(engine, writes=False) as connection:
+    with connected(engines, writes=False) as connection:
         waiting = having_ids(connection, asked, events.c.page_id, page_ids).all()
-    _place(engine, waiting)
+    _place(engines, waiting)
 
 
-def _place(engine: Engine, clicked: Iterable[tuple[str, str, float]]) -> None:
+def _place(engines: Engines, clicked: Iterable[tuple[str, str, float]]) -> None:
     """Clicks and pages are joined after both are committed: of two writers, the later one sees both.
 
     A writer that dies in between has not taken its batch off the spool, and joins them next time.
@@ -125,10 +125,10 @@ def _place(engine: Engine, clicked: Iterable[tuple[str, str, float]]) -> None:
         by_page.setdefault(page_id, []).append((document, time))
     if not by_page:
         return
-    with connected(engine, writes=False) as connection:
+    with connected(engines, writes=False) as connection:
         placed = list(_placed(connection, by_page))
     if placed:
-        with connected(engine, writes=True) as connection:
+        with connected(engines, writes=True) as connection:
             insert_new(connection, clicks, placed)
 
 

@@ -40,8 +40,8 @@ def forget(store: "Store", user: str, now: float) -> int:
     gone = _delete_pages(store, and_(pages.c.user == user, pages.c.time <= now))
     with store.writing() as connection:
         connection.execute(delete(judgments).where(judgments.c.user == user, judgments.c.time <= now))
-    if store.engine.dialect.name == "sqlite":
-        with store.engine.connect() as connection:
+    if store.engines.dialect == "sqlite":
+        with store.engines.writes.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(
                 text("PRAGMA wal_checkpoint(TRUNCATE)")
             )

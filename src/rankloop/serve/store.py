@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, select
 
 from rankloop.data import Qrels, RankingDataset
 from rankloop.serve import _reading, _writing, judging, keeping, sums
-from rankloop.serve._engine import StoreAway, connected, name_of, open_engine
+from rankloop.serve._engine import Engines, StoreAway, connected, open_engines
 from rankloop.serve._records import page_of
 from rankloop.serve.experiment_pages import ExperimentPage, experiment_pages
 from rankloop.serve.export import export
@@ -43,16 +43,16 @@ class Store:
     >>> store.close()
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engines: Engines) -> None:
+        self.engines = engines
 
     @classmethod
     def open(cls, url: str) -> "Store":
         """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing."""
-        return cls(open_engine(url))
+        return cls(open_engines(url))
 
     def close(self) -> None:
-        self.engine.dispose()
+        self.engines.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -66,27 +66,27 @@ class Store:
     @property
     def name(self) -> str:
         """Where it is, without its password."""
-        return name_of(self.engine)
+        return self.engines.name
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that only reads, in one transaction."""
-        with connected(self.engine, writes=False) as connection:
+        with connected(self.engines, writes=False) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A connection whose changes are committed together, or not at all."""
-        with connected(self.engine, writes=True) as connection:
+        with connected(self.engines, writes=True) as connection:
             yield connection
 
     def put_pages(self, shown: Sequence[ShownPage]) -> int:
         """Record pages; one that is there already stays as it is. Gives how many were new."""
-        return _writing.put_pages(self.engine, shown)
+        return _writing.put_pages(self.engines, shown)
 
     def put_events(self, happened: Sequence[Event]) -> int:
         """Record events, each once; one may come before its page. Gives how many were new."""
-        return _writing.put_events(self.engine, happened)
+        return _writing.put_events(self.engines, happened)
 
     def page(self, page_id: str) -> ShownPage | None:
         """A page as it was shown."""
