@@ -53,6 +53,16 @@ def test_flags_only_for_what_was_missing():
     np.testing.assert_allclose(transform(new), [[0, 0, 1], [0, 0, 0]], atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["log1p", "quantile", "standard"])
+def test_what_never_varied_is_not_looked_at(kind):
+    """Its weights are as they were drawn; a new value must not move a score by them."""
+    X = np.array([[1, 3, np.nan], [2, 3, np.nan], [4, 3, np.nan]], np.float32)
+    transform = learned(kind, X)
+    made = transform(torch.tensor([[1.0, -50.0, 1e30], [1.0, np.nan, np.nan]])).numpy()
+    np.testing.assert_array_equal(made[:, 1:], 0)
+    np.testing.assert_array_equal(transform.double()(torch.tensor([[1.0, 7.0, -2.0]]).double())[:, 1:], 0)
+
+
 def test_no_transform_leaves_features_alone():
     X = np.array([[1, 200.0], [2, np.nan]], np.float32)
     np.testing.assert_array_equal(learned(None, X)(torch.from_numpy(X)), [[1, 200], [2, 0]])

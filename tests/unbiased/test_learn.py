@@ -6,11 +6,11 @@ import pytest
 from rankloop.clicks import PBM, ClickLog, aggregate, simulate
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
-from rankloop.rankers import LambdaMART, LinearRanker, load
+from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
 from rankloop.unbiased._evidence import evidence
 from rankloop.unbiased._held_out import first_unless_beaten
-from rankloop.unbiased._thorough import telling
+from rankloop.unbiased._telling import telling
 
 RANKERS = candidates(trees=40, threads=1)
 THETA = 1.0 / np.arange(1, 11)
@@ -125,26 +125,6 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
     assert not any(
         "without a click" in one for one in learn(log, part, propensity=THETA, rankers=few).warnings
     )
-
-
-def test_a_large_budget_leaves_out_what_says_nothing(data, tmp_path):
-    part = data.select(np.arange(150))
-    log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
-    few = {"one": candidates(trees=10, threads=1)["linear leaves"]}
-    found = learn(log, part, propensity=THETA, rankers=few, budget="large")
-    assert found.features == (0, 1)  # of four: all that the labels were made of
-    assert found.to_dict()["features"] == [0, 1]
-    moved = part.replace(X=np.hstack([part.X[:, :2], -part.X[:, 2:]]))
-    np.testing.assert_array_equal(found.ranker.predict(moved), found.ranker.predict(part))
-    usual = learn(log, part, propensity=THETA, rankers=few)
-    assert usual.features is None
-    assert quality(data, found.ranker) > quality(data, usual.ranker) - 0.005
-    found.ranker.save(tmp_path / "grove")
-    again = load(tmp_path / "grove")
-    np.testing.assert_array_equal(again.predict(part), found.ranker.predict(part))
-    assert again.propensity_ == pytest.approx(THETA)
-    with pytest.raises(ValueError, match="unknown budget 'huge'"):
-        learn(log, part, propensity=THETA, rankers=few, budget="huge")
 
 
 def test_features_are_kept_where_nothing_tells(data):

@@ -11,6 +11,7 @@ from torch.func import functional_call
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from rankloop.data import RankingDataset
+from rankloop.losses import loss
 from rankloop.rankers._batches import rows_of
 from rankloop.rankers._network import RankingNetwork, make_scorer
 from rankloop.rankers._network_input import FeatureTransform
@@ -115,4 +116,6 @@ def _untrained(ranker: NeuralRanker, features: RankingDataset) -> RankingNetwork
         flags=ranker.missing == "flag",
         device=torch.device("cpu"),
     )
-    return RankingNetwork(transform, make_scorer(ranker, transform.columns))
+    return RankingNetwork(
+        transform, make_scorer(ranker, transform.columns, level=loss(ranker.loss).pointwise)
+    )

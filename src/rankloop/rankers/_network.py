@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankloop.losses import loss as find
 from rankloop.rankers._network_attention import Attention
 from rankloop.rankers._network_gam import GAM
 from rankloop.rankers._network_groupwise import Groupwise
@@ -52,10 +51,8 @@ class MLP(nn.Module):
         return scores
 
 
-def make_scorer(ranker: "NeuralRanker", columns: int) -> nn.Module:
+def make_scorer(ranker: "NeuralRanker", columns: int, *, level: bool) -> nn.Module:
     """The scorer that the ranker's parameters describe, with the weights that follow from its seed."""
-    # Only pointwise losses see the level of the scores; for others it would drift with rounding errors.
-    level = find(ranker.loss).pointwise
     common = (columns, _hidden(ranker), ranker.activation, ranker.dropout, level)
     with torch.random.fork_rng([]):
         torch.manual_seed(ranker.seed)

@@ -16,6 +16,8 @@ _SAMPLE = 200_000  # rows that they are taken from
 class FeatureTransform(nn.Module):
     """Squash, then mean 0 and spread 1 over the training rows; a missing value becomes the mean.
 
+    A feature that did not vary in training is 0 ever after: its weights have learned nothing.
+
     `"log1p"` is sign(x) log(1 + |x|) (Qin et al., 2021), `"quantile"` the place in the training distribution,
     `"standard"` squashes nothing, None leaves features as they are and a missing value becomes 0. With
     `flags`, a feature that was missing in training gets a second column that says where it is missing.
@@ -46,7 +48,7 @@ class FeatureTransform(nn.Module):
         if kind is not None:
             varies = spread > 1e-6 * mean.abs().clamp(min=1e-30)
             made.mean.copy_(mean)
-            made.scale.copy_(torch.where(varies, spread, 1.0))
+            made.scale.copy_(torch.where(varies, spread, torch.inf))  # what never varied is not looked at
         return made
 
     @property

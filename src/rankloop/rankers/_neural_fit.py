@@ -45,7 +45,8 @@ def fit(
         transform = FeatureTransform.learned(
             ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
         )
-        scorer = make_scorer(ranker, transform.columns).to(device)
+        # Only pointwise losses see the level of the scores; for others it would drift with rounding errors.
+        scorer = make_scorer(ranker, transform.columns, level=recipe.loss.pointwise).to(device)
         dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
         judged = None if valid is None else DeviceLists(valid, transform, device, dtype)
 

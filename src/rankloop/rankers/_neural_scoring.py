@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["contributions", "exact", "members", "restore", "scores"]
 
+_LEVELS = frozenset({"scorer.head.bias", "scorer.level"})  # what the networks call it, where they have one
+
 
 def exact(network: RankingNetwork) -> RankingNetwork:
     """The network that scores: in double precision on a CPU.
@@ -82,7 +84,8 @@ def restore(ranker: "NeuralRanker", state: Mapping[str, Member]) -> RankingNetwo
     }
     flagged = len(weights["transform.flagged"])
     transform = FeatureTransform(ranker.feature_transform, ranker.n_features_in_, flagged)
-    network = RankingNetwork(transform, make_scorer(ranker, transform.columns))
+    level = not _LEVELS.isdisjoint(weights)
+    network = RankingNetwork(transform, make_scorer(ranker, transform.columns, level=level))
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:

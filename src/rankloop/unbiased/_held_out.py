@@ -11,6 +11,7 @@ from rankloop.clicks import ClickLog
 from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
+from rankloop.rankers.base import Ranker
 from rankloop.unbiased._bias import ClickBias
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log
@@ -33,15 +34,14 @@ def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
     return np.isin(seen.data.row_query, chosen)
 
 
-def unseen_costs(
-    seen: Evidence, held: NDArray[np.bool_], ranker: LambdaMART, cells: CellLikelihood
-) -> Floats:
+def unseen_costs(seen: Evidence, held: NDArray[np.bool_], ranker: Ranker, level: float) -> Floats:
     """Minus the log-likelihood of the clicks on each held-out query, by its share of all showings."""
     kept = seen.shown & held
     judge = CellLikelihood.of(seen, kept, None)
-    judge.level = cells.level
-    by_row = judge.costs(ranker.predict(seen.data.X[kept])) / judge.impressions.sum()
-    _, query = np.unique(seen.data.row_query[kept], return_inverse=True)
+    judge.level = level
+    asked = seen.data.row_query[kept]
+    by_row = judge.costs(ranker.predict(seen.data.X[kept], qid=asked)) / judge.impressions.sum()
+    _, query = np.unique(asked, return_inverse=True)
     return np.asarray(np.bincount(query, by_row), np.float64)
 
 

@@ -11,7 +11,9 @@ from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased._labels import rows_of
 
-__all__ = ["likelihood", "likelihood_ranker"]
+__all__ = ["LEARNED", "boosted", "likelihood", "likelihood_ranker"]
+
+LEARNED = "by:unbiased.likelihood"  # in place of the loss, which held the log: no file keeps that
 
 
 def likelihood_ranker(*, trees: int = 150, leaves: int = 8, threads: int | None = None) -> LambdaMART:
@@ -72,7 +74,7 @@ def boosted(
         params["min_data_in_leaf"] = max(1, cells.rows // 20)
     fitted.set_params(loss=cells, params=params)
     fitted.fit(rows_of(seen.data, kept, _rates(seen)))
-    fitted.set_params(loss="by:unbiased.likelihood")  # the loss held the log, which no file keeps
+    fitted.set_params(loss=LEARNED)
     fitted.propensity_ = cells.curve / cells.curve[0] if learn else seen.curve()
     return fitted, cells
 

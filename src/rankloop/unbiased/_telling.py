@@ -1,21 +1,17 @@
-"""What more time buys: features that say nothing are left out, and several forests vote."""
+"""Which features tell anything."""
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from rankloop.rankers import Ensemble, LambdaMART
+from rankloop.rankers import LambdaMART
 from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import Evidence, Floats
-from rankloop.unbiased._labels import rows_of
+from rankloop.unbiased._evidence import Evidence
 from rankloop.unbiased.likelihood import boosted
 
-__all__ = ["MEMBERS", "grove", "telling"]
+__all__ = ["telling"]
 
 PARTS = 5  # of the queries, each predicted by what the others taught
 CLEARLY = 3.0  # standard errors over queries
-MEMBERS = 5
-SLOWER = 4  # times the trees of one forest, with steps two thirds as long
 
 
 def telling(seen: Evidence, ranker: LambdaMART, seed: int) -> NDArray[np.bool_]:
@@ -46,25 +42,3 @@ def telling(seen: Evidence, ranker: LambdaMART, seed: int) -> NDArray[np.bool_]:
     asked = harm[:, np.unique(data.row_query[seen.shown])]
     kept = asked.sum(axis=1) > CLEARLY * np.sqrt(asked.shape[1]) * asked.std(axis=1)
     return kept if kept.any() else np.ones(data.n_features, bool)
-
-
-def grove(seen: Evidence, ranker: LambdaMART, features: NDArray[np.bool_], seed: int) -> Ensemble:
-    """Forests of many random cuts, each on parts of the data of its own; their scores are added up."""
-    if ranker.engine != "lightgbm":
-        raise ValueError(f"a large budget is for the engine lightgbm, got {ranker.engine}")
-    more = {"extra_trees": True, "feature_contri": features.astype(float).tolist()}
-    forests = []
-    for member in range(MEMBERS):
-        one: LambdaMART = clone(ranker).set_params(
-            trees=SLOWER * ranker.trees,
-            learning_rate=ranker.learning_rate * 2 / 3,
-            params={**(ranker.params or {}), **more},
-            seed=seed + member,
-        )
-        forests.append(boosted(seen, seen.shown, one, learn=False)[0])
-    return Ensemble(forests, norm="none", prefit=True).fit(rows_of(seen.data, seen.shown, _clicks(seen)))
-
-
-def _clicks(seen: Evidence) -> Floats:
-    """Some order, which the forests have looked at already."""
-    return seen.by_row(seen.clicks)

@@ -1,0 +1,129 @@
+"""Who may vote where time is no object: slow forests with random cuts, and networks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
+from rankloop.rankers.base import Ranker
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import Evidence, Floats
+from rankloop.unbiased._held_out import first_unless_beaten, unseen_costs
+from rankloop.unbiased._labels import rows_of
+from rankloop.unbiased._numbered import MOST, NumberedLikelihood
+from rankloop.unbiased._telling import telling
+from rankloop.unbiased.likelihood import LEARNED, boosted
+
+__all__ = ["Vote", "thorough"]
+
+FORESTS = "forests"
+TRANSFORMS = ("standard", "log1p", "quantile")  # of features, for networks
+EACH = 5  # voters of a kind
+SLOWER = 4  # times the trees of one forest, with steps two thirds as long
+EPOCHS, STEPS = 40, 2400  # of a network, at least
+
+Rows = NDArray[np.bool_]
+Kinds = tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Vote:
+    """The ranker of all voters, the features they look at, their kinds, and how that was decided."""
+
+    ranker: Ensemble
+    features: tuple[int, ...]
+    voters: Kinds
+    held_out: dict[str, float]
+
+
+def thorough(seen: Evidence, held: Rows | None, ranker: LambdaMART, seed: int) -> Vote:
+    """A few voters of each kind, each with random numbers of its own; their scores are averaged.
+
+    Forests and networks vote, unless one kind alone predicts the clicks on held-out queries clearly better.
+    """
+    if ranker.engine != "lightgbm":
+        raise ValueError(f"a large budget is for the engine lightgbm, got {ranker.engine}")
+    features = telling(seen, ranker, seed)
+    kinds: Kinds = (FORESTS,)
+    costs: dict[str, float] = {}
+    if held is not None and seen.data.n_documents <= MOST and find_spec("torch") is not None:
+        kinds, costs = _elected(seen, held, ranker, features, seed)
+    seeds = range(seed, seed + EACH)
+    members = [_voter(kind, seen, seen.shown, ranker, features, one) for kind in kinds for one in seeds]
+    named = tuple(np.flatnonzero(features).tolist())
+    return Vote(_joined(seen, seen.shown, members), named, tuple(map(_name, kinds)), costs)
+
+
+def _elected(
+    seen: Evidence, held: Rows, ranker: LambdaMART, features: Rows, seed: int
+) -> tuple[Kinds, dict[str, float]]:
+    """The kinds that vote, and what the clicks on held-out queries cost one voter of each."""
+    kept = seen.shown & ~held
+    level = CellLikelihood.of(seen, kept, None).level
+    one = {kind: _voter(kind, seen, kept, ranker, features, seed) for kind in (FORESTS, *TRANSFORMS)}
+    alone: dict[Kinds, Floats] = {
+        (kind,): unseen_costs(seen, held, voter, level) for kind, voter in one.items()
+    }
+    best = min(TRANSFORMS, key=lambda kind: float(alone[kind,].sum()))
+    both = _joined(seen, kept, [one[FORESTS], one[best]])
+    costs: dict[Kinds, Floats] = {(FORESTS, best): unseen_costs(seen, held, both, level), **alone}
+    names = {" and ".join(map(_name, kinds)): kinds for kinds in costs}
+    chosen = first_unless_beaten({name: costs[kinds] for name, kinds in names.items()})
+    return names[chosen], {name: float(costs[kinds].sum()) for name, kinds in names.items()}
+
+
+def _voter(kind: str, seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int) -> Ranker:
+    if kind == FORESTS:
+        return _forest(seen, kept, ranker, features, seed)
+    return _network(seen, kept, kind, ranker.threads, features, seed)
+
+
+def _forest(seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int) -> LambdaMART:
+    more = {"extra_trees": True, "feature_contri": features.astype(float).tolist()}
+    slow = clone(ranker).set_params(
+        trees=SLOWER * ranker.trees,
+        learning_rate=ranker.learning_rate * 2 / 3,
+        params={**(ranker.params or {}), **more},
+        seed=seed,
+    )
+    return boosted(seen, kept, slow, learn=False)[0]
+
+
+def _network(
+    seen: Evidence, kept: Rows, transform: str, threads: int | None, features: Rows, seed: int
+) -> NeuralRanker:
+    """A network on the same likelihood; what does not vary in training it does not look at."""
+    cells = CellLikelihood.of(seen, kept, None)
+    batch = min(4096, max(64, EPOCHS * cells.rows // STEPS))
+    network = NeuralRanker(
+        loss=NumberedLikelihood.of(cells),
+        hidden=(64, 64),
+        activation="silu",
+        learning_rate=0.01,
+        weight_decay=0.1,
+        schedule="cosine",
+        epochs=max(EPOCHS, -(-STEPS * batch // cells.rows)),
+        batch_documents=batch,
+        feature_transform=transform,
+        threads=threads,
+        seed=seed,
+    )
+    numbers = np.cumsum(kept, dtype=np.float64) - 1.0
+    rows = rows_of(seen.data, kept, numbers)
+    network.fit(rows.replace(X=np.where(features, rows.X, np.float32(0.0))))
+    network.set_params(loss=LEARNED)
+    network.propensity_ = seen.curve()
+    return network
+
+
+def _joined(seen: Evidence, kept: Rows, members: Sequence[Ranker]) -> Ensemble:
+    joined = Ensemble(members, weights=[1 / len(members)] * len(members), norm="none", prefit=True)
+    return joined.fit(rows_of(seen.data, kept, seen.by_row(seen.clicks)))
+
+
+def _name(kind: str) -> str:
+    return kind if kind == FORESTS else f"networks ({kind})"

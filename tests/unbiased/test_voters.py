@@ -1,0 +1,119 @@
+"""What a large budget buys: features left out, forests and networks that vote."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+import rankloop.unbiased._voters as voting
+from rankloop.clicks import ClickLog, simulate
+from rankloop.data import RankingDataset
+from rankloop.metrics import ndcg
+from rankloop.rankers import load
+from rankloop.unbiased import candidates, learn
+from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased._evidence import evidence
+from rankloop.unbiased._numbered import NumberedLikelihood
+
+THETA = 1.0 / np.arange(1, 11)
+FEW = {"one": candidates(trees=10, threads=1)["linear leaves"]}
+
+
+def world(worth):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    found = worth(X)
+    y = np.searchsorted(np.quantile(found, [0.5, 0.75, 0.88, 0.96]), found)
+    data = RankingDataset.from_groups(X, y, np.full(300, 10))
+    return data, data.select(np.arange(150))
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(voting, "EACH", 2)
+    monkeypatch.setattr(voting, "STEPS", 600)
+
+
+def quality(data, ranker):
+    return float(np.nanmean(ndcg(ranker.predict(data), data.y, data.offsets, k=5)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_a_batch_costs_what_its_cells_do(seed, trust):
+    """Any documents in any order and more than once, some of them in many cells: beside plain loops."""
+    rng = np.random.default_rng(seed)
+    data = RankingDataset.from_groups(np.zeros((12, 1)), np.zeros(12), [4, 4, 4], qid=[0, 1, 2])
+    pages = [(query, rng.permutation(4)) for query in rng.integers(0, 3, 9)]
+    log = ClickLog(
+        session=np.repeat(np.arange(9), 4),
+        query=np.repeat([query for query, _ in pages], 4),
+        document=np.concatenate([4 * query + order for query, order in pages]),
+        position=np.tile(np.arange(1, 5), 9),
+        click=rng.integers(0, 2, 36),
+    )
+    seen = evidence(log, THETA[:4], data)
+    cells = CellLikelihood.of(seen, seen.shown, None)
+    if trust:
+        cells.beta = 0.1 * cells.alpha
+        cells.alpha = 0.8 * cells.alpha
+    taken = rng.integers(0, cells.rows, 7)
+    scores = rng.normal(size=7)
+    found = NumberedLikelihood.of(cells)(scores, taken, [0, 3, 7])
+    costs = np.zeros(7)
+    slopes = np.zeros(7)
+    for place, (number, score) in enumerate(zip(taken, scores, strict=True)):
+        for cell in np.flatnonzero(cells.row == number):
+            relevance = expit(score + cells.level)
+            chance = cells.alpha[cell] * relevance + cells.beta[cell]
+            clicks, missed = cells.clicks[cell], cells.impressions[cell] - cells.clicks[cell]
+            costs[place] -= clicks * np.log(chance) + missed * np.log(1 - chance)
+            slope = cells.alpha[cell] * relevance * (1 - relevance)
+            slopes[place] -= (clicks / chance - missed / (1 - chance)) * slope
+    np.testing.assert_allclose(found.value, [costs[:3].sum(), costs[3:].sum()], rtol=1e-9)
+    np.testing.assert_allclose(found.gradient, slopes, rtol=1e-8, atol=1e-10)
+
+
+def test_what_says_nothing_is_left_out(quick, tmp_path):
+    data, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
+    log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
+    found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
+    assert found.features == (0, 1)  # of four: all that the labels were made of
+    assert found.to_dict()["features"] == [0, 1]
+    assert found.to_dict()["voters"] == list(found.voters)
+    moved = part.replace(X=np.hstack([part.X[:, :2], -part.X[:, 2:]]))
+    np.testing.assert_array_equal(found.ranker.predict(moved), found.ranker.predict(part))
+    usual = learn(log, part, propensity=THETA, rankers=FEW)
+    assert usual.features is None
+    assert usual.voters == ()
+    assert quality(data, found.ranker) > quality(data, usual.ranker) - 0.005
+    found.ranker.save(tmp_path / "voters")
+    again = load(tmp_path / "voters")
+    np.testing.assert_array_equal(again.predict(part), found.ranker.predict(part))
+    assert again.propensity_ == pytest.approx(THETA)
+    with pytest.raises(ValueError, match="unknown budget 'huge'"):
+        learn(log, part, propensity=THETA, rankers=FEW, budget="huge")
+
+
+def test_networks_vote_where_they_predict_clicks_better(quick):
+    """Ten trees cannot multiply; which transform of the features networks take is told too."""
+    data, part = world(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0])
+    log = simulate(part, shown_by=part.X[:, 2], sessions=30_000, seed=1)
+    found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
+    assert any(one.startswith("networks") for one in found.voters)
+    assert {"forests", "networks (standard)", "networks (log1p)", "networks (quantile)"} < set(found.held_out)
+    usual = learn(log, part, propensity=THETA, rankers=FEW)
+    assert quality(data, found.ranker) > quality(data, usual.ranker) + 0.01
+
+
+def test_forests_vote_alone_without_torch(quick, monkeypatch):
+    _, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
+    monkeypatch.setattr(voting, "find_spec", lambda name: None)
+    log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
+    found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
+    assert found.voters == ("forests",)
+    assert len(found.ranker.rankers_) == voting.EACH
+    other = {"one": FEW["one"].__class__(engine="xgboost", trees=3, loss="squared", threads=1)}
+    with pytest.raises(ValueError, match="engine lightgbm"):
+        voting.thorough(evidence(log, THETA, part), None, other["one"], 0)
