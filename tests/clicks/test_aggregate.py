@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.clicks._columns import Coded, code, one_table
-from rankloop.clicks._side_by_side import Cells, side_by_side
-from rankloop.clicks.aggregate import _cells, _summed, merged
+from rankloop.clicks._side_by_side import KINDS, Cells, side_by_side
+from rankloop.clicks.aggregate import _cells, _summed, light, merged
 
-KINDS = {"numbers": np.int64, "text": np.str_}
+SPELT = {"numbers": np.int64, "text": np.str_}
 
 keys = st.tuples(st.integers(0, 5), st.integers(-3, 12), st.integers(1, 4))
 cells = st.dictionaries(keys, st.tuples(st.integers(1, 9), st.integers(0, 9)), max_size=12)
@@ -22,7 +22,7 @@ def made(counts, kind="numbers", extra=()):
     `extra` ids are in its tables and in no cell.
     """
     names = [
-        code(np.array([*(key[i] for key in counts), *extra], np.int64).astype(KINDS[kind])) for i in range(2)
+        code(np.array([*(key[i] for key in counts), *extra], np.int64).astype(SPELT[kind])) for i in range(2)
     ]
     query, document = (name.take(slice(len(counts))) for name in names)
     position = np.array([key[2] for key in counts], np.int32)
@@ -62,7 +62,7 @@ def test_sums_against_a_dictionary(given_parts):
 @given(cells, st.lists(st.integers(0, 3), min_size=6, max_size=6), st.sampled_from(["numbers", "text"]))
 def test_parts_without_a_common_query_are_not_sorted_again(counts, owner, kind):
     """Each query belongs to one part, as in shards; documents are shared, and some ids have no cell."""
-    spelt = KINDS[kind]
+    spelt = SPELT[kind]
     parts = [
         made(
             dict(sorted(mine.items(), key=lambda one: [spelt(id) for id in one[0][:2]] + [one[0][2]])),
@@ -103,6 +103,18 @@ def test_what_only_a_sort_can_tell(second):
     assert merged(made_parts).to_frame().rows() == by_dictionary(parts, ["numbers"] * 2)
 
 
+@given(st.lists(st.tuples(cells, st.integers(0, 2**40)), min_size=1, max_size=3))
+@example([({(1, 1, 1): (200, 200)}, 0), ({(1, 1, 1): (100, 100)}, 0)])  # the sum does not fit in a byte
+def test_light_parts_sum_as_heavy_ones_do(given_parts):
+    parts = [
+        made({key: (shown + more, clicks) for key, (shown, clicks) in sorted(counts.items())})
+        for counts, more in given_parts
+    ]
+    whole, found = merged(parts), merged([light(part) for part in parts])
+    assert found.to_frame().equals(whole.to_frame())
+    assert [one.dtype for one in _cells(found)] == [one.dtype for one in _cells(whole)] == list(KINDS)
+
+
 def test_counts_that_are_no_whole_numbers_keep_their_kind():
     part = made({(0, 5, 1): (2, 1)})
     halves = Aggregate(
@@ -127,7 +139,7 @@ def test_keys_too_long_for_one_number():
     st.sampled_from(["numbers", "text"]),
 )
 def test_one_table_of_several(lists, kind):
-    tables = [np.array(ids, np.int64).astype(KINDS[kind]) for ids in lists]
+    tables = [np.array(ids, np.int64).astype(SPELT[kind]) for ids in lists]
     table, places = one_table(tables)
     if len(lists) > 1:
         assert table.tolist() == sorted({id for one in tables for id in one.tolist()})

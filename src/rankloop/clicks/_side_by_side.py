@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["Cells", "side_by_side"]
+__all__ = ["KINDS", "Cells", "side_by_side"]
 
 
 class Cells(NamedTuple):
@@ -21,7 +21,7 @@ class Cells(NamedTuple):
     clicks: NDArray[Any]
 
 
-_KINDS = (np.int32, np.int32, np.int32, np.int64, np.int64)
+KINDS = (np.int32, np.int32, np.int32, np.int64, np.int64)
 
 
 def side_by_side(
@@ -33,22 +33,22 @@ def side_by_side(
     """The cells of all parts by query, document and position; None where only a sort can tell.
 
     `places` say which number each id of a part has among the ids of all. Each part must be sorted within its
-    queries, and no query may be in two of them, or twice in one.
+    queries, and no query may be in two of them, or twice in one. Shorter integers than usual will do.
     """
     sizes = np.zeros(queries, np.int64)
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        usual = all(column.dtype == kind for column, kind in zip(part, _KINDS, strict=True))
-        if not usual or not _measure(sizes, query, document, *_whole(part[:3])):
+        fits = all(np.can_cast(column.dtype, kind) for column, kind in zip(part, KINDS, strict=True))
+        if not fits or not _measure(sizes, query, document, *_usual(part)[:3]):
             return None
     starts = np.cumsum(sizes) - sizes
-    found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in _KINDS))
+    found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in KINDS))
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        _move(starts, query, document, *_whole([*part, *found]))
+        _move(starts, query, document, *_usual(part), *found)
     return found
 
 
-def _whole(columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    return [np.ascontiguousarray(column) for column in columns]
+def _usual(part: Cells) -> Cells:
+    return Cells(*(np.ascontiguousarray(column, kind) for column, kind in zip(part, KINDS, strict=True)))
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import Aggregate, ClickLog
-from rankloop.clicks.aggregate import counted
+from rankloop.clicks.aggregate import counted, light
 from rankloop.data._shard_manifest import shard_of
 from rankloop.data.shards import Shards
 from rankloop.propensity._exchanges import Exchange, _arms
@@ -69,7 +69,7 @@ def several_ranks(asked: Asked) -> bool:
 def cells(asked: Asked) -> Cells | None:
     """What the joint fits learn from."""
     frame, layouts = _frame(asked)
-    return Cells(counted(frame), layouts) if frame.height else None
+    return Cells(light(counted(frame)), layouts) if frame.height else None
 
 
 def harvest(asked: Asked) -> Part | None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rankloop.clicks import Aggregate
-from rankloop.clicks.aggregate import counted, merged
+from rankloop.clicks.aggregate import counted, light, merged
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of
 from rankloop.data.shards import Shards
@@ -37,4 +37,4 @@ def _count(shard: Shards) -> Aggregate:
             raise ValueError(
                 f"a click log has a column {name!r}, and these shards have none; write them again"
             )
-    return counted(frame)
+    return light(counted(frame))
