@@ -120,9 +120,9 @@ def light(counts: Aggregate) -> Aggregate:
 
     >>> log = ClickLog([1, 2], ["q", "q"], ["d", "d"], [1, 1], [0, 1])
     >>> light(aggregate(log)).impressions.dtype, merged([light(aggregate(log))]).impressions.dtype
-    (dtype('uint8'), dtype('int64'))
+    (dtype('int8'), dtype('int64'))
     """
-    cells = (column.astype(np.min_scalar_type(column.max(initial=0))) for column in _cells(counts))
+    cells = (column.astype(np.min_scalar_type(-1 - int(column.max(initial=0)))) for column in _cells(counts))
     return _named(counts.row_query.table, counts.row_document.table, Cells(*cells))
 
 
