@@ -1,6 +1,7 @@
 """A real `rankloop serve`, killed in the middle of everything: what was acknowledged is there afterwards."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -17,7 +18,7 @@ import pytest
 from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
-from rankloop.serve.running import SOURCE, listening, run_workers, worker
+from rankloop.serve.running import GARBAGE, SOURCE, listening, run, run_workers, worker
 from rankloop.serve.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
@@ -193,7 +194,32 @@ def test_several_workers_can_be_reached_where_they_say(tmp_path, monkeypatch, ca
     assert capsys.readouterr().out == f"at {reached[0]}\n"
 
 
-def test_one_of_several_workers(tmp_path, monkeypatch):
+@pytest.fixture
+def thawed():
+    """What a test takes out of the search for garbage is put back."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000)  # as the command line does
+    yield
+    gc.set_threshold(*usual)
+    gc.unfreeze()
+
+
+def test_garbage_is_searched_for_often_and_not_in_what_is_made_at_the_start(tmp_path, monkeypatch, thawed):
+    """All requests would wait for that, and garbage would pile up between two such searches."""
+    make_index(tmp_path)
+    searched = []
+
+    def served(server, sockets):
+        searched.append(any(one is server.config.app for one in gc.get_objects()))
+        assert gc.get_threshold()[0] == GARBAGE
+
+    monkeypatch.setattr("rankloop.serve.running._Server.run", served)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    run(config(tmp_path), host="127.0.0.1", port=0)
+    assert searched == [False]
+
+
+def test_one_of_several_workers(tmp_path, monkeypatch, thawed):
     """A worker reads its config anew, searches, and closes its service with its app."""
     make_index(tmp_path)
     (tmp_path / "shop.toml").write_text("index = 'shop.index'\nlearn_every = 60.0\n")
@@ -201,6 +227,7 @@ def test_one_of_several_workers(tmp_path, monkeypatch):
     app = worker()
     service = app.state.service
     assert service.config.learn_every == 0.0
+    assert not any(one is app for one in gc.get_objects())
 
     async def lifespan():
         async with app.router.lifespan_context(app):

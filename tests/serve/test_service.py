@@ -1,8 +1,10 @@
 """Faults: the database goes away, the disk is full, an index is empty; searching goes on."""
 
 import errno
+import gc
 import json
 import os
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -359,3 +361,28 @@ def test_weights_of_fields_change_the_first_model(tmp_path):
         told = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
         with Service.open(told) as service:
             assert service.search(SearchRequest(query="red")).results[0].id == first
+
+
+def test_what_serves_no_more_goes_without_a_search_for_garbage(tmp_path):
+    """What was made at the start is never searched, so it is no part of a cycle."""
+    with serving(tmp_path) as service:
+        service.search(SearchRequest(query="red"))
+        old = [weakref.ref(one) for one in (service.live, service.live.production, service.index.snapshot)]
+        index = Index.open(tmp_path / "shop.index")
+        version = another(service)
+        gc.disable()
+        try:
+            index.add([{"id": 1000, "title": "a new hat"}])
+            index.commit()
+            service.promote(version)
+            service._loaded._known.clear()
+            wait_until(lambda: all(one() is None for one in old))
+        finally:
+            gc.enable()
+
+
+def test_fingerprints_of_old_generations_are_forgotten(tmp_path):
+    with serving(tmp_path) as service:
+        model = service.live.production
+        assert len({model.fingerprint(generation) for generation in range(100)}) == 1
+        assert len(model._prints) <= 8

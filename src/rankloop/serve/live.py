@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Live", "Model", "Models", "first_model", "logged_features"]
 
-REMEMBERED = 8  # versions in memory beside those that serve
+REMEMBERED = 8  # versions in memory beside those that serve, and fingerprints of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,13 @@ class Model:
 
     def fingerprint(self, generation: int) -> str:
         """What scores depend on; computed once for a generation of the index."""
-        if generation not in self._prints:
-            self._prints[generation] = self.pipeline.fingerprint
-        return self._prints[generation]
+        found = self._prints.get(generation)
+        if found is None:
+            found = self.pipeline.fingerprint
+            if len(self._prints) >= REMEMBERED:
+                self._prints.clear()
+            self._prints[generation] = found
+        return found
 
     @property
     def ranked(self) -> Ranked:

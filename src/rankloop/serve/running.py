@@ -1,5 +1,6 @@
 """The service as a process: it says what it serves, and ends with everything in the store."""
 
+import gc
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ __all__ = ["listening", "run", "run_workers", "web", "worker"]
 SOURCE = "RANKLOOP_SERVE"  # the environment variable that tells workers what they serve
 BACKLOG = 2048
 LOCAL = ("127.0.0.1", "::1", "localhost")
+GARBAGE = 5000  # new objects after which those that are of no use are looked for
 PATIENCE = 10  # seconds for requests under way when it is asked to stop
 
 
@@ -44,6 +46,7 @@ def run(
         server = _Server(web(service))
         server.greeting = _greeting(service, address, host, places or {})
         server.page = address if open_browser else None
+        _settle()
         server.run(sockets=[found])
 
 
@@ -71,7 +74,9 @@ def worker() -> FastAPI:
     """The app of one of several processes; learning is the business of the process above them."""
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
     service.warm()
-    return create_app(service, own=True)
+    app = create_app(service, own=True)
+    _settle()
+    return app
 
 
 def web(service: Service, **options: Any) -> uvicorn.Config:
@@ -88,6 +93,17 @@ def _options(config: Config) -> dict[str, Any]:
         "proxy_headers": bool(config.proxies),
         "forwarded_allow_ips": list(config.proxies),
     }
+
+
+def _settle() -> None:
+    """Take what was made so far out of Python's search for garbage, and search the rest often.
+
+    What is there at the start stays; all requests would wait while it is looked through. The command line,
+    in a hurry to start, searches so rarely that the remains of closed connections would pile up.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 10, 10)
 
 
 def listening(host: str, port: int) -> socket.socket:
