@@ -3,6 +3,7 @@
     python benchmarks/serving.py                        100,000 documents
     python benchmarks/serving.py --quick                5,000 documents, few requests
     python benchmarks/serving.py --only events memory   some parts
+    python benchmarks/serving.py --only memory --requests 300000
     python benchmarks/serving.py --out serving.jsonl    every row is also written here as it is measured
 
 Server and load generator share the machine; the generator is one thread. A part that fails is told, and the
@@ -38,7 +39,8 @@ CLIENTS = (1, 8, 32)
 REQUESTS = 2000  # for each number of clients
 EVENT_BATCHES = {1: 4000, 100: 400}  # events in a request -> requests
 SWAPS = 0.25  # seconds between two
-MEMORY = 100_000  # requests
+MEMORY, STEP = 100_000, 10_000  # requests, and between two looks
+WARM = 30_000  # requests until caches are full
 
 
 def main() -> None:
@@ -46,11 +48,12 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--quick", action="store_true")
     options.add_argument("--only", nargs="+", choices=parts, default=list(parts))
+    options.add_argument("--requests", type=int, default=MEMORY, help="of the part memory")
     options.add_argument("--out", type=Path)
     told = options.parse_args()
     failed = []
     with tempfile.TemporaryDirectory(prefix="rankloop-serving-") as folder:
-        bench = Bench(Path(folder), 20 if told.quick else 1, told.out)
+        bench = Bench(Path(folder), 20 if told.quick else 1, told.requests, told.out)
         for name in told.only:
             try:
                 parts[name](bench)
@@ -67,6 +70,7 @@ class Bench:
 
     folder: Path
     scale: int
+    requests: int
     out: Path | None
 
     @cached_property
@@ -210,7 +214,8 @@ def swap(bench: Bench) -> None:
 
 
 def memory(bench: Bench) -> None:
-    folder, step = bench.folder, MEMORY // 10 // bench.scale
+    """Searches, and clicks on one page in ten, of an index that is small beside all else."""
+    folder, step = bench.folder, STEP // bench.scale
     small = Index.create(folder / "small", {"title": "text"})
     small.add({"id": i, "title": f"document number {i}"} for i in range(100))
     small.commit()
@@ -218,21 +223,31 @@ def memory(bench: Bench) -> None:
     bodies = [
         json.dumps({"query": f"number {i}", "user": f"user {i % 5000}"}).encode() for i in range(10_000)
     ]
-    print("memory of the server over requests (a small index, all pages recorded)")
+    print("memory of the server over requests, MB: its own, and files that it maps; and its store on disk")
+    print(f"{'requests':>9}{'own':>9}{'files':>9}{'store':>9}{'per second':>12}{'failed':>8}")
+    warm: list[float] = []
     with served(folder / "small.toml") as (address, process):
-        for number in range(10):
-            found = load(address, "/search", bodies, clients=8, requests=step, keep=False)
-            megabytes = resident(process)
-            done = (number + 1) * step
-            print(
-                f"{done:>9,} requests {megabytes:>9.1f} MB {found.rate:>8.0f}/s {found.failed:>6} failed",
-                flush=True,
-            )
-            bench.keep("memory", requests=done, megabytes=megabytes, failed=found.failed)
+        for done in range(step, bench.requests // bench.scale + 1, step):
+            found = load(address, "/search", bodies, clients=8, requests=step * 8 // 10, keep=False)
+            shown = load(address, "/search", bodies, clients=8, requests=step // 10)
+            clicks = [_events(json.loads(page), 1, "click", kind="click") for page in shown.bodies]
+            sent = load(address, "/events", clicks, clients=8, requests=len(clicks), keep=False)
+            failed = found.failed + shown.failed + sent.failed
+            held, store = resident(process), sum(path.stat().st_size for path in folder.rglob("*.db")) / 2**20
+            row = f"{done:>9,}{held.own:>9.1f}{held.files:>9.1f}{store:>9.1f}{found.rate:>12.0f}{failed:>8}"
+            print(row, flush=True)
+            bench.keep("memory", requests=done, own=held.own, files=held.files, store=store, failed=failed)
+            if done >= WARM:
+                warm.append(held.own)
+    if warm:
+        low, high, more = min(warm), max(warm), warm[-1] - warm[0]
+        print(
+            f"from {WARM:,} requests on its own memory is {low:.1f} to {high:.1f} MB; {more:+.1f} at the end"
+        )
 
 
-def _events(page: dict[str, Any], size: int, name: str) -> bytes:
-    told = {"impression": page["impression"], "kind": "viewport"}
+def _events(page: dict[str, Any], size: int, name: str, *, kind: str = "viewport") -> bytes:
+    told = {"impression": page["impression"], "kind": kind}
     shown = [result["id"] for result in page["results"]]
     return json.dumps(
         {"events": [{"id": f"{name}-{i}", "document": shown[i % len(shown)], **told} for i in range(size)]}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -120,11 +121,17 @@ def served(config: Path, *, workers: int = 1) -> Iterator[tuple[str, subprocess.
         process.stdout.close()
 
 
-def resident(process: subprocess.Popen[str]) -> float:
-    """Megabytes of memory of a process's own: files that it maps are the system's to take back."""
-    told = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process.pid}/status").read_text())
-    assert told is not None
-    return int(told[1]) / 1024
+class Memory(NamedTuple):
+    """Megabytes that a process has in memory: its own, and of files that it maps."""
+
+    own: float
+    files: float
+
+
+def resident(process: subprocess.Popen[str]) -> Memory:
+    told = Path(f"/proc/{process.pid}/status").read_text()
+    kilobytes = {name: int(value) for name, value in re.findall(r"(Rss\w+):\s+(\d+)", told)}
+    return Memory(kilobytes["RssAnon"] / 1024, (kilobytes["RssFile"] + kilobytes["RssShmem"]) / 1024)
 
 
 def cpu_seconds(process: subprocess.Popen[str]) -> float:
