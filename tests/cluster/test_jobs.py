@@ -12,6 +12,7 @@ from rankloop import clicks, cluster, metrics, propensity
 from rankloop.clicks import simulate
 from rankloop.cluster import _failures, _local, _ray, _versions, tuning
 from rankloop.cluster._engine import over
+from rankloop.cluster._propensity_sums import Part, Total
 from rankloop.data import synthetic
 from rankloop.data.shard_writer import write_shards
 from rankloop.data.shards import open_shards
@@ -300,7 +301,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
     def dying(process):
         ready(process)
         os.kill(process.process.pid, signal.SIGSTOP)
-        threading.Timer(0.02, os.kill, (process.process.pid, signal.SIGKILL)).start()
+        threading.Timer(0.02, process.process.kill).start()  # which lets one be that has ended
 
     monkeypatch.setattr(_local, "RETRIES", 0)
     monkeypatch.setattr(_local._Process, "ready", dying)
@@ -407,3 +408,22 @@ def test_progress_adds_up(shards, rankers, monkeypatch):
     assert told[0] == ("evaluating", DATA.n_documents)
     assert sum(by for by, _ in told[1:]) == DATA.n_documents
     assert [note for _, note in told[1:]] == [f"{i} of 4" for i in range(1, 5)]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
+def test_sums_are_added_in_the_order_of_the_shards(order):
+    """Floats added in another order differ in their last digit; a shard without pages gives nothing."""
+    values = [[0.1], [1e16], [-1e16]]
+    parts = [
+        Part(np.array([value]), np.array([bool(i)]), i, [f"layout {i}"], i) for i, value in enumerate(values)
+    ]
+    parts.insert(1, None)
+    total, seen = Total(), set()
+    for index in order:
+        total.take(index, parts[index])
+        seen.add(index)
+        missing = min({*range(5)} - seen)
+        assert set(total._early) == {one for one in seen if one > missing}
+    assert total.whole.sums.tolist() == [[(0.1 + 1e16) - 1e16]]
+    assert (total.whole.present.tolist(), total.whole.pages, total.whole.reach) == ([True], 3, 2)
+    assert total.whole.layouts == ["layout 0", "layout 1", "layout 2"]

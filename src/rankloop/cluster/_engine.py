@@ -67,16 +67,23 @@ def over(
     sizes: Sequence[float] | None = None,
     done: Callable[[int, Any], None] | None = None,
 ) -> list[Any]:
-    """`task` of each input, in the order of the inputs; one bar shows how much of `sizes` is finished."""
+    """`task` of each input, in the order of the inputs; one bar shows how much of `sizes` is finished.
+
+    With `done` each result is given to it as it comes, in any order, and none is kept.
+    """
     weights = [1.0] * len(inputs) if sizes is None else list(sizes)
     found: list[Any] = [None] * len(inputs)
+    finished = 0
     with progress(title, sum(weights)) as advance:
 
         def take(index: int, result: Any) -> None:
-            found[index] = result
-            if done is not None:
+            nonlocal finished
+            if done is None:
+                found[index] = result
+            else:
                 done(index, result)
-            advance(weights[index], f"{sum(one is not None for one in found)} of {len(found)}")
+            finished += 1
+            advance(weights[index], f"{finished} of {len(found)}")
 
         engine(on, workers).map(task, inputs, take)
     return found

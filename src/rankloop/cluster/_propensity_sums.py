@@ -20,6 +20,7 @@ from rankloop.propensity.randomized import _shuffled_ranks
 __all__ = [
     "Cells",
     "Part",
+    "Total",
     "cells",
     "harvest",
     "interventions",
@@ -41,6 +42,33 @@ class Part:
     pages: int
     layouts: list[str]
     reach: int = 0
+
+
+class Total:
+    """Parts added up in the order of the shards, whoever is first; only those that come early are held."""
+
+    def __init__(self) -> None:
+        self.whole: Part | None = None
+        self._early: dict[int, Part | None] = {}
+        self._next = 0
+
+    def take(self, index: int, part: Part | None) -> None:
+        self._early[index] = part
+        while self._next in self._early:
+            self._add(self._early.pop(self._next))
+            self._next += 1
+
+    def _add(self, part: Part | None) -> None:
+        if part is None or self.whole is None:
+            self.whole = part or self.whole
+            return
+        self.whole = Part(
+            self.whole.sums + part.sums,
+            self.whole.present | part.present,
+            self.whole.pages + part.pages,
+            sorted({*self.whole.layouts, *part.layouts}),
+            max(self.whole.reach, part.reach),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How likely each rank was to be seen, from a log that is larger than memory."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from rankloop.clicks.aggregate import merged
 from rankloop.cluster import _propensity_sums as sums_of
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of
-from rankloop.cluster._propensity_sums import Cells, Part
+from rankloop.cluster._propensity_sums import Part, Total
 from rankloop.data import RankingDataset
 from rankloop.data.shards import Shards
 from rankloop.propensity import Propensity
@@ -59,20 +59,26 @@ def propensity(
         if data is None:
             raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
         found = [one for one in work.run(sums_of.cells, on, workers) if one is not None]
-        named = _one_layout(found, layout)
+        if not found:
+            raise _no_page(layout)
+        named = _one_layout({name for one in found for name in one.layouts})
         counts, fit = merged([one.counts for one in found]), ESTIMATORS[work.method]
         return fit(counts, data, depth=depth, monotone=monotone, layout=named, draws=draws, seed=seed)
-    parts = [part for part in work.run(_SUMS[work.method], on, workers) if part is not None]
-    named = _one_layout(parts, layout)
-    edges, sums, present = _CURVES[work.method](parts, work.ranks)
+    total = Total()
+    work.run(_SUMS[work.method], on, workers, total.take)
+    part = total.whole
+    if part is None:
+        raise _no_page(layout)
+    named = _one_layout(part.layouts)
+    edges, sums = _CURVES[work.method](part, work.ranks)
     curve = bootstrapped(
-        sums[present],
+        sums[part.present],
         lambda totals: solve(edges, _balanced(totals) if totals.shape[-1] == 6 else totals),
         draws=draws,
         seed=seed,
         method="harvest allpairs" if work.method == "harvest" else work.method,
         layout=named,
-        pages=sum(part.pages for part in parts),
+        pages=part.pages,
     )
     return curve.monotone() if monotone else curve
 
@@ -85,7 +91,13 @@ class _Work:
     groups: int
     method: str
 
-    def run(self, task: Callable[..., Any], on: str, workers: int | None) -> list[Any]:
+    def run(
+        self,
+        task: Callable[..., Any],
+        on: str,
+        workers: int | None,
+        done: Callable[[int, Any], None] | None = None,
+    ) -> list[Any]:
         work = each(self.shards)
         return over(
             task,
@@ -94,6 +106,7 @@ class _Work:
             workers=workers,
             title=f"{self.method} by shard",
             sizes=[shard.n_rows for shard in work],
+            done=done,
         )
 
 
@@ -129,11 +142,13 @@ def _supported(work: _Work, data: RankingDataset | None, on: str, workers: int |
     return "harvest"
 
 
-def _one_layout(parts: Sequence[Part | Cells], layout: str | None) -> str | None:
+def _no_page(layout: str | None) -> ValueError:
+    return ValueError(f"no page of the log has layout {layout!r}")
+
+
+def _one_layout(names: Collection[str]) -> str | None:
     """A curve belongs to one layout; its name, where the log has names."""
-    if not parts:
-        raise ValueError(f"no page of the log has layout {layout!r}")
-    present = sorted({name for part in parts for name in part.layouts})
+    present = sorted(names)
     if len(present) > 1:
         raise ValueError(
             f"the log mixes layouts ({', '.join(present)}) and a curve belongs to one; "
@@ -142,45 +157,39 @@ def _one_layout(parts: Sequence[Part | Cells], layout: str | None) -> str | None
     return present[0] if present else None
 
 
-Curve = tuple[Edges, NDArray[np.float64], NDArray[np.bool_]]
+Curve = tuple[Edges, NDArray[np.float64]]  # which ranks are compared, and the sums of each group
 
 
-def _total(parts: list[Part]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The sums of all shards, in their order, and the groups that have a query."""
-    total, present = np.zeros_like(parts[0].sums), np.zeros(len(parts[0].sums), bool)
-    for part in parts:
-        total += part.sums
-        present |= part.present
-    if present.sum() < 2:
+def _sums(part: Part) -> NDArray[np.float64]:
+    if part.present.sum() < 2:
         raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
-    return total, present
+    return part.sums
 
 
-def _of_harvest(parts: list[Part], ranks: int) -> Curve:
+def _of_harvest(part: Part, ranks: int) -> Curve:
     if ranks < 2:
         raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
     edges = edges_of(ranks, "allpairs")
-    sums, present = _total(parts)
+    sums = _sums(part)
     tied(edges, sums.sum(axis=0), "documents seen at several ranks")
-    return edges, sums, present
+    return edges, sums
 
 
-def _of_shuffles(parts: list[Part], ranks: int) -> Curve:
-    reach = min(ranks, max(part.reach for part in parts))
+def _of_shuffles(part: Part, ranks: int) -> Curve:
+    reach = min(ranks, part.reach)
     if reach < 2:
         raise ValueError(
             'no page has the intervention "shuffle n" with n of 2 or more; show some pages with the first '
             "n in random order and say so in the column intervention, or use harvest"
         )
     edges = edges_of(reach, "pivot")
-    sums, present = _total(parts)
-    sums = sums[:, : reach - 1]
+    sums = _sums(part)[:, : reach - 1]
     tied(edges, sums.sum(axis=0), "shuffled pages")
-    return edges, sums, present
+    return edges, sums
 
 
-def _of_exchanges(parts: list[Part], ranks: int) -> Curve:
-    sums, present = _total(parts)
+def _of_exchanges(part: Part, ranks: int) -> Curve:
+    sums = _sums(part)
     whole = sums.sum(axis=0)
     both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
     if not both.any():
@@ -191,10 +200,10 @@ def _of_exchanges(parts: list[Part], ranks: int) -> Curve:
     pairs = edges_of(ranks, "allpairs")
     edges = Edges(ranks, pairs.low[both], pairs.high[both])
     tied(edges, _balanced(whole[both]), "exchanged pages")
-    return edges, sums[:, both], present
+    return edges, sums[:, both]
 
 
-_CURVES: dict[str, Callable[[list[Part], int], Curve]] = {
+_CURVES: dict[str, Callable[[Part, int], Curve]] = {
     "harvest": _of_harvest,
     "randomized": _of_shuffles,
     "swap_intervention": _of_exchanges,
