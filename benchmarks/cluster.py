@@ -1,6 +1,6 @@
 """Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
 
-    python benchmarks/cluster.py [--quick] [rows] [memory] [documents] [training] [overhead]
+    python benchmarks/cluster.py [--quick] [--repeats 3] [rows] [memory] [documents] [training] [overhead]
 
 `rows` writes click logs of growing size as shards and counts them, in seconds of CPU time per million rows:
 flat if nothing grows with the log. `memory` is the peak of a worker, and of the process that writes shards,
@@ -37,6 +37,7 @@ ROWS = (1_000_000, 5_000_000, 10_000_000, 50_000_000)
 QUICK_ROWS = (200_000, 1_000_000)
 ROWS_PER_SHARD = 500_000
 CHUNK, PAGE = 500_000, 10
+MEMORY = 64 << 20  # of the process that writes: 2 million rows, so that larger logs pass through the disk
 DOCUMENTS, FEATURES = (100_000, 1_000_000), 136
 QUICK_DOCUMENTS = (20_000, 200_000)
 DOCUMENTS_PER_SHARD = 25_000
@@ -95,27 +96,42 @@ def taken(work):
     return made, cpu() - began, time.perf_counter() - clock
 
 
-def rows(quick):
-    print("\nclick log: seconds of CPU per million rows; two local workers")
+def rows(quick, repeats=1):
+    sizes = QUICK_ROWS if quick else ROWS
+    print(f"\nclick log: seconds of CPU per million rows, median of {repeats}; two local workers")
     print(f"{'rows':>12}{'shards':>8}{'write':>10}{'count':>10}{'curve':>10}{'bytes/row':>11}{'cells':>13}")
-    with tempfile.TemporaryDirectory() as folder:
-        few = write_shards(log_frames(20_000), Path(folder) / "log", shards=2)
-        _, start, _ = taken(lambda: cluster.aggregate(few, workers=2))
-        _, start_curve, _ = taken(lambda: cluster.propensity(few, method="harvest", draws=100, workers=2))
-    for n in QUICK_ROWS if quick else ROWS:
-        with tempfile.TemporaryDirectory() as folder:
-            number = max(2, n // ROWS_PER_SHARD)
-            shards, write, _ = taken(lambda: write_shards(log_frames(n), Path(folder) / "log", shards=number))  # noqa: B023
-            counts, count, _ = taken(lambda: cluster.aggregate(shards, workers=2))  # noqa: B023
-            _, curve, _ = taken(lambda: cluster.propensity(shards, method="harvest", draws=100, workers=2))  # noqa: B023
-            size = sum(entry.bytes for entry in shards.entries) / n
-            per = [seconds / n * 1e6 for seconds in (write, count - start, curve - start_curve)]
-            print(
-                f"{n:>12,}{number:>8}{per[0]:>10.2f}{per[1]:>10.2f}{per[2]:>10.2f}{size:>11.2f}{len(counts):>13,}",
-                flush=True,
-            )
+    with tempfile.TemporaryDirectory() as folder:  # kernels are loaded before anything is measured
+        few = write_shards([next(log_frames(max(sizes)))[:20_000]], Path(folder) / "few", shards=2)
+        write_shards([next(log_frames(max(sizes)))], Path(folder) / "more", shards=2)
+        jobs = {
+            "count": lambda log: cluster.aggregate(log, workers=2),
+            "curve": lambda log: cluster.propensity(log, method="harvest", draws=100, workers=2),
+        }
+        for job in jobs.values():
+            job(few)
+        figures, starts = {n: [] for n in sizes}, []
+        for _ in range(repeats):
+            starts.append([taken(lambda: job(few))[1] for job in jobs.values()])  # noqa: B023
+            for n in sizes:
+                figures[n].append(a_log(n, jobs))
+    start = np.median(starts, axis=0)
+    for n in sizes:
+        write, count, curve, size, cells = np.median(figures[n], axis=0)
+        per = [seconds / n * 1e6 for seconds in (write, count - start[0], curve - start[1])]
+        shards = max(2, n // ROWS_PER_SHARD)
+        print(f"{n:>12,}{shards:>8}{per[0]:>10.2f}{per[1]:>10.2f}{per[2]:>10.2f}{size:>11.2f}{cells:>13,.0f}")
     print("write includes making the rows; the start of two workers is taken off: ", end="")
-    print(f"{start:.1f} s for counting, {start_curve:.1f} s for a curve")
+    print(f"{start[0]:.1f} s for counting, {start[1]:.1f} s for a curve")
+
+
+def a_log(n, jobs):
+    """Seconds of CPU to write, to count and for the curve of a log of n rows; its bytes a row, its cells."""
+    with tempfile.TemporaryDirectory() as folder:
+        log, number = Path(folder) / "log", max(2, n // ROWS_PER_SHARD)
+        shards, write, _ = taken(lambda: write_shards(log_frames(n), log, shards=number, memory=MEMORY))
+        counts, count, _ = taken(lambda: jobs["count"](shards))
+        _, curve, _ = taken(lambda: jobs["curve"](shards))
+        return write, count, curve, sum(entry.bytes for entry in shards.entries) / n, len(counts)
 
 
 def judged(quick):
@@ -199,9 +215,8 @@ def peak_of(work, *arguments):
 def memory(quick):
     print("\npeak memory in MB as the data grows tenfold and shards stay of one size")
     print(f"{'data':<26}{'rows':>12}{'shards':>8}{'writer':>9}{'worker':>9}  worker's job")
-    write = (
-        "bench.write_shards(bench.{}(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]), memory=2**26)"
-    )
+    write = "bench.write_shards(bench.{}(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]), "
+    write += "memory=bench.MEMORY)"
     for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (1_000_000, 10_000_000):
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // 100_000)
@@ -319,10 +334,11 @@ if __name__ == "__main__":
     parser.add_argument(
         "parts", nargs="*", default=[], help="rows, memory, documents, training, overhead; all without"
     )
+    parser.add_argument("--repeats", type=int, default=1, help="of `rows`: sizes in turn, the median of each")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
     asked = parser.parse_args()
     known = {"rows": rows, "memory": memory, "documents": judged, "training": training, "overhead": overhead}
     for part in asked.parts or known:
         began = time.perf_counter()
-        known[part](asked.quick)
+        known[part](asked.quick, **({"repeats": asked.repeats} if part == "rows" else {}))
         print(f"({part}: {time.perf_counter() - began:.0f} s; load of the machine {os.getloadavg()[1]:.1f})")
