@@ -336,6 +336,50 @@ def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, 
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
 
 
+def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
+    from rankloop.cluster import counting
+    from rankloop.unbiased import candidates
+
+    asked = []
+
+    def some(task, inputs, *, done, **options):
+        for i, one in enumerate(inputs):
+            if len(asked) == 2:
+                asked.append("workers died")
+                raise cluster.LostWorkerError(2, 4, 4)
+            asked.append(one[0].entries[0].number)
+            done(i, task(one))
+
+    chosen = {"plain leaves": candidates(trees=5, threads=1)["plain leaves"]}
+    whole = cluster.learn(logs["swap"][1], DATA, rankers=chosen, workers=2)
+    monkeypatch.setattr(counting, "over", some)
+    with pytest.raises(cluster.LostWorkerError, match="the same call goes on from there"):
+        cluster.learn(logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts")
+    for _ in range(2):  # the second time all is there
+        found = cluster.learn(
+            logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts", workers=2
+        )
+        assert found.ranker.predict(DATA).tolist() == whole.ranker.predict(DATA).tolist()
+        assert asked == [0, 1, "workers died", 2, 3]
+    with pytest.raises(ValueError, match="begun by another job, or with other data"):
+        cluster.aggregate(logs["plain"][1], checkpoint=tmp_path / "counts")
+
+
+@pytest.mark.parametrize("kind", [polars.Int64, polars.Float64, polars.String])
+def test_counts_in_a_checkpoint_are_those_of_the_log(kind, tmp_path):
+    """Ids are kept as they are in the log, by whose text a query has its shard."""
+    frame = polars.DataFrame({"session": range(20), "query": range(20), "document": [1, 2] * 10})
+    frame = frame.with_columns(
+        polars.col("query").mod(7).cast(kind), position=1, click=polars.col("query") % 2
+    )
+    shards = write_shards([frame], tmp_path / "log", shards=3)
+    here = clicks.aggregate(clicks.ClickLog.from_frame(frame)).to_frame()
+    for _ in range(2):
+        found = cluster.aggregate(shards, workers=2, checkpoint=tmp_path / "counts").to_frame()
+        assert found.equals(here)
+    assert found.equals(cluster.aggregate(shards, workers=2).to_frame())
+
+
 @pytest.fixture(scope="module")
 def corrupt(jobs, tmp_path_factory):
     """The same jobs on shards one byte of which has changed since they were written."""

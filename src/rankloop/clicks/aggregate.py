@@ -20,7 +20,7 @@ from rankloop.data import RankingDataset
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Aggregate", "aggregate", "counted", "light", "merged"]
+__all__ = ["Aggregate", "aggregate", "cells_frame", "counted", "light", "merged", "of_cells"]
 
 _KEYS = ["query", "document", "position"]
 _BATCH = 2_000_000  # impressions that are counted at a time, of a file
@@ -199,6 +199,11 @@ def _of_file(path: Path) -> Aggregate:
 
 def counted(frame: "polars.DataFrame") -> Aggregate:
     """The cells of a frame with one impression a row."""
+    return of_cells(cells_frame(frame))
+
+
+def cells_frame(frame: "polars.DataFrame") -> "polars.DataFrame":
+    """The same as a frame, in no order; ids stay what they are."""
     import polars as pl
 
     click = pl.col("click").cast(pl.Float64)
@@ -214,6 +219,11 @@ def counted(frame: "polars.DataFrame") -> Aggregate:
             f"click is 0 or 1, but {first['wrong']} impressions of document {first['document']} "
             f"of query {first['query']} have something else"
         )
+    return counts.drop("wrong")
+
+
+def of_cells(counts: "polars.DataFrame") -> Aggregate:
+    """What `cells_frame` gave as an aggregate."""
     n = len(counts)
     query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in _KEYS[:2])
     position = _columns.whole(counts["position"].to_numpy(), n, "position")

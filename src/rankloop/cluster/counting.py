@@ -1,40 +1,79 @@
 """Impressions and clicks of a log that is larger than memory."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankloop.clicks import Aggregate
-from rankloop.clicks.aggregate import counted, light, merged
+from rankloop.clicks.aggregate import cells_frame, light, merged, of_cells
 from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, shards_of
+from rankloop.cluster._inputs import each, shards_of, told
+from rankloop.data._shard_files import ShardFolder, put_shard
+from rankloop.data._shard_manifest import Entry, checked_frame
+from rankloop.data._shard_store import Store
 from rankloop.data.shards import Shards
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["aggregate"]
 
 
-def aggregate(log: Shards | str | Path, *, on: str = "local", workers: int | None = None) -> Aggregate:
+def aggregate(
+    log: Shards | str | Path,
+    *,
+    on: str = "local",
+    workers: int | None = None,
+    checkpoint: str | Path | None = None,
+) -> Aggregate:
     """What `rankloop.clicks.aggregate` gives on the whole log: whole numbers, so the sum is exact.
 
     A query lies in one shard, so no count is ever spread over two: each shard is counted by itself, and
-    the cells of all are put one after the other. The cells must fit in memory, the log need not.
+    the cells of all are put side by side. The cells must fit in memory, the log need not. With `checkpoint`
+    (a folder) the cells of finished shards are kept there, and the same call goes on after them.
     """
     shards = shards_of(log, "clicks")
+    if checkpoint is not None:
+        return merged(_kept(shards, checkpoint, on, workers))
     work = each(shards)
-    parts = over(
-        _count,
-        work,
-        on=on,
-        workers=workers,
-        title="counting",
-        sizes=[shard.n_rows for shard in work],
-    )
-    return merged(parts)
+    sizes = [shard.n_rows for shard in work]
+    return merged(over(_count, work, on=on, workers=workers, title="counting", sizes=sizes))
 
 
 def _count(shard: Shards) -> Aggregate:
+    return light(of_cells(_cells(shard)))
+
+
+def _kept(shards: Shards, checkpoint: str | Path, on: str, workers: int | None) -> list[Aggregate]:
+    """The counts of each shard, those that are in the folder already and those that come to it now."""
+    with ShardFolder(checkpoint, {"job": "aggregate", "data": told(shards)}) as folder:
+        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
+        over(
+            _keep,
+            [(shard, folder.store.path) for shard in work],
+            on=on,
+            workers=workers,
+            title="counting",
+            sizes=[shard.n_rows for shard in work],
+            done=lambda _, made: folder.add(*made),
+        )
+        frames = (
+            checked_frame(folder.store, folder.entries[number], shards.query, folder.schema, shards.of)
+            for number in sorted(folder.done)
+        )
+        return [light(of_cells(frame)) for frame in frames]
+
+
+def _keep(asked: tuple[Shards, str]) -> tuple[Entry, dict[str, str]]:
+    shard, folder = asked
+    cells = _cells(shard).sort("query", "document", "position")
+    return put_shard(Store(folder), cells, shard.query, shard.entries[0].number, note=True)
+
+
+def _cells(shard: Shards) -> "polars.DataFrame":
     frame = shard.frame(0)
     for name in ("query", "document", "position", "click"):
         if name not in frame.columns:
             raise ValueError(
                 f"a click log has a column {name!r}, and these shards have none; write them again"
             )
-    return light(counted(frame))
+    return cells_frame(frame)

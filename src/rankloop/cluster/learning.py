@@ -31,11 +31,13 @@ def learn(
     seed: int = 0,
     on: str = "local",
     workers: int | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Learned:
     """What `rankloop.unbiased.learn` does, with the log counted, and its curve found, shard by shard.
 
     The workers count; the trees are grown here, on the counts and the documents of `data`, which must fit
-    in memory. Shards of documents need docids, as rows have other numbers in them.
+    in memory. Shards of documents need docids, as rows have other numbers in them. With `checkpoint` (a
+    folder) what was counted is kept, and the same call goes on from there.
     """
     shards = shards_of(log, "clicks")
     documents = data if isinstance(data, RankingDataset) else shards_of(data, "documents").whole()
@@ -44,7 +46,7 @@ def learn(
             "a log names documents by docid or by row, and shards keep no row numbers; write shards of a "
             "data set with docids"
         )
-    counts = aggregate(shards, on=on, workers=workers)
+    counts = aggregate(shards, on=on, workers=workers, checkpoint=checkpoint)
     given, by = propensity, "the caller"
     said: list[str] = []
     if given is None:
