@@ -4,7 +4,7 @@ python benchmarks/unbiased.py loggers [--seeds 5] [--first 0] [--utility mixed] 
 python benchmarks/unbiased.py skyline                             up to 1,000,000 sessions, against labels
 python benchmarks/unbiased.py convergence [--eta 1]     sessions that each correction takes to come as far
 python benchmarks/unbiased.py small [--seeds 5] [--first 0]        few queries, loggers up to a perfect one
-python benchmarks/unbiased.py grid                                    users x loggers x sessions x methods
+python benchmarks/unbiased.py grid [--first 0]                       users x loggers x sessions x methods
 """
 
 import argparse
@@ -239,7 +239,7 @@ def small(seeds: range) -> None:
         print(f"{strength:>19}{each:>19}{mean[0]:>19.4f}{mean[1]:>19.4f}{least:>+19.4f}")
 
 
-def grid(only: list[str], seed: int = 0) -> None:
+def grid(only: list[str], seed: int) -> None:
     """Users that fit the position-based model and users that do not, whole."""
     methods: dict[str, Callable[[ClickLog, rl.RankingDataset], Callable[..., Floats]]] = {
         "naive": lambda log, data: rl.LinearRanker(loss="softmax").fit(unbiased.naive(log, data)).predict,
@@ -298,4 +298,4 @@ if __name__ == "__main__":
     elif asked.table == "convergence":
         convergence(asked.eta)
     else:
-        grid(asked.only)
+        grid(asked.only, asked.first)

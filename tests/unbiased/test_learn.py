@@ -35,13 +35,27 @@ def test_never_below_clicks_at_their_word(data, strength):
     found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS)
     assert quality(data, found.ranker) > quality(data, LinearRanker(loss=DCG).fit(naive(log, data)))
     assert found.curve_by == "the likelihood of the clicks"
-    assert set(found.held_out) == set(RANKERS)
+    assert set(found.held_out) == {*RANKERS, "a curve by rank", "people who stop reading"}
     assert found.identifiability is not None
     assert any("learned with the ranker" in one for one in found.warnings)
     assert found.selection.best == "new"
     assert found.selection.behind["shown"][2] < 0
     assert "seen, by rank" in repr(found)
     assert found.to_dict()["chosen"] in RANKERS
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+@pytest.mark.parametrize("who", ["informational", "navigational", "pbm", "trust"])
+def test_people_who_stop_reading_are_told_from_those_who_look_by_rank(data, who, strength):
+    """A click of the former says that what is below was hardly looked at; no curve by rank says that."""
+    shown_by = data.X[:, 2] + strength * data.X[:, 0]
+    log = simulate(data, shown_by=shown_by, user=who, sessions=10_000, seed=1)
+    found = learn(log, data.replace(y=np.zeros(3000)), rankers={"one": RANKERS["linear leaves"]})
+    stops = who in ("informational", "navigational")
+    assert (found.curve_by == "a DBN of the clicks") == stops
+    assert any("read on until" in one for one in found.warnings) == stops
+    at_their_word = LambdaMART(trees=40, leaves=8, loss=DCG, threads=1).fit(naive(log, data))
+    assert quality(data, found.ranker) > quality(data, at_their_word)
 
 
 @pytest.mark.parametrize(("strength", "power"), [(0.3, 1.0), (20.0, 0.5)])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.clicks import ClickModel, TrustPBM
 from rankloop.propensity import Propensity
 
-__all__ = ["Bias", "ClickBias", "bias_of", "by_rank", "refuse_trust"]
+__all__ = ["Bias", "ClickBias", "bias_of", "by_page", "by_rank", "refuse_trust"]
 
 Floats = NDArray[np.float64]
 ClickBias = Propensity | ClickModel | ArrayLike | Mapping[str, Propensity]
@@ -35,6 +35,11 @@ class Bias:
 def by_rank(propensity: ClickBias | None) -> bool:
     """Whether the rank alone says how likely a look is; if not, the layout or the clicks above matter too."""
     return isinstance(propensity, TrustPBM) or not isinstance(propensity, Mapping | ClickModel)
+
+
+def by_page(propensity: ClickBias | None) -> bool:
+    """Whether the clicks above say how likely a look is."""
+    return isinstance(propensity, ClickModel) and not isinstance(propensity, TrustPBM)
 
 
 def bias_of(propensity: ClickBias | None, depth: int) -> Bias:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
 from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_rank
+from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_page
 
 __all__ = ["Evidence", "Log", "evidence"]
 
@@ -74,7 +74,7 @@ def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Ev
     A model of people who stop reading (`DBN`, `Cascade`, ...) makes one cell of every impression: how likely
     it was to be looked at depends on the clicks above it.
     """
-    if isinstance(propensity, ClickModel) and not by_rank(propensity):
+    if isinstance(propensity, ClickModel) and by_page(propensity):
         return _page_by_page(log, propensity, data)
     parts = list(_parts(log, propensity))
     if sum(len(counts) for counts, _ in parts) == 0:

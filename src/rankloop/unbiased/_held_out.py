@@ -12,17 +12,25 @@ from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base import Ranker
-from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased._bias import ClickBias, by_page
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
+__all__ = [
+    "LEAST",
+    "HeldOut",
+    "first_unless_beaten",
+    "held_out_rows",
+    "tempered",
+    "unseen_costs",
+]
 
 SHARE = 0.2  # of the queries, to choose by
 LEAST = 30  # queries below which nothing is held out
 GOOD = 0.7  # of the gain over a random order: an order that had so much is hard to improve
 SURELY = 4.0  # standard errors of a lead that is no chance
+SOME = 0.3  # what makes an order good where few looks are left below a click
 
 
 def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
@@ -100,10 +108,15 @@ class HeldOut:
         )
 
     def shown_is_good(self, ranker: LambdaMART) -> bool:
-        """The order shown had most of what the ranker gains over a random one; its lead may be chance."""
+        """The order shown had most of what the ranker gains over a random one; its lead may be chance.
+
+        Where people stop reading, most of the ranker's estimate is what the ranker itself believes.
+        """
         orders = {"new": ranker.predict(self.part), "shown": -self.place, "random": np.zeros(len(self.place))}
         found = self._compare({name: self._order(scores) for name, scores in orders.items()})
         new, shown, random = (found.estimates[name].value for name in orders)
+        if by_page(self.given):
+            return shown - random > SOME * (new - random)
         behind, low, high = found.behind["shown"]
         error = (high - low) / 3.92
         return shown - random > GOOD * (new - random) and (found.best != "new" or -behind < SURELY * error)
