@@ -214,7 +214,7 @@ def swap(bench: Bench) -> None:
 
 
 def memory(bench: Bench) -> None:
-    """Searches, and clicks on one page in ten, of an index that is small beside all else."""
+    """Nine searches to a click, in an index that is small beside all else."""
     folder, step = bench.folder, STEP // bench.scale
     small = Index.create(folder / "small", {"title": "text"})
     small.add({"id": i, "title": f"document number {i}"} for i in range(100))
