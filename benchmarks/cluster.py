@@ -44,14 +44,14 @@ DOCUMENTS_PER_SHARD = 25_000
 SEEDS = 5
 
 
-def log_frames(rows, seed=0):
-    """Pages of ten results; the number of queries grows with the log, as it does in life."""
+def log_frames(rows, seed=0, power=3):
+    """Pages of ten results; the number of queries grows with the log, and few are asked often, as in life."""
     random = np.random.default_rng(seed)
     queries = max(rows // 100, 1)
     for start in range(0, rows, CHUNK):
         size = min(CHUNK, rows - start)
         page = np.arange(start, start + size) // PAGE
-        asked = (queries * random.random(-(-size // PAGE)) ** 3).astype(np.int64)  # few are asked often
+        asked = (queries * random.random(-(-size // PAGE)) ** power).astype(np.int64)
         query = np.repeat(asked, PAGE)[:size]
         position = (np.arange(size) % PAGE + 1).astype(np.int32)
         yield pl.DataFrame(
@@ -100,38 +100,52 @@ def rows(quick, repeats=1):
     sizes = QUICK_ROWS if quick else ROWS
     print(f"\nclick log: seconds of CPU per million rows, median of {repeats}; two local workers")
     print(f"{'rows':>12}{'shards':>8}{'write':>10}{'count':>10}{'curve':>10}{'bytes/row':>11}{'cells':>13}")
-    with tempfile.TemporaryDirectory() as folder:  # kernels are loaded before anything is measured
-        few = write_shards([next(log_frames(max(sizes)))[:20_000]], Path(folder) / "few", shards=2)
-        write_shards([next(log_frames(max(sizes)))], Path(folder) / "more", shards=2)
-        jobs = {
-            "count": lambda log: cluster.aggregate(log, workers=2),
-            "curve": lambda log: cluster.propensity(log, method="harvest", draws=100, workers=2),
-        }
-        for job in jobs.values():
-            job(few)
-        figures, starts = {n: [] for n in sizes}, []
-        for _ in range(repeats):
-            starts.append([taken(lambda: job(few))[1] for job in jobs.values()])  # noqa: B023
-            for n in sizes:
-                figures[n].append(a_log(n, jobs))
-    start = np.median(starts, axis=0)
+    figures = {n: [] for n in sizes}
+    for _ in range(repeats):
+        for n in sizes:
+            figures[n].append([float(one) for one in in_a_new_process(f"print(*bench.a_log({n}))")])
     for n in sizes:
         write, count, curve, size, cells = np.median(figures[n], axis=0)
-        per = [seconds / n * 1e6 for seconds in (write, count - start[0], curve - start[1])]
         shards = max(2, n // ROWS_PER_SHARD)
-        print(f"{n:>12,}{shards:>8}{per[0]:>10.2f}{per[1]:>10.2f}{per[2]:>10.2f}{size:>11.2f}{cells:>13,.0f}")
+        print(f"{n:>12,}{shards:>8}{write:>10.2f}{count:>10.2f}{curve:>10.2f}{size:>11.2f}{cells:>13,.0f}")
+    starts = np.median([a_start() for _ in range(3)], axis=0)
     print("write includes making the rows; the start of two workers is taken off: ", end="")
-    print(f"{start[0]:.1f} s for counting, {start[1]:.1f} s for a curve")
+    print(f"{starts[0]:.1f} s for counting, {starts[1]:.1f} s for a curve")
 
 
-def a_log(n, jobs):
-    """Seconds of CPU to write, to count and for the curve of a log of n rows; its bytes a row, its cells."""
+def counted(log):
+    return cluster.aggregate(log, workers=2)
+
+
+def curved(log):
+    return cluster.propensity(log, method="harvest", draws=100, workers=2)
+
+
+def a_log(n):
+    """Seconds of CPU per million rows to write, to count and for the curve; bytes a row, and cells.
+
+    To be run in a process that has not held a log before: memory that is there already costs less.
+    """
+    start = a_start()
     with tempfile.TemporaryDirectory() as folder:
         log, number = Path(folder) / "log", max(2, n // ROWS_PER_SHARD)
         shards, write, _ = taken(lambda: write_shards(log_frames(n), log, shards=number, memory=MEMORY))
-        counts, count, _ = taken(lambda: jobs["count"](shards))
-        _, curve, _ = taken(lambda: jobs["curve"](shards))
-        return write, count, curve, sum(entry.bytes for entry in shards.entries) / n, len(counts)
+        counts, count, _ = taken(lambda: counted(shards))
+        _, curve, _ = taken(lambda: curved(shards))
+        size = sum(entry.bytes for entry in shards.entries) / n
+        per = [seconds / n * 1e6 for seconds in (write, count - start[0], curve - start[1])]
+        return *per, size, len(counts)
+
+
+def a_start():
+    """Seconds of CPU of a log of 20,000 rows, for a count and a curve, once all kernels are loaded here."""
+    with tempfile.TemporaryDirectory() as folder:
+        few = next(log_frames(max(ROWS)))
+        write_shards([few], Path(folder) / "more", shards=2)
+        few = write_shards([few[:20_000]], Path(folder) / "few", shards=2)
+        for job in (counted, curved):
+            job(few)
+        return [taken(lambda: job(few))[1] for job in (counted, curved)]  # noqa: B023
 
 
 def judged(quick):
@@ -201,14 +215,19 @@ def watched(work):
     print(held(os.getpid()), largest[0])
 
 
-def peak_of(work, *arguments):
-    """The peaks of a new process that runs `work` (a line of code), and of its workers."""
+def in_a_new_process(work, *arguments):
+    """The words that a line of code prints."""
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cluster as bench\n"
-    script += f"from rankloop import cluster\nbench.watched(lambda: {work})"
+    script += f"from rankloop import cluster\n{work}"
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True, check=True
     )
-    mine, worker = done.stdout.split()[-2:]
+    return done.stdout.split()
+
+
+def peak_of(work, *arguments):
+    """The peaks of a new process that runs `work` (a line of code), and of its workers."""
+    mine, worker = in_a_new_process(f"bench.watched(lambda: {work})", *arguments)[-2:]
     return int(mine), int(worker)
 
 
@@ -216,17 +235,17 @@ def memory(quick):
     print("\npeak memory in MB as the data grows tenfold and shards stay of one size")
     print(f"{'data':<26}{'rows':>12}{'shards':>8}{'writer':>9}{'worker':>9}  worker's job")
     write = "bench.write_shards(bench.{}(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]), "
-    write += "memory=bench.MEMORY)"
+    write += "memory=bench.MEMORY // 4)"  # less than any of them has
     for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (1_000_000, 10_000_000):
         with tempfile.TemporaryDirectory() as folder:
-            number = max(2, n // 100_000)
-            writer, _ = peak_of(write.format("log_frames"), f"{folder}/log", n, number)
+            number = max(2, n // 50_000)  # ten and more a worker: its allocator settles over the first few
+            writer, _ = peak_of(write.format("even_frames"), f"{folder}/log", n, number)
             curve = "cluster.propensity(sys.argv[1], method='harvest', draws=50, workers=2)"
             _, worker = peak_of(curve, f"{folder}/log")
             print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
     for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
         with tempfile.TemporaryDirectory() as folder:
-            number = max(2, n // DOCUMENTS_PER_SHARD)
+            number = max(2, n // 5_000)
             writer, _ = peak_of(write.format("documents"), f"{folder}/set", n, number)
             _, worker = peak_of(
                 "cluster.predict(bench.linear(), *sys.argv[1:], workers=2)",
@@ -235,6 +254,11 @@ def memory(quick):
             )
             said = f"documents, {FEATURES} features"
             print(f"{said:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
+
+
+def even_frames(rows):
+    """Every query is asked as often as others: then the largest shard does not grow with the log."""
+    return log_frames(rows, power=1)
 
 
 def linear():

@@ -36,19 +36,25 @@ def side_by_side(
     queries, and no query may be in two of them, or twice in one. Shorter integers than usual will do.
     """
     sizes = np.zeros(queries, np.int64)
+    longest = max(len(part.query) for part in parts)
+    room = Cells(*(np.empty(longest, kind) for kind in KINDS))  # memory is dear to get, so it is used again
     for part, query, document in zip(parts, query_places, document_places, strict=True):
         fits = all(np.can_cast(column.dtype, kind) for column, kind in zip(part, KINDS, strict=True))
-        if not fits or not _measure(sizes, query, document, *_usual(part)[:3]):
+        if not fits or not _measure(sizes, query, document, *_usual(part[:3], room)):
             return None
     starts = np.cumsum(sizes) - sizes
     found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in KINDS))
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        _move(starts, query, document, *_usual(part), *found)
+        _move(starts, query, document, *_usual(part, room), *found)
     return found
 
 
-def _usual(part: Cells) -> Cells:
-    return Cells(*(np.ascontiguousarray(column, kind) for column, kind in zip(part, KINDS, strict=True)))
+def _usual(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
+    """Columns in the integers that the kernels take, copied to where others were before."""
+    found = [space[: len(column)] for column, space in zip(columns, room, strict=False)]
+    for column, space in zip(columns, found, strict=True):
+        space[:] = column
+    return found
 
 
 @kernel
