@@ -45,7 +45,7 @@ def side_by_side(
     starts = np.cumsum(sizes) - sizes
     found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in KINDS))
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        _move(starts, query, document, *_usual(part, room), *found)
+        _move(starts, query, document, *[*_usual(part, room), *found])
     return found
 
 
