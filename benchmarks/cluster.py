@@ -1,12 +1,13 @@
 """Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
 
-    python benchmarks/cluster.py [--quick] [--repeats 3] [rows] [memory] [documents] [training] [overhead]
+    python benchmarks/cluster.py [--quick] [--repeats 3] [rows] [shards] [memory] [documents] [training] ...
 
 `rows` writes click logs of growing size as shards and counts them, in seconds of CPU time per million rows:
-flat if nothing grows with the log. `memory` is the peak of a worker, and of the process that writes shards,
-as the data grows tenfold and the shards stay of one size. `documents` is what a judged document costs to
-write, evaluate, score and train on. `training` compares LambdaMART of one process with that of two workers,
-over seeds. `overhead` runs the same jobs by local processes and on Ray.
+flat if nothing grows with the log. `shards` writes one log into more and more shards. `memory` is the peak of
+a worker, and of the process that writes shards, as the data grows tenfold and the shards stay of one size.
+`documents` is what a judged document costs to write, evaluate, score and train on. `training` compares
+LambdaMART of one process with that of two workers, over seeds. `overhead` runs the same jobs by local
+processes and on Ray.
 
 Logs and data are made on the fly, in the temporary folder: 50 million rows take 1.5 GB there while they are
 sorted, and 125 MB at rest; all of it goes. Two workers on two cores can show that results are the same and
@@ -148,6 +149,21 @@ def a_start():
         return [taken(lambda: job(few))[1] for job in (counted, curved)]  # noqa: B023
 
 
+def many(quick):
+    n = QUICK_ROWS[1] if quick else ROWS[1]
+    print(f"\n{n:,} rows of log into more and more shards: seconds of CPU per million rows to write")
+    print(f"{'shards':>8}{'rows each':>11}{'in memory':>11}{f'set aside {-(-n // CHUNK)} times':>22}")
+    a_start()
+    for number in (10, 100, 1000):
+        figures = []
+        for memory in (1 << 30, 0):
+            with tempfile.TemporaryDirectory() as folder:
+                log = Path(folder) / "log"
+                _, write, _ = taken(lambda: write_shards(log_frames(n), log, shards=number, memory=memory))  # noqa: B023
+                figures.append(write / n * 1e6)
+        print(f"{number:>8,}{n // number:>11,}{figures[0]:>11.2f}{figures[1]:>22.2f}", flush=True)
+
+
 def judged(quick):
     print(f"\ndocuments with {FEATURES} features: microseconds of CPU each; memory of a training worker")
     print(
@@ -236,7 +252,7 @@ def memory(quick):
     print(f"{'data':<26}{'rows':>12}{'shards':>8}{'writer':>9}{'worker':>9}  worker's job")
     write = "bench.write_shards(bench.{}(int(sys.argv[2])), sys.argv[1], shards=int(sys.argv[3]), "
     write += "memory=bench.MEMORY // 4)"  # less than any of them has
-    for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (1_000_000, 10_000_000):
+    for n in (QUICK_ROWS[1] // 5, QUICK_ROWS[1] * 2) if quick else (3_000_000, 30_000_000):
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // 50_000)  # ten and more a worker: its allocator settles over the first few
             writer, _ = peak_of(write.format("even_frames"), f"{folder}/log", n, number)
@@ -356,12 +372,22 @@ def overhead(quick):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
-        "parts", nargs="*", default=[], help="rows, memory, documents, training, overhead; all without"
+        "parts",
+        nargs="*",
+        default=[],
+        help="rows, shards, memory, documents, training, overhead; all without",
     )
     parser.add_argument("--repeats", type=int, default=1, help="of `rows`: sizes in turn, the median of each")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
     asked = parser.parse_args()
-    known = {"rows": rows, "memory": memory, "documents": judged, "training": training, "overhead": overhead}
+    known = {
+        "rows": rows,
+        "shards": many,
+        "memory": memory,
+        "documents": judged,
+        "training": training,
+        "overhead": overhead,
+    }
     for part in asked.parts or known:
         began = time.perf_counter()
         known[part](asked.quick, **({"repeats": asked.repeats} if part == "rows" else {}))
