@@ -41,7 +41,7 @@ def nodes():
     """A head with one core, and a second node with another."""
     from ray.cluster_utils import Cluster
 
-    soon = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}  # that a node is gone
+    soon = {"health_check_period_ms": 1000, "health_check_failure_threshold": 10}  # that a node is gone
     equal = {"worker_niceness": 0}  # else every other test goes first
     head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {**soon, **equal}}
     with warnings.catch_warnings():

@@ -35,7 +35,7 @@ def test_never_below_clicks_at_their_word(data, strength):
     found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS)
     assert quality(data, found.ranker) > quality(data, LinearRanker(loss=DCG).fit(naive(log, data)))
     assert found.curve_by == "the likelihood of the clicks"
-    assert set(found.held_out) == {*RANKERS, "a curve by rank", "people who stop reading"}
+    assert set(found.held_out) == set(RANKERS)
     assert found.identifiability is not None
     assert any("learned with the ranker" in one for one in found.warnings)
     assert found.selection.best == "new"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers, check_on
+from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
 from rankloop.cli._reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def learn(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to save the ranker.")] = None,
     trees: Annotated[int, typer.Option("--trees")] = 150,
     budget: Annotated[
-        str, typer.Option("--budget", help="usual, or large: fewer features, more forests, much more time.")
+        str, typer.Option("--budget", help="usual, or large: fewer features, many rankers vote, more time.")
     ] = "usual",
     format: Annotated[
         str | None, typer.Option("--format", help="Of the log: parquet, csv, jsonl, yandex, trec or graphcm.")
@@ -45,6 +45,7 @@ def learn(
     ] = False,
     on: On = None,
     workers: Workers = None,
+    checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Learn from clicks without their bias, and say how the new ranker would have done.
@@ -68,7 +69,7 @@ def learn(
     from rankloop.unbiased import learn as learned_from
 
     one_of("source", source, ("clicks",))
-    check_on(on, workers=workers)
+    check_on(on, workers=workers, checkpoint=checkpoint)
     check_report(report)
     if log is None:
         _serve(data, again, seed, json, {"--out": out, "--propensity": propensity, "--report": report})
@@ -82,7 +83,7 @@ def learn(
     if on is not None:
         from rankloop.cli._cluster import learn_on
 
-        found = learn_on(on, workers, log, data, format, report, **how)
+        found = learn_on(on, workers, log, data, format, report, checkpoint=checkpoint, **how)
     else:
         clicks = read_clicks(log, format=format)
         found = learned_from(clicks, open_dataset(data), **how)

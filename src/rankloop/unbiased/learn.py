@@ -25,7 +25,7 @@ from rankloop.unbiased._held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased._readers import readers, stop_reading
+from rankloop.unbiased._readers import stop_reading
 from rankloop.unbiased._voters import Vote, thorough
 from rankloop.unbiased.likelihood import boosted, likelihood_ranker
 from rankloop.unbiased.select import Selection
@@ -112,12 +112,12 @@ def learn(
 
     The curve is the one given; or that of an experiment in the log (shuffles, swaps, several rankers) if its
     interval is narrow; or it is learned with the trees, and then `identifiability` says how far to trust it.
-    A `DBN` takes its place where it clearly predicts the clicks on a fifth of the queries, held out, better:
-    people who read on until they are satisfied have no curve by rank. The trees are the first of `rankers`,
-    unless others predict those clicks clearly better. Their dcg@10 is estimated beside that of the order
-    shown; then all queries teach. Where the order shown had most of that already, and the log is too small to
-    be sure of the lead, little is left to correct, much variance to pay for it, and what was not shown was
-    left out for a reason: the square root of the curve corrects then.
+    A `DBN` takes its place where it clearly predicts the clicks on held-out pages better: people who read on
+    until they are satisfied have no curve by rank. The trees are the first of `rankers`, unless others
+    clearly predict the clicks on a fifth of the queries, held out, better. Their dcg@10 is estimated beside
+    that of the order shown; then all queries teach. Where the order shown had most of that already, and the
+    log is too small to be sure of the lead, little is left to correct, much variance to pay for it, and what
+    was not shown was left out for a reason: the square root of the curve corrects then.
 
     `budget="large"` takes some fifty times as long at the end: features that do not help to predict clicks on
     other queries are left out (`features` names those that stay), and the ranker is an `Ensemble` of slower
@@ -136,10 +136,10 @@ def learn(
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
     said = _lacking(log)
-    first = next(iter(known.values()))
-    given, by, report = (
-        (propensity, "the caller", None) if propensity is not None else _curve(log, data, first, said)
-    )
+    if propensity is None:
+        given, by, report = _curve(log, data, next(iter(known.values())), seed, said)
+    else:
+        given, by, report = propensity, "the caller", None
     seen = evidence(log, given, data)
     chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
     held = held_out_rows(seen, seed)
@@ -148,17 +148,10 @@ def learn(
     if held is None:
         said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
     else:
-        if propensity is None and isinstance(log, ClickLog):
-            found = readers(log, data, given, held, first, seed)
-            held_out = _sums(found)
-            if stop_reading(found):
-                given, by = DBN().fit(log), "a DBN of the clicks"
-                seen = evidence(log, given, data)
-                said.append("people read on until they are satisfied: no curve by rank is right for them")
         kept = seen.shown & ~held
         fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}
         costs = {name: unseen_costs(seen, held, one, cells.level) for name, (one, cells) in fitted.items()}
-        held_out |= _sums(costs)
+        held_out = {name: float(cost.sum()) for name, cost in costs.items()}
         chosen = first_unless_beaten(costs)
         judge = HeldOut.of(log, seen, held, *fitted[chosen], given)
         best = fitted[chosen][0]
@@ -192,10 +185,6 @@ def learn(
     )
 
 
-def _sums(costs: Mapping[str, Floats]) -> dict[str, float]:
-    return {name: float(cost.sum()) for name, cost in costs.items()}
-
-
 def _lacking(log: Log) -> list[str]:
     """A click says something beside what was shown and not clicked; logs often drop that."""
     counts = aggregate(log) if isinstance(log, ClickLog) else log
@@ -214,9 +203,12 @@ def _lacking(log: Log) -> list[str]:
 
 
 def _curve(
-    log: Log, data: RankingDataset, ranker: LambdaMART, said: list[str]
+    log: Log, data: RankingDataset, ranker: LambdaMART, seed: int, said: list[str]
 ) -> tuple[ClickBias, str, Identifiability | None]:
-    """The curve of an experiment, or the one that explains the clicks best, and what is to be said of it."""
+    """Who reads, the curve of an experiment, or the one that explains the clicks best; what is said of it."""
+    if isinstance(log, ClickLog) and stop_reading(log, seed):
+        said.append("people read on until they are satisfied: no curve by rank is right for them")
+        return DBN().fit(log), "a DBN of the clicks", None
     found, by, why = _experiment(log)
     said += why
     if found is not None:
