@@ -77,6 +77,19 @@ def test_learning_from_a_log_in_shards(said, folder, tmp_path):
     )
     assert there["curve"] == here["curve"]
     assert there["chosen"] == here["chosen"]
+    asked = (
+        folder / "set.txt",
+        tmp_path / "log.shards",
+        "--trees",
+        "4",
+        "--json",
+        "--checkpoint",
+        tmp_path / "c",
+    )
+    for _ in range(2):  # the second time all is counted already
+        assert json.loads(said("learn", *asked, "--on", "local"))["curve"] == here["curve"]
+    with pytest.raises(ValueError, match="--checkpoint is about work on shards"):
+        said("learn", *asked)
     with pytest.raises(ValueError, match="leave --format out"):
         said("learn", folder / "set.txt", tmp_path / "log.parquet", "--format", "csv", "--on", "local")
 

@@ -36,8 +36,9 @@ def learn(
     """What `rankloop.unbiased.learn` does, with the log counted, and its curve found, shard by shard.
 
     The workers count; the trees are grown here, on the counts and the documents of `data`, which must fit
-    in memory. Shards of documents need docids, as rows have other numbers in them. With `checkpoint` (a
-    folder) what was counted is kept, and the same call goes on from there.
+    in memory. Counts have forgotten their pages, so people are taken to look by rank; for those who stop
+    reading give a part of the log to `unbiased.learn`. Shards of documents need docids, as rows have other
+    numbers in them. With `checkpoint` (a folder) what was counted is kept: the same call goes on from there.
     """
     shards = shards_of(log, "clicks")
     documents = data if isinstance(data, RankingDataset) else shards_of(data, "documents").whole()
