@@ -10,7 +10,7 @@ import rankloop.unbiased._voters as voting
 from rankloop.clicks import ClickLog, simulate
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
-from rankloop.rankers import load
+from rankloop.rankers import LambdaMART, load
 from rankloop.unbiased import candidates, learn
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import evidence
@@ -107,13 +107,27 @@ def test_networks_vote_where_they_predict_clicks_better(quick):
     assert quality(data, found.ranker) > quality(data, usual.ranker) + 0.01
 
 
-def test_forests_vote_alone_without_torch(quick, monkeypatch):
+def test_forests_vote_alone_where_networks_cannot(quick, monkeypatch):
+    """Without PyTorch, where a feature is infinite, and where networks leave all bounds."""
     _, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
-    monkeypatch.setattr(voting, "find_spec", lambda name: None)
     log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
-    found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
-    assert found.voters == ("forests",)
-    assert len(found.ranker.rankers_) == voting.EACH
-    other = {"one": FEW["one"].__class__(engine="xgboost", trees=3, loss="squared", threads=1)}
+
+    def voters(data=part):
+        return learn(log, data, propensity=THETA, rankers=FEW, budget="large").voters
+
+    with monkeypatch.context() as without:
+        without.setattr(voting, "find_spec", lambda name: None)
+        assert voters() == ("forests",)
+    endless = part.X.copy()
+    endless[3, 3] = np.inf
+    assert voters(part.replace(X=endless)) == ("forests",)
+    training = pytest.importorskip("rankloop.rankers._training")
+
+    def diverge(*args):
+        raise training.DivergenceError("not a number")
+
+    monkeypatch.setattr(voting, "_network", diverge)
+    assert voters() == ("forests",)
+    other = LambdaMART(engine="xgboost", trees=3, loss="squared", threads=1)
     with pytest.raises(ValueError, match="engine lightgbm"):
-        voting.thorough(evidence(log, THETA, part), None, other["one"], 0)
+        voting.thorough(evidence(log, THETA, part), None, other, 0)

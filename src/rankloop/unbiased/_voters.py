@@ -50,10 +50,11 @@ def thorough(seen: Evidence, held: Rows | None, ranker: LambdaMART, seed: int) -
     features = telling(seen, ranker, seed)
     kinds: Kinds = (FORESTS,)
     costs: dict[str, float] = {}
-    if held is not None and seen.data.n_documents <= MOST and find_spec("torch") is not None:
+    if held is not None and _networks_can(seen):
         kinds, costs = _elected(seen, held, ranker, features, seed)
     seeds = range(seed, seed + EACH)
-    members = [_voter(kind, seen, seen.shown, ranker, features, one) for kind in kinds for one in seeds]
+    made = [_voter(kind, seen, seen.shown, ranker, features, one) for kind in kinds for one in seeds]
+    members = [voter for voter in made if voter is not None]
     named = tuple(np.flatnonzero(features).tolist())
     return Vote(_joined(seen, seen.shown, members), named, tuple(map(_name, kinds)), costs)
 
@@ -64,22 +65,38 @@ def _elected(
     """The kinds that vote, and what the clicks on held-out queries cost one voter of each."""
     kept = seen.shown & ~held
     level = CellLikelihood.of(seen, kept, None).level
-    one = {kind: _voter(kind, seen, kept, ranker, features, seed) for kind in (FORESTS, *TRANSFORMS)}
-    alone: dict[Kinds, Floats] = {
+    made = {kind: _voter(kind, seen, kept, ranker, features, seed) for kind in (FORESTS, *TRANSFORMS)}
+    one = {kind: voter for kind, voter in made.items() if voter is not None}
+    costs: dict[Kinds, Floats] = {
         (kind,): unseen_costs(seen, held, voter, level) for kind, voter in one.items()
     }
-    best = min(TRANSFORMS, key=lambda kind: float(alone[kind,].sum()))
-    both = _joined(seen, kept, [one[FORESTS], one[best]])
-    costs: dict[Kinds, Floats] = {(FORESTS, best): unseen_costs(seen, held, both, level), **alone}
+    networks = [kind for kind in TRANSFORMS if kind in one]
+    if networks:
+        best = min(networks, key=lambda kind: float(costs[kind,].sum()))
+        both = _joined(seen, kept, [one[FORESTS], one[best]])
+        costs = {(FORESTS, best): unseen_costs(seen, held, both, level), **costs}
     names = {" and ".join(map(_name, kinds)): kinds for kinds in costs}
     chosen = first_unless_beaten({name: costs[kinds] for name, kinds in names.items()})
     return names[chosen], {name: float(costs[kinds].sum()) for name, kinds in names.items()}
 
 
-def _voter(kind: str, seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int) -> Ranker:
+def _networks_can(seen: Evidence) -> bool:
+    few = seen.data.n_documents <= MOST
+    return few and find_spec("torch") is not None and not np.isinf(seen.data.X).any()
+
+
+def _voter(
+    kind: str, seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int
+) -> Ranker | None:
+    """One of a kind; none where a network left all bounds, as features beyond all measure can make it."""
     if kind == FORESTS:
         return _forest(seen, kept, ranker, features, seed)
-    return _network(seen, kept, kind, ranker.threads, features, seed)
+    from rankloop.rankers._training import DivergenceError
+
+    try:
+        return _network(seen, kept, kind, ranker.threads, features, seed)
+    except DivergenceError:
+        return None
 
 
 def _forest(seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int) -> LambdaMART:
