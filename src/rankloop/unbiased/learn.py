@@ -119,10 +119,10 @@ def learn(
     log is too small to be sure of the lead, little is left to correct, much variance to pay for it, and what
     was not shown was left out for a reason: the square root of the curve corrects then.
 
-    `budget="large"` takes some fifty times as long at the end: features that do not help to predict clicks on
-    other queries are left out (`features` names those that stay), and the ranker is an `Ensemble` of slower
-    forests with random cuts and of networks on the same likelihood, or of one kind where it predicts the
-    held-out clicks clearly better.
+    `budget="large"` takes some ten times as long: features that do not help to predict clicks on other
+    queries are left out (`features` names those that stay), and the ranker is an `Ensemble` of slower forests
+    with random cuts and of networks on the same likelihood, or of one kind where it predicts the held-out
+    clicks clearly better.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
