@@ -9,7 +9,7 @@ __all__ = ["compiling_metrics"]
 
 def compiling_metrics() -> AbstractContextManager[None]:
     """Read the files in this block."""
-    from rankloop.metrics._rank import _rank
+    from rankloop.lists.rank_lists import _rank
 
     return compiling_beside(__name__, _rank)
 

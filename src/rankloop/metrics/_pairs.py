@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists, part
+from rankloop.lists.kernels.merge import merge_sort
 from rankloop.metrics._lists import Lists
-from rankloop.metrics._merge import merge_sort
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics._gain import Gain, gain_of
+from rankloop.lists.gain import Gain, gain_of
 from rankloop.metrics._lists import Lists, Values, cutoff
 
 __all__ = ["found_within", "rank_sums"]

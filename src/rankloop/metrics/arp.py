@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._gain import gain_table
+from rankloop.lists.gain import gain_table
 from rankloop.metrics._lists import Lists, Values
 from rankloop.metrics._measure import measure
 from rankloop.metrics._sums import rank_sums

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, over_lists, part
-from rankloop.metrics._gain import gain_of, gain_table
+from rankloop.lists.gain import gain_of, gain_table
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._gain import GainOption
+from rankloop.lists.gain import GainOption
 from rankloop.metrics._lists import Lists, Values
 from rankloop.metrics._measure import measure
 from rankloop.metrics.dcg import best_gain, discounted_gain

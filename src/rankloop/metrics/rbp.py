@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._gain import Gain
+from rankloop.lists.gain import Gain
 from rankloop.metrics._lists import Lists, Values, cutoff
 from rankloop.metrics._measure import measure
 from rankloop.metrics._sums import rank_sums

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from rankloop.lists.gain import gain_table
 from rankloop.metrics import Metric
-from rankloop.metrics._gain import gain_table
 from rankloop.rankers._batches import DeviceLists
 from rankloop.rankers._objective import Objective
 

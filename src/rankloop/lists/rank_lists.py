@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.metrics._best import FEW, pick_best
-from rankloop.metrics._merge import as_places
+from rankloop.lists.kernels.best import FEW, pick_best
+from rankloop.lists.kernels.merge import as_places
 
 __all__ = ["Ranked", "rank_lists"]
 
