@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from rankloop.metrics._table import Table
+from rankloop._table import Table
 
 TABLE = Table(
     ("name", "value"), [("a|b", "1"), ("[red]x", "20")], "A title", ["a note"], strong=frozenset({(1, 1)})

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from rankloop.metrics._table import Table
+from rankloop._table import Table
 from rankloop.report import Report, position_curve
 
 NASTY = """</style></title><script>alert("1")</script><img src=x onerror=alert(1)>\x00\ud800"""

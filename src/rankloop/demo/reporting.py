@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._table import Table
 from rankloop.demo.conclusion import conclusion
 from rankloop.demo.learners import ENOUGH, METRIC
 from rankloop.demo.story import Told
-from rankloop.metrics._table import Table
 from rankloop.report import (
     Report,
     ctr_by_position,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankloop._names import unknown
-from rankloop.metrics._table import Table
+from rankloop._table import Table
 from rankloop.metrics.evaluation import Evaluation, interval_text, number
 from rankloop.metrics.verdict import SAME, TESTS, Verdict, verdicts
 

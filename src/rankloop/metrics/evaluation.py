@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._table import Table
 from rankloop.metrics._mean import Mean, mean_of
-from rankloop.metrics._table import Table
 
 if TYPE_CHECKING:
     import polars

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._table import Table
 from rankloop.data import RankingDataset
-from rankloop.metrics._table import Table
 from rankloop.metrics.evaluation import interval_text
 from rankloop.rankers._feature_names import feature_indices, feature_names
 from rankloop.rankers.base import Ranker

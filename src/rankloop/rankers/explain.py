@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
+from rankloop._table import Table
 from rankloop.data import RankingDataset
-from rankloop.metrics._table import Table
 from rankloop.metrics.evaluation import number
 from rankloop.rankers._instead import scores_instead
 from rankloop.rankers.base import Ranker

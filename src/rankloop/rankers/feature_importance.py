@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop._progress import progress
+from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.metrics._mean import mean_of
-from rankloop.metrics._table import Table
 from rankloop.metrics.evaluation import interval_text, number
 from rankloop.rankers._feature_names import feature_names
 from rankloop.rankers._objective import Objective

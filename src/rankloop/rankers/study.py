@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.base import clone
 
 from rankloop._extras import require
+from rankloop._table import Table
 from rankloop.metrics import Metric
-from rankloop.metrics._table import Table
 from rankloop.rankers.base import Ranker
 
 __all__ = ["Study", "Trial"]

@@ -107,7 +107,7 @@ def _shown(part: Any) -> str:
     if isinstance(part, Mapping):
         facts = (f"<dt>{clean(key)}</dt><dd>{_told(value)}</dd>" for key, value in part.items())
         return f"<dl>{''.join(facts)}</dl>"
-    from rankloop.metrics._table import Table
+    from rankloop._table import Table
 
     table = part if isinstance(part, Table) else getattr(part, "table", None)
     if callable(table):

@@ -58,7 +58,7 @@ def _verdict(learned: "Learned") -> list[Any]:
 
 
 def _candidates(learned: "Learned") -> Any:
-    from rankloop.metrics._table import Table
+    from rankloop._table import Table
 
     best = min(learned.held_out.values())
     rows = [(name, f"{value:.5f}") for name, value in learned.held_out.items()]

@@ -132,7 +132,7 @@ def _facts(checked: "LogReport") -> dict[str, Any]:
 
 
 def _support(checked: "LogReport") -> list[Any]:
-    from rankloop.metrics._table import Table
+    from rankloop._table import Table
 
     usable = [one.estimator for one in checked.estimators if one.support == "yes"]
     rows = [

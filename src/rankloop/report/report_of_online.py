@@ -17,7 +17,7 @@ def report_of_online(
     curves: "Mapping[str, LearningCurve]", *, metric: str = "ndcg@10", title: str = "Learning while serving"
 ) -> Report:
     """Learning curves by learner: quality on a test set, what people saw meanwhile, pages below the floor."""
-    from rankloop.metrics._table import Table
+    from rankloop._table import Table
 
     rows = [
         (

@@ -72,7 +72,7 @@ def _intervals(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _table(figures: Mapping[str, Any]) -> Any:
-    from rankloop.metrics._table import Table
+    from rankloop._table import Table
 
     rows = [
         (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankloop.metrics._table import Table
+from rankloop._table import Table
 from rankloop.report import Report, ctr_by_position, importance, metric_intervals, position_curve
 
 if TYPE_CHECKING:
