@@ -30,7 +30,7 @@ import polars as pl
 
 from rankloop import cluster
 from rankloop.data import RankingDataset, synthetic
-from rankloop.data.shard_writer import write_shards
+from rankloop.data.shards.write_shards import write_shards
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, LinearRanker
 

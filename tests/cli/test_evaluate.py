@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from rankloop.cli import app, main
 from rankloop.data import RankingDataset, write_parquet
-from rankloop.data.disk import save
+from rankloop.data.save import save
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 1\nq3 0 a 0\n"
 RUN = "q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 zz 3 1 x\nq4 Q0 a 1 1 x\n"

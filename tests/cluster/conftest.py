@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from rankloop import cluster
 from rankloop.clicks import simulate
 from rankloop.data import RankingDataset, synthetic
-from rankloop.data.shard_writer import write_shards
+from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
 
 WORDS = ["red shoes", "red hat", "blue shoes", "green hat", "blue coat", "old coat"]

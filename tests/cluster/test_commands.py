@@ -7,7 +7,7 @@ import pytest
 
 from rankloop.clicks import simulate, write_clicks
 from rankloop.data import synthetic, write_svmlight
-from rankloop.data.shards import open_shards
+from rankloop.data.shards.shards import open_shards
 
 DATA = synthetic(n_queries=60, docs_per_query=6, n_features=4, seed=0)
 

@@ -14,8 +14,8 @@ from rankloop.cluster import _failures, _local, _ray, _versions, tuning
 from rankloop.cluster._engine import over
 from rankloop.cluster._propensity_sums import Part, Total
 from rankloop.data import synthetic
-from rankloop.data.shard_writer import write_shards
-from rankloop.data.shards import open_shards
+from rankloop.data.shards.shards import open_shards
+from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
 
 DATA = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)

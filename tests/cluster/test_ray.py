@@ -17,8 +17,8 @@ import pytest
 from rankloop import cluster, metrics
 from rankloop.cluster import _ray, _versions, counting, training
 from rankloop.data import synthetic, write_svmlight
-from rankloop.data.shard_writer import write_shards
-from rankloop.data.shards import open_shards
+from rankloop.data.shards.shards import open_shards
+from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.saving import dumps, loads
 

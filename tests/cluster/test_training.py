@@ -11,7 +11,7 @@ from rankloop import cluster
 from rankloop.cluster import _local, training
 from rankloop.cluster._trees import Work, grow, settled
 from rankloop.data import RankingDataset, synthetic
-from rankloop.data.shard_writer import write_shards
+from rankloop.data.shards.write_shards import write_shards
 from rankloop.losses import LambdaRank
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.data._group import group_rows
+from rankloop.data.columns.group import group_rows
 
 
 @given(qid=st.lists(st.integers(0, 4), max_size=30))

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, fingerprint, save, synthetic, write_parquet, write_svmlight
-from rankloop.data import _shard_files as shard_files
-from rankloop.data._npy_stream import NpyStream
-from rankloop.data._shard_manifest import encoded, shard_of
-from rankloop.data._shard_spill import Spill
-from rankloop.data._shard_store import Store
-from rankloop.data.shard_writer import write_shards
-from rankloop.data.shards import is_shards, open_shards
+from rankloop.data.files.npy_stream import NpyStream
+from rankloop.data.shards.manifest import encoded, shard_of
+from rankloop.data.shards.shards import folder as shard_files
+from rankloop.data.shards.shards import is_shards, open_shards
+from rankloop.data.shards.spill import Spill
+from rankloop.data.shards.store import Store
+from rankloop.data.shards.write_shards import write_shards
 
 DATA = synthetic(n_queries=40, docs_per_query=6, n_features=4, seed=0)
 
@@ -321,7 +321,7 @@ def test_a_live_writer_is_respected_and_a_dead_one_is_not(tmp_path):
     target = tmp_path / "set"
     target.mkdir()
     lock = {"host": socket.gethostname(), "pid": os.getppid(), "started": None}
-    from rankloop.data._shard_lock import _started
+    from rankloop.data.shards.lock import _started
 
     lock["started"] = _started(os.getppid())
     (target / "writer.json").write_text(json.dumps(lock))
@@ -340,7 +340,7 @@ def test_a_killed_writer_leaves_a_folder_that_can_be_written_again(tmp_path):
     script = (
         "import os, signal, sys\n"
         "from rankloop.data import synthetic, _shard_files as files\n"
-        "from rankloop.data.shard_writer import write_shards\n"
+        "from rankloop.data.shards.write_shards import write_shards\n"
         "whole = files.put_shard\n"
         "def dying(store, frame, query, number, *, note):\n"
         "    if number == 1: os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -9,8 +9,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, _svmlight_blocks, read_svmlight
-from rankloop.data._text import TextSource
+from rankloop.data import RankingDataset, read_svmlight
+from rankloop.data.files.text import TextSource
+from rankloop.data.svmlight.read_svmlight import blocks as _svmlight_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 

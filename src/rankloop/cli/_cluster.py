@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rankloop.data.shards import Shards
+    from rankloop.data.shards.shards import Shards
     from rankloop.rankers import Ranker
 
 __all__ = [
@@ -52,8 +52,8 @@ def shards_at(path: Path) -> Iterator["Shards"]:
     import tempfile
 
     from rankloop._jit import thread_count
-    from rankloop.data.shard_writer import write_shards
-    from rankloop.data.shards import is_shards, open_shards
+    from rankloop.data.shards.shards import is_shards, open_shards
+    from rankloop.data.shards.write_shards import write_shards
 
     address = _address(path)
     if "://" in address or (path.is_dir() and is_shards(path)):
@@ -128,7 +128,7 @@ def learn_on(
     """What the clicks of a log teach, the log counted by the workers."""
     from rankloop.cluster import learn
     from rankloop.data import open_dataset
-    from rankloop.data.shards import is_shards, open_shards
+    from rankloop.data.shards.shards import is_shards, open_shards
 
     if format is not None:
         raise ValueError("with --on the log is shards, or Parquet, CSV or JSONL; leave --format out")

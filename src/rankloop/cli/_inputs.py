@@ -36,15 +36,15 @@ def read_judgments(path: Path) -> "Qrels | RankingDataset":
 
         return read_qrels(path)
     if kind == "svmlight":
-        from rankloop.data.svmlight import read_svmlight
+        from rankloop.data.svmlight.read_svmlight import read_svmlight
 
         return read_svmlight(path)
     if kind == "parquet":
-        from rankloop.data.parquet import read_parquet
+        from rankloop.data.read_parquet import read_parquet
 
         return read_parquet(path)
     if kind == "saved":
-        from rankloop.data.disk import load_dataset
+        from rankloop.data.save import load_dataset
 
         return load_dataset(path)
     raise ValueError(
@@ -127,7 +127,7 @@ def _unpacked(head: bytes, path: Path) -> bytes:
 def _read_scores(path: Path) -> "NDArray[np.float64]":
     import numpy as np
 
-    from rankloop.data._files import read_whole
+    from rankloop.data.files.whole import read_whole
 
     lines = read_whole(path).decode("utf-8", "replace").split("\n")
     while lines and not lines[-1].strip():

@@ -82,7 +82,7 @@ def _make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
 
 def read_data(path: Path, n_features: int | None = None) -> "RankingDataset":
     """A data set in any form; text that leaves out the last features gets the width of the others."""
-    from rankloop.data.opening import form_of, open_dataset
+    from rankloop.data.open_dataset import form_of, open_dataset
 
     if not path.exists():
         raise FileNotFoundError(f"there is no data set {path}")

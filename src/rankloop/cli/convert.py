@@ -38,7 +38,7 @@ def convert(
     import json as writer
 
     from rankloop.data.convert import convert as convert_dataset
-    from rankloop.data.opening import form_of, open_dataset
+    from rankloop.data.open_dataset import form_of, open_dataset
 
     given = {
         "n_features": n_features,

@@ -36,7 +36,7 @@ def shard(
     """
     import json as writer
 
-    from rankloop.data.shard_writer import write_shards
+    from rankloop.data.shards.write_shards import write_shards
 
     source = sources[0] if len(sources) == 1 else sources
     found = write_shards(source, target, shards=shards, qid=qid, label=label, spill=spill)

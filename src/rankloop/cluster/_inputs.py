@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rankloop.data.shards import Shards, open_shards
+from rankloop.data.shards.shards import Shards, open_shards
 
 __all__ = ["each", "ranker_bytes", "ranker_of", "shards_of", "told"]
 

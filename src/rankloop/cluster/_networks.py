@@ -11,8 +11,8 @@ from uuid import uuid4
 from rankloop.cluster._engine import Member
 from rankloop.cluster._telling import telling
 from rankloop.data import RankingDataset
-from rankloop.data.disk import load_dataset
-from rankloop.data.shards import Shards
+from rankloop.data.save import load_dataset
+from rankloop.data.shards.shards import Shards
 from rankloop.rankers import NeuralRanker
 from rankloop.rankers.saving import dumps
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.clicks.aggregate import counted, light
-from rankloop.data._shard_manifest import shard_of
-from rankloop.data.shards import Shards
+from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shards import Shards
 from rankloop.propensity._exchanges import Exchange, _arms
 from rankloop.propensity._pairs import edges_of
 from rankloop.propensity.harvest import compare_ranks

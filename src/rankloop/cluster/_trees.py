@@ -14,9 +14,9 @@ from sklearn.base import clone
 from rankloop.cluster._engine import Member
 from rankloop.cluster._telling import telling
 from rankloop.data import RankingDataset
-from rankloop.data._shard_store import Store
 from rankloop.data.fingerprint import fingerprint
-from rankloop.data.shards import Shards
+from rankloop.data.shards.shards import Shards
+from rankloop.data.shards.store import Store
 from rankloop.losses import loss, settle
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART

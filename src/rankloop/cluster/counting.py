@@ -7,10 +7,10 @@ from rankloop.clicks import Aggregate
 from rankloop.clicks.aggregate import cells_frame, light, merged, of_cells
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of, told
-from rankloop.data._shard_files import ShardFolder, put_shard
-from rankloop.data._shard_manifest import Entry, checked_frame
-from rankloop.data._shard_store import Store
-from rankloop.data.shards import Shards
+from rankloop.data.shards.folder import ShardFolder, put_shard
+from rankloop.data.shards.manifest import Entry, checked_frame
+from rankloop.data.shards.shards import Shards
+from rankloop.data.shards.store import Store
 
 if TYPE_CHECKING:
     import polars

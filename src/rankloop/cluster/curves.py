@@ -16,7 +16,7 @@ from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of
 from rankloop.cluster._propensity_sums import Part, Total
 from rankloop.data import RankingDataset
-from rankloop.data.shards import Shards
+from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity
 from rankloop.propensity._bootstrap import DRAWS, GROUPS, NUMBERS, bootstrapped
 from rankloop.propensity._exchanges import _balanced

@@ -13,10 +13,10 @@ from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of, told
 from rankloop.cluster._worker import packed
 from rankloop.data import Qrels, RankingDataset, to_frame
-from rankloop.data._shard_files import ShardFolder, put_shard
-from rankloop.data._shard_manifest import Entry, shard_of
-from rankloop.data._shard_store import Store
-from rankloop.data.shards import Shards, open_shards
+from rankloop.data.shards.folder import ShardFolder, put_shard
+from rankloop.data.shards.manifest import Entry, shard_of
+from rankloop.data.shards.shards import Shards, open_shards
+from rankloop.data.shards.store import Store
 from rankloop.search import Features, Index
 from rankloop.search.learning import AMONG, grades_of, judged_lists
 

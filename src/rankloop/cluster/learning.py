@@ -10,7 +10,7 @@ from rankloop.cluster._inputs import shards_of
 from rankloop.cluster.counting import aggregate
 from rankloop.cluster.curves import propensity as curve_of
 from rankloop.data import RankingDataset
-from rankloop.data.shards import Shards
+from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased import Learned

@@ -6,10 +6,10 @@ from typing import Any
 
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, ranker_bytes, ranker_of, shards_of, told
-from rankloop.data._shard_files import ShardFolder, put_shard
-from rankloop.data._shard_manifest import Entry
-from rankloop.data._shard_store import Store
-from rankloop.data.shards import Shards, open_shards
+from rankloop.data.shards.folder import ShardFolder, put_shard
+from rankloop.data.shards.manifest import Entry
+from rankloop.data.shards.shards import Shards, open_shards
+from rankloop.data.shards.store import Store
 
 __all__ = ["predict"]
 

@@ -10,8 +10,8 @@ from rankloop.cluster import _trees
 from rankloop.cluster._engine import engine
 from rankloop.cluster._inputs import shards_of
 from rankloop.data import RankingDataset
-from rankloop.data._shard_store import Store
-from rankloop.data.shards import Shards
+from rankloop.data.shards.shards import Shards
+from rankloop.data.shards.store import Store
 from rankloop.rankers import LambdaMART, Ranker
 from rankloop.rankers.saving import loads
 

@@ -16,8 +16,8 @@ from rankloop._names import unknown
 from rankloop.cluster._engine import over
 from rankloop.cluster._inputs import each, shards_of
 from rankloop.data import RankingDataset
-from rankloop.data._shard_store import Store
-from rankloop.data.shards import Shards, open_shards
+from rankloop.data.shards.shards import Shards, open_shards
+from rankloop.data.shards.store import Store
 from rankloop.metrics import Metric
 from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study

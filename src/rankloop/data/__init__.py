@@ -8,21 +8,21 @@ from rankloop.data import catalog
 from rankloop.data.concat import concat
 from rankloop.data.convert import convert
 from rankloop.data.corpus import Corpus
-from rankloop.data.dataset import RankingDataset
 from rankloop.data.describe import Description, describe
-from rankloop.data.disk import load_dataset, save
 from rankloop.data.fingerprint import fingerprint
-from rankloop.data.frames import from_frame, to_frame
+from rankloop.data.from_frame import from_frame, to_frame
 from rankloop.data.judged import JudgedRun, judged
-from rankloop.data.opening import open_dataset, write_dataset
+from rankloop.data.open_dataset import open_dataset, write_dataset
 from rankloop.data.pairs import Pairs
-from rankloop.data.parquet import read_parquet, write_parquet
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.read_parquet import read_parquet, write_parquet
 from rankloop.data.run import Run, read_run, write_run
-from rankloop.data.shard_writer import write_shards
-from rankloop.data.shards import Shards, open_shards
-from rankloop.data.svmlight import read_svmlight
-from rankloop.data.svmlight_writer import write_svmlight
+from rankloop.data.save import load_dataset, save
+from rankloop.data.shards.shards import Shards, open_shards
+from rankloop.data.shards.write_shards import write_shards
+from rankloop.data.svmlight.read_svmlight import read_svmlight
+from rankloop.data.svmlight.write_svmlight import write_svmlight
 from rankloop.data.synthetic import synthetic, synthetic_utility
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.dataset import RankingDataset
 from rankloop.data.pairs import Pairs
+from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["concat"]
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
 from rankloop._names import one_of
-from rankloop.data._npy_stream import NpyStream, gather_rows, mapped
-from rankloop.data._svmlight_blocks import Layout
-from rankloop.data._svmlight_queries import FileQueries
-from rankloop.data._text_ids import decoded, text_ids
-from rankloop.data.dataset import RankingDataset
-from rankloop.data.disk import check_target, write_manifest
-from rankloop.data.opening import form_of, open_dataset, write_dataset
-from rankloop.data.svmlight import blocks_of_files, text_paths
+from rankloop.data.columns.text_ids import decoded, text_ids
+from rankloop.data.files.npy_stream import NpyStream, gather_rows, mapped
+from rankloop.data.open_dataset import form_of, open_dataset, write_dataset
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.save import check_target, write_manifest
+from rankloop.data.svmlight.blocks import Layout
+from rankloop.data.svmlight.queries import FileQueries
+from rankloop.data.svmlight.read_svmlight import blocks_of_files, text_paths
 
 __all__ = ["convert"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data._by_query import places_in
 from rankloop.data.qrels import Qrels
 from rankloop.data.run import Run
+from rankloop.data.trec.by_query import places_in
 
 __all__ = ["JudgedRun", "judged"]
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._atomic import replacing
-from rankloop.data._by_query import (
+from rankloop.data.files.whole import pack
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.trec.by_query import (
     ByQuery,
     Columns,
     columns_of_fields,
@@ -17,9 +19,7 @@ from rankloop.data._by_query import (
     ids_for_text,
     rows_of_dict,
 )
-from rankloop.data._fields import read_fields
-from rankloop.data._files import pack
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.trec.fields import read_fields
 
 __all__ = ["Run", "read_run", "write_run"]
 

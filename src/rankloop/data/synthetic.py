@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["synthetic", "synthetic_utility"]
 

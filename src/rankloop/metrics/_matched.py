@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data.dataset import RankingDataset
 from rankloop.data.judged import JudgedRun, judged
 from rankloop.data.qrels import Qrels
+from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.run import Run
 
 __all__ = ["Judgments", "Matched", "matched"]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.data._check import features, ids
-from rankloop.data._group import Grouping, group_rows
+from rankloop.data.columns.check import features, ids
+from rankloop.data.columns.group import Grouping, group_rows
 
 __all__ = [
     "grouping",

@@ -50,7 +50,7 @@ def _lists(run: Path, n_features: int) -> "RankingDataset | None":
     """The lists that the run was measured on, if they are still there and the same."""
     if not (run / "run.toml").is_file() or not (run / "data.json").is_file():
         return None
-    from rankloop.data.opening import form_of, open_dataset
+    from rankloop.data.open_dataset import form_of, open_dataset
 
     paths = tomllib.loads((run / "run.toml").read_text(encoding="utf-8"))
     facts = _json(run / "data.json")

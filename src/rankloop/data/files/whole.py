@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from rankloop.data._text import TextSource
+from rankloop.data.files.text import TextSource
 
 __all__ = ["pack", "read_whole"]
 

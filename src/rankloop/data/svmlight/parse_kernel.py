@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.data._number_kernel import FLOAT32_END, byte, called, is_end, load, number
+from rankloop.data.svmlight.number_kernel import FLOAT32_END, byte, called, is_end, load, number
 
 __all__ = [
     "BAD_LABEL",

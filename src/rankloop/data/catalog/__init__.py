@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._names import one_of, unknown
-from rankloop.data._catalog_entries import ENTRIES, Entry
-from rankloop.data._catalog_readers import READERS
+from rankloop.data.catalog.entries import ENTRIES, Entry
+from rankloop.data.catalog.readers import READERS
 
 __all__ = ["Entry", "entry", "find", "get", "load", "names", "verify"]
 
@@ -53,14 +53,14 @@ def get(name: str) -> Path:
         return there
     if not wanted.downloads:
         raise ValueError(f"{name} cannot be downloaded for you ({wanted.licence}): {wanted.how}")
-    from rankloop.data._catalog_fetch import fetch  # brings the web, which readers never need
+    from rankloop.data.catalog.fetch import fetch  # brings the web, which readers never need
 
     return fetch(wanted, next((root for root in _roots() if _writable(root)), _roots()[-1]))
 
 
 def verify(name: str) -> None:
     """Compare the files of a set on this machine with the checksums of the catalogue."""
-    from rankloop.data._catalog_fetch import check_files
+    from rankloop.data.catalog.fetch import check_files
 
     check_files(entry(name), _there(name))
 

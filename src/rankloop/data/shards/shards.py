@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
-from rankloop.data._npy_stream import NpyStream, mapped
-from rankloop.data._shard_manifest import Entry, checked_frame, read_manifest
-from rankloop.data._shard_store import Store, room
 from rankloop.data.concat import concat
-from rankloop.data.dataset import RankingDataset
-from rankloop.data.disk import check_target, load_dataset, write_manifest
+from rankloop.data.files.npy_stream import NpyStream, mapped
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.save import check_target, load_dataset, write_manifest
+from rankloop.data.shards.manifest import Entry, checked_frame, read_manifest
+from rankloop.data.shards.store import Store, room
 
 if TYPE_CHECKING:
     import polars
@@ -122,7 +122,7 @@ def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
 
     >>> import tempfile
     >>> from rankloop.data import synthetic
-    >>> from rankloop.data.shard_writer import write_shards
+    >>> from rankloop.data.shards.write_shards import write_shards
     >>> made = write_shards(synthetic(n_queries=20, seed=0), tempfile.mkdtemp() + "/set", shards=4)
     >>> open_shards(made.path, verify=True)
     Shards(documents, 4 shards, 20 queries, 345 rows)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloop._progress import progress
-from rankloop.data._shard_files import ShardFolder
-from rankloop.data._shard_manifest import shard_of
-from rankloop.data._shard_spill import Spill
 from rankloop.data.convert import convert
-from rankloop.data.dataset import RankingDataset
-from rankloop.data.disk import load_dataset
-from rankloop.data.frames import _as_polars, from_frame, to_frame
-from rankloop.data.opening import form_of
-from rankloop.data.shards import Shards, open_shards
+from rankloop.data.from_frame import _as_polars, from_frame, to_frame
+from rankloop.data.open_dataset import form_of
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.save import load_dataset
+from rankloop.data.shards.folder import ShardFolder
+from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shards import Shards, open_shards
+from rankloop.data.shards.spill import Spill
 
 if TYPE_CHECKING:
     import polars

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rankloop.data._shard_lock import LOCK, writing
-from rankloop.data._shard_manifest import MANIFEST, Entry, encoded, merged
-from rankloop.data._shard_store import Store
+from rankloop.data.shards.lock import LOCK, writing
+from rankloop.data.shards.manifest import MANIFEST, Entry, encoded, merged
+from rankloop.data.shards.store import Store
 
 if TYPE_CHECKING:
     import polars

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, part
-from rankloop.data._files import read_whole
+from rankloop.data.files.whole import read_whole
 
 __all__ = ["Fields", "read_fields"]
 

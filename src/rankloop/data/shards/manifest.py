@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rankloop
-from rankloop.data._blake2b import digests
-from rankloop.data._shard_store import Store
+from rankloop.data.shards.blake2b import digests
+from rankloop.data.shards.store import Store
 
 if TYPE_CHECKING:
     import polars

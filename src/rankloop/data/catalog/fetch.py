@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rankloop._atomic import replacing_folder
 from rankloop._progress import progress
-from rankloop.data._catalog_entries import Entry
+from rankloop.data.catalog.entries import Entry
 
 __all__ = ["check_files", "fetch"]
 

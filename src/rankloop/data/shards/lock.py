@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rankloop.data._shard_store import Store
+from rankloop.data.shards.store import Store
 
 __all__ = ["LOCK", "writing"]
 

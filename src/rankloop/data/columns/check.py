@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data._group import Grouping
+from rankloop.data.columns.group import Grouping
 from rankloop.data.pairs import Pairs
 
 __all__ = ["column", "features", "ids", "labels", "names", "pairs", "query_indices", "sizes", "warn_of_empty"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data import _check
-from rankloop.data._group import Grouping, group_rows
+from rankloop.data.columns import check as _check
+from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class RankingDataset:
     @classmethod
     def from_frame(cls, frame: Any, **columns: Any) -> "RankingDataset":
         """From a polars, pandas or Arrow table: see `rankloop.data.from_frame`."""
-        from rankloop.data.frames import from_frame
+        from rankloop.data.from_frame import from_frame
 
         return from_frame(frame, **columns)
 
@@ -155,7 +155,7 @@ class RankingDataset:
 
     def to_frame(self) -> "polars.DataFrame":
         """As a polars table: see `rankloop.data.to_frame`."""
-        from rankloop.data.frames import to_frame
+        from rankloop.data.from_frame import to_frame
 
         return to_frame(self)
 
@@ -257,14 +257,14 @@ class RankingDataset:
 
     def save(self, path: str | Path) -> None:
         """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save`."""
-        from rankloop.data.disk import save
+        from rankloop.data.save import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = False) -> "RankingDataset":
         """Open what `save` wrote, memory-mapped: see `rankloop.data.load_dataset`."""
-        from rankloop.data.disk import load_dataset
+        from rankloop.data.save import load_dataset
 
         return load_dataset(path, mmap=mmap, verify=verify)
 

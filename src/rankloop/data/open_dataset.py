@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankloop.data.dataset import RankingDataset
-from rankloop.data.disk import load_dataset, save
-from rankloop.data.svmlight import read_svmlight
-from rankloop.data.svmlight_writer import write_svmlight
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.save import load_dataset, save
+from rankloop.data.svmlight.read_svmlight import read_svmlight
+from rankloop.data.svmlight.write_svmlight import write_svmlight
 
 __all__ = ["form_of", "open_dataset", "write_dataset"]
 

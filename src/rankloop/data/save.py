@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
-from rankloop.data._npy_stream import mapped
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.files.npy_stream import mapped
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.pairs import Pairs
+from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["FORMAT", "check_target", "is_saved", "load_dataset", "save", "write_manifest"]
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.data._check import warn_of_empty
-from rankloop.data._svmlight_blocks import Block, Layout, parsed_blocks
-from rankloop.data._svmlight_queries import FileQueries
-from rankloop.data._text import long_work
-from rankloop.data._text_ids import text_ids
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.columns.check import warn_of_empty
+from rankloop.data.columns.text_ids import text_ids
+from rankloop.data.files.text import long_work
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.svmlight.blocks import Block, Layout, parsed_blocks
+from rankloop.data.svmlight.queries import FileQueries
 
 __all__ = ["blocks_of_files", "read_svmlight", "text_paths"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data._text import TextSource
+from rankloop.data.files.text import TextSource
 
 __all__ = ["side_sizes", "side_weights"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing
-from rankloop.data._svmlight_spell import WIDEST_FEATURE, spell_rows
-from rankloop.data._text import long_work
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.files.text import long_work
+from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.svmlight.spell_kernel import WIDEST_FEATURE, spell_rows
 
 __all__ = ["write_svmlight"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
-from rankloop.data._check import warn_of_empty
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.columns.check import warn_of_empty
+from rankloop.data.ranking_dataset import RankingDataset
 
 if TYPE_CHECKING:
     import polars

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
-from rankloop.data import _check
-from rankloop.data._fields import Fields
-from rankloop.data._group import group_rows
+from rankloop.data.columns import check as _check
+from rankloop.data.columns.group import group_rows
+from rankloop.data.trec.fields import Fields
 
 __all__ = [
     "ByQuery",

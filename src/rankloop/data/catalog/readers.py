@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data._files import read_whole
 from rankloop.data.corpus import Corpus
-from rankloop.data.dataset import RankingDataset
+from rankloop.data.files.whole import read_whole
 from rankloop.data.qrels import Qrels, read_qrels
+from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["READERS"]
 
@@ -20,7 +20,7 @@ _SHORT = {"train": "train", "valid": "vali", "test": "test"}
 
 
 def _svmlight(path: Path | list[Path], **options: Any) -> RankingDataset:
-    from rankloop.data.svmlight import read_svmlight
+    from rankloop.data.svmlight.read_svmlight import read_svmlight
 
     return read_svmlight(path, **options)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._atomic import replacing
-from rankloop.data.dataset import RankingDataset
-from rankloop.data.frames import from_frame, to_frame
+from rankloop.data.from_frame import from_frame, to_frame
+from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["read_parquet", "write_parquet"]
 

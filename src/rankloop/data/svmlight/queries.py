@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data._group import Grouping, group_rows
-from rankloop.data._svmlight_blocks import Block, shown
-from rankloop.data._text_ids import is_text, text_ids
-from rankloop.data.side_files import side_sizes, side_weights
+from rankloop.data.columns.group import Grouping, group_rows
+from rankloop.data.columns.text_ids import is_text, text_ids
+from rankloop.data.svmlight.blocks import Block, shown
+from rankloop.data.svmlight.side_files import side_sizes, side_weights
 
 __all__ = ["FileQueries"]
 

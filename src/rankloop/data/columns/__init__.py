@@ -1,0 +1,1 @@
+"""Columns of a data set: what they must be, and rows grouped into queries."""

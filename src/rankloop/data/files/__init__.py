@@ -1,0 +1,1 @@
+"""Files as bytes, text blocks and growing arrays."""

@@ -1,0 +1,1 @@
+"""Data larger than memory: folders of shards, each of whole queries."""
