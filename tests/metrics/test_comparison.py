@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.metrics.comparison import Comparison
-from rankloop.metrics.evaluation import Evaluation
-from rankloop.metrics.significance import paired_t
+from rankloop.metrics.results.comparison import Comparison
+from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.results.significance import paired_t
 
 
 def evaluation(values, *, name="ndcg@10", qid=None, **fields):

@@ -13,7 +13,7 @@ from scipy import stats
 from rankloop.data import Qrels, RankingDataset, Run
 from rankloop.metrics.compare import compare
 from rankloop.metrics.evaluate import evaluate
-from rankloop.metrics.evaluation import Evaluation
+from rankloop.metrics.results.evaluation import Evaluation
 from strategies import ragged_lists
 
 

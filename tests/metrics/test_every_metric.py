@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop import metrics
-from rankloop.metrics._measure import MEASURES
+from rankloop.metrics.kernels.measure import MEASURES
 from strategies import ragged_lists
 
 PLAIN = sorted(MEASURES)

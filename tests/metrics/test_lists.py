@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop import metrics
-from rankloop.metrics._lists import Lists
+from rankloop.metrics.kernels.lists import Lists
 
 
 @pytest.mark.parametrize(

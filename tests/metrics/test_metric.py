@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankloop import metrics
 from rankloop.metrics import Metric, metric, values
-from rankloop.metrics._measure import MEASURES
+from rankloop.metrics.kernels.measure import MEASURES
 
 NAMES = ["ndcg@10", "err@20", "map", "mrr", "p(rel=2)@5", "rbp(p=0.8)", "ndcg(gain=linear)@5", "recall@100"]
 DATA = [0.3, 0.9, 0.5, 0.1], [0, 1, 2, 2], [0, 2, 4]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloop.metrics._mean import mean_of
-from rankloop.metrics.significance import holm, paired_bootstrap, paired_t, randomization
+from rankloop.metrics.results.mean import mean_of
+from rankloop.metrics.results.significance import holm, paired_bootstrap, paired_t, randomization
 
 TESTS = [paired_t, randomization, paired_bootstrap]
 grades = st.integers(0, 8).map(lambda eighth: eighth / 8)

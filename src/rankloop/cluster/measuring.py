@@ -15,7 +15,7 @@ from rankloop.data.shards.shards import Shards
 from rankloop.metrics import Comparison, Evaluation, Metric
 from rankloop.metrics.evaluate import _wanted
 from rankloop.metrics.evaluate import evaluate as evaluate_here
-from rankloop.metrics.verdict import TESTS
+from rankloop.metrics.results.verdict import TESTS
 
 __all__ = ["compare", "evaluate"]
 

@@ -18,12 +18,10 @@ from rankloop.metrics.ap_correlation import ap_correlation
 from rankloop.metrics.arp import arp
 from rankloop.metrics.average_precision import average_precision
 from rankloop.metrics.compare import compare
-from rankloop.metrics.comparison import Comparison
 from rankloop.metrics.conventions import mean
 from rankloop.metrics.dcg import dcg
 from rankloop.metrics.err import err
 from rankloop.metrics.evaluate import evaluate
-from rankloop.metrics.evaluation import Evaluation
 from rankloop.metrics.f1 import f1
 from rankloop.metrics.hit import hit
 from rankloop.metrics.inversions import inversions
@@ -36,6 +34,8 @@ from rankloop.metrics.r_precision import r_precision
 from rankloop.metrics.rbp import rbp, rbp_residual
 from rankloop.metrics.recall import recall
 from rankloop.metrics.reciprocal_rank import reciprocal_rank
+from rankloop.metrics.results.comparison import Comparison
+from rankloop.metrics.results.evaluation import Evaluation
 
 __all__ = [
     "Comparison",

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import measure
-from rankloop.metrics._pairs import add_to, grades, sum_below
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.pairs import add_to, grades, sum_below
 
 __all__ = ["ap_correlation"]
 

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.lists.gain import gain_table
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import measure
-from rankloop.metrics._sums import rank_sums
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.rank_sums import rank_sums
 
 __all__ = ["arp"]
 

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
-from rankloop.metrics._lists import Lists, Values, cutoff
-from rankloop.metrics._measure import measure
+from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["average_precision"]
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankloop._names import one_of, unknown
-from rankloop.metrics._matched import Judgments
-from rankloop.metrics.comparison import Comparison
 from rankloop.metrics.evaluate import evaluate
-from rankloop.metrics.verdict import TESTS
+from rankloop.metrics.results.comparison import Comparison
+from rankloop.metrics.results.matched import Judgments
+from rankloop.metrics.results.verdict import TESTS
 
 __all__ = ["compare"]
 

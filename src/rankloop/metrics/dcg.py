@@ -5,9 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
 from rankloop.lists.gain import GainOption, gain_table
-from rankloop.metrics._lists import Lists, Values, cutoff
-from rankloop.metrics._measure import measure
-from rankloop.metrics._sums import rank_sums
+from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.rank_sums import rank_sums
 
 __all__ = ["dcg"]
 

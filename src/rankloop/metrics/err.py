@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, over_lists, part
 from rankloop.lists.gain import gain_of, gain_table
-from rankloop.metrics._lists import Lists, Values, cutoff
-from rankloop.metrics._measure import measure
+from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["err"]
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.metrics._lists import EMPTY, TIES
-from rankloop.metrics._matched import Judgments, matched
 from rankloop.metrics.conventions import CONVENTIONS
-from rankloop.metrics.evaluation import Evaluation
+from rankloop.metrics.kernels.lists import EMPTY, TIES
 from rankloop.metrics.metric import Metric, metric, values
+from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.results.matched import Judgments, matched
 
 __all__ = ["evaluate"]
 

@@ -2,9 +2,9 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import measure
-from rankloop.metrics._sums import found_within
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.rank_sums import found_within
 from rankloop.metrics.precision import looked_at
 
 __all__ = ["f1"]

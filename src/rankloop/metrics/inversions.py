@@ -2,9 +2,9 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import measure
-from rankloop.metrics._pairs import count_pairs
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.pairs import count_pairs
 
 __all__ = ["inversions"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import unknown
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import MEASURES, Measure
 from rankloop.metrics.conventions import CONVENTIONS, Convention, mean
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import MEASURES, Measure
 
 __all__ = ["Metric", "metric", "values"]
 

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.lists.gain import GainOption
-from rankloop.metrics._lists import Lists, Values
-from rankloop.metrics._measure import measure
 from rankloop.metrics.dcg import best_gain, discounted_gain
+from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["ndcg"]
 

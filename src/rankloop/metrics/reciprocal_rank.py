@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics._first import first_relevant
-from rankloop.metrics._lists import Lists, Values, cutoff
-from rankloop.metrics._measure import measure
+from rankloop.metrics.kernels.first_relevant import first_relevant
+from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["reciprocal_rank"]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop._table import Table
 from rankloop.data import RankingDataset
-from rankloop.metrics.evaluation import interval_text
+from rankloop.metrics.results.evaluation import interval_text
 from rankloop.rankers._feature_names import feature_indices, feature_names
 from rankloop.rankers.base import Ranker
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankloop._names import unknown
 from rankloop._table import Table
 from rankloop.data import RankingDataset
-from rankloop.metrics.evaluation import number
+from rankloop.metrics.results.evaluation import number
 from rankloop.rankers._instead import scores_instead
 from rankloop.rankers.base import Ranker
 from rankloop.rankers.shapley import contributions

@@ -12,8 +12,8 @@ from rankloop._progress import progress
 from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
-from rankloop.metrics._mean import mean_of
-from rankloop.metrics.evaluation import interval_text, number
+from rankloop.metrics.results.evaluation import interval_text, number
+from rankloop.metrics.results.mean import mean_of
 from rankloop.rankers._feature_names import feature_names
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Ranker

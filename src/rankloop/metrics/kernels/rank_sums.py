@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 from rankloop.lists.gain import Gain, gain_of
-from rankloop.metrics._lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.lists import Lists, Values, cutoff
 
 __all__ = ["found_within", "rank_sums"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankloop._names import unknown
 from rankloop._table import Table
-from rankloop.metrics.evaluation import Evaluation, interval_text, number
-from rankloop.metrics.verdict import SAME, TESTS, Verdict, verdicts
+from rankloop.metrics.results.evaluation import Evaluation, interval_text, number
+from rankloop.metrics.results.verdict import SAME, TESTS, Verdict, verdicts
 
 if TYPE_CHECKING:
     import polars

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeVar
 
-from rankloop.metrics._lists import Values
+from rankloop.metrics.kernels.lists import Values
 
 __all__ = ["MEASURES", "Measure", "measure"]
 

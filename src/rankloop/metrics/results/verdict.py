@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.metrics.evaluation import Evaluation
-from rankloop.metrics.significance import Difference, holm, paired_bootstrap, paired_t, randomization
+from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.results.significance import Difference, holm, paired_bootstrap, paired_t, randomization
 
 __all__ = ["SAME", "TESTS", "Verdict", "verdicts"]
 

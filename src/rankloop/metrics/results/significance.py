@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.metrics._mean import check_confidence, mean_of
+from rankloop.metrics.results.mean import check_confidence, mean_of
 
 __all__ = ["Difference", "holm", "paired_bootstrap", "paired_t", "randomization"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.lists.rank_lists import Ranked, rank_lists
-from rankloop.metrics._relevant import Relevant, count_relevant
+from rankloop.metrics.kernels.relevant import Relevant, count_relevant
 
 __all__ = ["EMPTY", "TIES", "Lists", "Values", "cutoff"]
 

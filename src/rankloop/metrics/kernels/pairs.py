@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists, part
 from rankloop.lists.kernels.merge import merge_sort
-from rankloop.metrics._lists import Lists
+from rankloop.metrics.kernels.lists import Lists
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._table import Table
-from rankloop.metrics._mean import Mean, mean_of
+from rankloop.metrics.results.mean import Mean, mean_of
 
 if TYPE_CHECKING:
     import polars

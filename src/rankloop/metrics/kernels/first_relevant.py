@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics._relevant import is_relevant
+from rankloop.metrics.kernels.relevant import is_relevant
 
 __all__ = ["first_relevant"]
 

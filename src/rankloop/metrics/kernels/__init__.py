@@ -1,0 +1,1 @@
+"""The arithmetic that metrics share, compiled."""

@@ -1,0 +1,1 @@
+"""What evaluation and comparison return, and the statistics behind them."""
