@@ -24,7 +24,7 @@ import torch
 
 from rankloop.data import Pairs, RankingDataset
 from rankloop.losses import Loss, loss
-from rankloop.losses._cuda import KERNELS, device_loss
+from rankloop.losses.cuda.registry import KERNELS, device_loss
 from rankloop.rankers import _batches
 from rankloop.rankers._batches import DeviceLists, rows_of
 from rankloop.rankers._device_metrics import quality_on

@@ -30,7 +30,7 @@ from scipy import stats
 
 from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
 from rankloop.losses import LambdaRank
-from rankloop.losses._gap_forces import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapForces
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 

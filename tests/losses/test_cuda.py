@@ -14,8 +14,8 @@ import torch
 import rankloop.losses
 from rankloop.data import Pairs
 from rankloop.losses import Loss, loss, settle, torch_loss
-from rankloop.losses._cuda import KERNELS, can_capture, device_loss
-from rankloop.losses._cuda_lists import order_of, tiled
+from rankloop.losses.cuda.lists import order_of, tiled
+from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank
-from rankloop.losses._gap_forces import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapForces
 from strategies import ragged_lists
 
 

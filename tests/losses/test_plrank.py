@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankloop.losses import LossResult, PLRank
-from rankloop.losses._input import make_lists
+from rankloop.losses.kernels.lists import make_lists
 from rankloop.losses.plrank import add_ranking
 
 SCORES, GAINS = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0], np.float32)

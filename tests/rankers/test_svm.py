@@ -8,7 +8,7 @@ from hypothesis import given
 from sklearn.svm import LinearSVC
 
 from rankloop.data import Pairs, RankingDataset
-from rankloop.losses._pair_sums import levels, order_of, pair_sums
+from rankloop.losses.kernels.pair_sums import levels, order_of, pair_sums
 from rankloop.rankers import RankSVM
 from rankloop.rankers._hinge import HingeProblem
 from rankloop.rankers._judged_hinge import JudgedHinge

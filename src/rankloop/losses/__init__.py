@@ -5,21 +5,20 @@ query_weight=None, pairs=None)` gives a `LossResult`. `__all__` is the registry:
 names up here, and the shared tests walk it.
 """
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._lookup import loss, redraw, settle
 from rankloop.losses.approx_ap import ApproxAP
 from rankloop.losses.approx_mrr import ApproxMRR
 from rankloop.losses.approx_ndcg import ApproxNDCG
-from rankloop.losses.autograd import torch_loss
 from rankloop.losses.distill import Distill
 from rankloop.losses.exponential import Exponential
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.infonce import InfoNCE, in_batch
+from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
 from rankloop.losses.listmle import ListMLE
 from rankloop.losses.listnet import ListNet
+from rankloop.losses.loss import loss, redraw, settle
 from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.ordinal import Ordinal
 from rankloop.losses.pirank import PiRank
@@ -30,6 +29,7 @@ from rankloop.losses.ranknet import RankNet
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
+from rankloop.losses.torch_loss import torch_loss
 from rankloop.losses.triplet import Triplet
 from rankloop.losses.unique_softmax import UniqueSoftmax
 from rankloop.losses.xendcg import XENDCG

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._options import positive
-from rankloop.losses._smooth_rank import smooth_forces, smooth_ranks
-from rankloop.losses._swap import relevant_shares
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.options import positive
+from rankloop.losses.kernels.smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses.kernels.swap import relevant_shares
 
 __all__ = ["ApproxAP"]
 

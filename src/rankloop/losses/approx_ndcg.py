@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._options import check_gain, positive
-from rankloop.losses._smooth_rank import smooth_forces, smooth_ranks
-from rankloop.losses._swap import normalised_gains
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.options import check_gain, positive
+from rankloop.losses.kernels.smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses.kernels.swap import normalised_gains
 
 __all__ = ["ApproxNDCG"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.losses._contract import Loss
-from rankloop.losses._lookup import loss as find
+from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.loss import loss as find
 
 __all__ = ["LocalOptimum", "local_optimum", "symmetry"]
 

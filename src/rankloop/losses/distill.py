@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._cross_entropy import softmax
-from rankloop.losses._input import Lists
-from rankloop.losses._lookup import loss as find
-from rankloop.losses._options import positive
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.cross_entropy import softmax
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import positive
+from rankloop.losses.loss import loss as find
 
 __all__ = ["Distill"]
 

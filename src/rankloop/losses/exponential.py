@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._judged import judged_loss
-from rankloop.losses._logsum import NOTHING, add_logs, lower_sums
-from rankloop.losses._options import positive
-from rankloop.losses._order import rank_lists
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.judged import judged_loss
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.logsum import NOTHING, add_logs, lower_sums
+from rankloop.losses.kernels.options import positive
+from rankloop.losses.kernels.order import rank_lists
 
 __all__ = ["Exponential"]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._lookup import loss as find
-from rankloop.losses._options import at_least_one, positive
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import at_least_one, positive
+from rankloop.losses.loss import loss as find
 
 __all__ = ["Gumbel"]
 

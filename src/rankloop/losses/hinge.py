@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._judged import judged_loss
-from rankloop.losses._options import positive
-from rankloop.losses._pair_sums import levels, order_of, pair_sums
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.judged import judged_loss
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.options import positive
+from rankloop.losses.kernels.pair_sums import levels, order_of, pair_sums
 
 __all__ = ["Hinge"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._options import positive
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import positive
 from rankloop.losses.unique_softmax import against_lower
 
 __all__ = ["InfoNCE", "in_batch"]

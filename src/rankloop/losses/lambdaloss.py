@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._gain import gains
-from rankloop.losses._ideal import discounts, ideal_dcg, ranks
-from rankloop.losses._input import Lists
-from rankloop.losses._options import at_least_one, check_gain, choice, not_negative, positive
-from rankloop.losses._order import rank_lists
-from rankloop.losses._pairwise import PairRule, pair_loss
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.gain import gains
+from rankloop.losses.kernels.ideal import discounts, ideal_dcg, ranks
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import at_least_one, check_gain, choice, not_negative, positive
+from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.kernels.pairwise import PairRule, pair_loss
 
 __all__ = ["LambdaLoss"]
 

@@ -5,14 +5,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._gain import check_labels
-from rankloop.losses._input import Lists
-from rankloop.losses._lambda_fast import ndcg_forces
-from rankloop.losses._options import at_least_one, check_gain, choice, highest_label, not_negative, positive
-from rankloop.losses._order import rank_lists
-from rankloop.losses._pairwise import EVERY, PairRule, pair_loss
-from rankloop.losses._swap import METRICS, swap_terms
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.gain import check_labels
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import (
+    at_least_one,
+    check_gain,
+    choice,
+    highest_label,
+    not_negative,
+    positive,
+)
+from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.kernels.pairwise import EVERY, PairRule, pair_loss
+from rankloop.losses.kernels.single_lambdas import ndcg_forces
+from rankloop.losses.kernels.swap import METRICS, swap_terms
 
 __all__ = ["LambdaRank"]
 

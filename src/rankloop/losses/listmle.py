@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._options import choice
-from rankloop.losses._order import rank_lists
-from rankloop.losses._plackett_luce import plackett_luce
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import choice
+from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.kernels.plackett_luce import plackett_luce
 
 __all__ = ["ListMLE", "label_order"]
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._cross_entropy import cross_entropy, softmax
-from rankloop.losses._gain import gains
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._options import check_gain, choice
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.cross_entropy import cross_entropy, softmax
+from rankloop.losses.kernels.gain import gains
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.options import check_gain, choice
 
 __all__ = ["ListNet"]
 

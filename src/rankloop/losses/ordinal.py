@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._logistic import log1p_exp, sigmoid
-from rankloop.losses._options import highest_label, positive
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.logistic import log1p_exp, sigmoid
+from rankloop.losses.kernels.options import highest_label, positive
 
 __all__ = ["Ordinal"]
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists
-from rankloop.losses._neural_sort import neural_sort_loss
-from rankloop.losses._options import at_least_one, check_gain, positive
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.neural_sort import neural_sort_loss
+from rankloop.losses.kernels.options import at_least_one, check_gain, positive
 
 __all__ = ["PiRank"]
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._ideal import discounts, ranks
-from rankloop.losses._input import Lists
-from rankloop.losses._options import choice
-from rankloop.losses._plackett_luce import plackett_luce
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.ideal import discounts, ranks
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import choice
+from rankloop.losses.kernels.plackett_luce import plackett_luce
 from rankloop.losses.listmle import label_order
 
 __all__ = ["PListMLE"]

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._gain import gains
-from rankloop.losses._ideal import discounts
-from rankloop.losses._input import Lists
-from rankloop.losses._logsum import NOTHING, add_logs
-from rankloop.losses._options import at_least_one, check_gain
-from rankloop.losses._order import rank_lists
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.gain import gains
+from rankloop.losses.kernels.ideal import discounts
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.logsum import NOTHING, add_logs
+from rankloop.losses.kernels.options import at_least_one, check_gain
+from rankloop.losses.kernels.order import rank_lists
 
 __all__ = ["PLRank"]
 

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._ideal import ranks
-from rankloop.losses._input import Lists
-from rankloop.losses._options import at_least_one, positive
-from rankloop.losses._order import rank_lists
-from rankloop.losses._plackett_luce import plackett_luce
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.ideal import ranks
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.options import at_least_one, positive
+from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.kernels.plackett_luce import plackett_luce
 
 __all__ = ["RankDistil"]
 

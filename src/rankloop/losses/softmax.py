@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._cross_entropy import cross_entropy
-from rankloop.losses._input import Lists
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.cross_entropy import cross_entropy
+from rankloop.losses.kernels.lists import Lists
 
 __all__ = ["Softmax"]
 

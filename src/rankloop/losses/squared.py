@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists, list_sums
 
 __all__ = ["Squared"]
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
-from rankloop.losses._options import choice, positive
-from rankloop.losses._order import rank_lists
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.options import choice, positive
+from rankloop.losses.kernels.order import rank_lists
 
 __all__ = ["Triplet"]
 

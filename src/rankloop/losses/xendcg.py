@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses._contract import Loss, LossResult
-from rankloop.losses._cross_entropy import cross_entropy
-from rankloop.losses._gain import gains
-from rankloop.losses._input import Lists, list_sums
+from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.kernels.cross_entropy import cross_entropy
+from rankloop.losses.kernels.gain import gains
+from rankloop.losses.kernels.lists import Lists, list_sums
 
 __all__ = ["XENDCG"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
-from rankloop.losses._gap_forces import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapForces
 from rankloop.rankers._objective import Objective
 from rankloop.rankers.base import Member
 from rankloop.rankers.compiled import Forest

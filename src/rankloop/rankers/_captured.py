@@ -22,7 +22,7 @@ def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer
     """
     if lists.device.type != "cuda" or lists.pairs is not None:
         return False
-    from rankloop.losses._cuda import can_capture as loss_can
+    from rankloop.losses.cuda.registry import can_capture as loss_can
 
     return isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW) and loss_can(loss, lists.labels)
 
@@ -117,7 +117,7 @@ class _Size:
         self.seen = True
 
     def _work(self) -> None:
-        from rankloop.losses._cuda import device_loss
+        from rankloop.losses.cuda.registry import device_loss
 
         lists = self.steps.lists
         if lists.resident is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses._pair_sums import PairSums, order_of, pair_sums
+from rankloop.losses.kernels.pair_sums import PairSums, order_of, pair_sums
 
 __all__ = ["HingeProblem"]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
-from rankloop.losses._pair_sums import levels
+from rankloop.losses.kernels.pair_sums import levels
 from rankloop.metrics import Metric
 from rankloop.rankers._objective import Objective
 from rankloop.rankers._scale import refuse_infinite

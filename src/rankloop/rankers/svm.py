@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.losses._pair_sums import levels
+from rankloop.losses.kernels.pair_sums import levels
 from rankloop.rankers._cutting_plane import cutting_plane
 from rankloop.rankers._hinge import HingeProblem
 from rankloop.rankers._judged_hinge import JudgedHinge

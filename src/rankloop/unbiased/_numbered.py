@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.losses import Loss, LossResult
-from rankloop.losses._input import Lists, list_sums
+from rankloop.losses.kernels.lists import Lists, list_sums
 from rankloop.unbiased._cells import CellLikelihood
 
 __all__ = ["MOST", "NumberedLikelihood"]

@@ -1,0 +1,110 @@
+"""Whether input is what the kernels on a device take: one look at everything, one number brought back.
+
+Nothing waits for that number before the kernels start: offsets that are wrong are replaced by zeros on the
+device, and lists without documents harm no one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloop._extras import require
+from rankloop.losses.cuda.jit import jit, tl
+from rankloop.losses.cuda.lists import DevicePairs
+from rankloop.losses.kernels.contract import Loss
+
+__all__ = ["HIGHEST", "Verdict", "look_for_errors"]
+
+HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
+_LARGEST = 3e38
+_ROWS = 1024
+
+Tensor = Any
+
+
+class Verdict:
+    """Whether there is no error: `good` is 1 on the device, else 0; the host asks when it has to know."""
+
+    def __init__(self, good: Tensor) -> None:
+        torch = require("torch", "neural")
+        self.good, self.event = good, None
+        if good.is_cuda:
+            self.said = torch.empty(1, dtype=good.dtype, pin_memory=True)
+            self.said.copy_(good, non_blocking=True)
+            self.event = torch.cuda.Event()
+            self.event.record()
+
+    def is_bad(self) -> bool:
+        """Waits for the look alone, not for what was started after it."""
+        if self.event is None:
+            return not bool(self.good)
+        self.event.synchronize()
+        return not bool(self.said)
+
+
+def look_for_errors(
+    chosen: Loss,
+    scores: Tensor,
+    labels: Tensor,
+    offsets: Tensor,
+    weight: Tensor | None,
+    query_weight: Tensor | None,
+    pairs: DevicePairs | None,
+) -> Verdict | None:
+    """Good where the CPU's checks would pass and no label is too high for float32; None for wrong shapes."""
+    torch = require("torch", "neural")
+    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
+        return None
+    if len(offsets) < 2 or (weight is not None and weight.shape != scores.shape):
+        return None
+    if query_weight is not None and query_weight.shape != (len(offsets) - 1,):
+        return None
+    gain = getattr(chosen, "gain", "linear")
+    highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
+    if getattr(chosen, "max_label", None) is not None:
+        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+    good = torch.ones(1, dtype=torch.int64, device=scores.device)
+    _check_kernel[(-(-max(len(scores), len(offsets)) // _ROWS),)](
+        scores, labels, offsets, labels if weight is None else weight,
+        labels if query_weight is None else query_weight, good, len(scores), len(offsets) - 1,
+        -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
+        WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
+        ROWS=_ROWS,
+    )  # fmt: skip
+    return Verdict(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
+
+
+def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
+    """Whether both rows of every pair are there, and in one list."""
+    torch = require("torch", "neural")
+    better, worse = pairs.better, pairs.worse
+    inside = (better >= 0) & (worse >= 0) & (better < rows) & (worse < rows)
+    edges = offsets[1:].contiguous()
+    together = torch.searchsorted(edges, better, right=True) == torch.searchsorted(edges, worse, right=True)
+    return (inside & together).all()
+
+
+@jit
+def _check_kernel(  # type: ignore[no-untyped-def]
+    scores, labels, offsets, weights, by_list, verdict, n, n_lists, lowest, highest, largest,
+    WHOLE: tl.constexpr, WEIGHED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    s = tl.load(scores + i, mask=i < n, other=0.0)
+    y = tl.load(labels + i, mask=i < n, other=lowest)
+    good = (s >= -largest) & (s <= largest) & (((y >= lowest) & (y <= highest)) | (i >= n))
+    if WHOLE:
+        good &= y == tl.floor(y)
+    if WEIGHED:
+        w = tl.load(weights + i, mask=i < n, other=0.0)
+        good &= (w >= 0.0) & (w <= largest)
+    if LISTED:
+        w = tl.load(by_list + i, mask=i < n_lists, other=0.0)
+        good &= (w >= 0.0) & (w <= largest)
+    here = tl.load(offsets + i, mask=i <= n_lists, other=0)
+    following = tl.load(offsets + i + 1, mask=i < n_lists, other=n)
+    good &= (following >= here) | (i >= n_lists)
+    good &= ((i != 0) | (here == 0)) & ((i != n_lists) | (here == n))
+    bad = tl.sum(tl.where(good, 0, 1), 0)
+    if bad > 0:
+        tl.store(verdict, 0)

@@ -1,0 +1,95 @@
+"""Explicit pairs on a device: each pair once, then the sums of documents and lists in a fixed order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloop._extras import require
+from rankloop.losses.cuda.blocks import sums_by
+from rankloop.losses.cuda.lists import DeviceLists, DevicePairs
+from rankloop.losses.cuda.listwise import log1p_exp
+from rankloop.losses.cuda.pairs import EXPONENTIAL, LOGISTIC, SQUARED_HINGE, PairForm, finished
+
+__all__ = ["judged_forces"]
+
+_CAP = 300.0  # as on the CPU
+
+Tensor = Any
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+def judged_forces(
+    lists: DeviceLists,
+    pairs: DevicePairs,
+    order: Tensor,
+    ranked: Tensor,
+    form: PairForm,
+    *,
+    sigma: float = 1.0,
+    margin: float = 1.0,
+    truncation: int | None = None,
+    curve: int = LOGISTIC,
+) -> Parts:
+    """What `pair_forces` gives, for pairs with a probability each, in double precision."""
+    torch = require("torch", "neural")
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order), device=order.device)
+    a, b = place[pairs.better], place[pairs.worse]
+    i, j = torch.minimum(a, b), torch.maximum(a, b)
+    query = torch.searchsorted(lists.offsets[1:].contiguous(), pairs.better, right=True)
+    begin, end = lists.offsets[query], lists.offsets[query + 1]
+    weight = lists.mass(torch.ones_like(lists.labels).double())
+    up = pairs.weight * pairs.probability * weight[pairs.better]
+    down = pairs.weight * (1.0 - pairs.probability) * weight[pairs.worse]
+    scores, gain = ranked.double(), form.gain.double()
+    gap = scores[a] - scores[b]
+    if form.own:
+        up, down = up * gain[a], down * gain[b]
+    swap = torch.ones_like(gap) if form.own or form.sign else (gain[i] - gain[j]).abs() * _swap(form, i, j)
+    if form.shrink_gap:
+        shrinks = scores[begin] > scores[end - 1]
+        swap = torch.where(shrinks, swap / (0.01 + gap.abs()), swap)
+    if truncation is not None:
+        swap = torch.where(i - begin < truncation, swap, 0.0)
+    force, bend, cost = _felt(up * swap, down * swap, gap, sigma, margin, curve)
+    ends = torch.cat((pairs.better, pairs.worse))
+    gradient = sums_by(ends, torch.cat((force, -force)), lists.n_documents)
+    curvature = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
+    value, size = (sums_by(query, part, lists.n_lists) for part in (cost, force.abs()))
+    rows = lists.spread(form.factor.double())
+    parts = (value * form.factor, gradient * rows * sigma, curvature * rows * sigma**2)
+    return finished(lists, parts, size * form.factor * sigma if form.shrink_list else None)
+
+
+def _swap(form: PairForm, i: Tensor, j: Tensor) -> Tensor:
+    if form.alpha is not None:
+        assert form.beta is not None
+        assert form.gamma is not None
+        return form.alpha[i] - form.beta[i] * form.gamma[j]
+    swap = 0.0 if form.drop is None else form.drop[j - i - 1].double()
+    if form.discount is not None:
+        swap = swap + (form.discount[i] - form.discount[j]).double()
+    return swap
+
+
+def _felt(up: Tensor, down: Tensor, gap: Tensor, sigma: float, margin: float, curve: int) -> Parts:
+    """Force on the better one, curvature and cost of each pair, to be scaled by sigma."""
+    torch = require("torch", "neural")
+    if curve == LOGISTIC:
+        z = sigma * gap
+        right, wrong = torch.sigmoid(z), torch.sigmoid(-z)
+        return (
+            down * right - up * wrong,
+            (up + down) * right * wrong,
+            up * log1p_exp(-z) + down * log1p_exp(z),
+        )
+    if curve == EXPONENTIAL:
+        behind, ahead = (torch.exp((z * gap).clamp(max=_CAP)) for z in (-sigma, sigma))
+        behind, ahead = up * behind, down * ahead
+        return ahead - behind, ahead + behind, ahead + behind
+    short, other = (margin - gap).clamp(min=0), (margin + gap).clamp(min=0)
+    active, against = torch.where(short > 0, up, 0.0), torch.where(other > 0, down, 0.0)
+    if curve == SQUARED_HINGE:
+        force = 2.0 * (down * other - up * short)
+        return force, 2.0 * (active + against), up * short**2 + down * other**2
+    return against - active, active + against, up * short + down * other

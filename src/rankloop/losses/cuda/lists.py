@@ -1,0 +1,246 @@
+"""Ragged lists on a device: tiles of rows, ranks by counting, sums; no step waits for the host."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rankloop._extras import require
+from rankloop.losses.cuda.jit import jit, tl
+
+__all__ = [
+    "BLOCK",
+    "WARPS",
+    "WIDTH",
+    "BestSort",
+    "DeviceLists",
+    "DevicePairs",
+    "list_max",
+    "list_sums",
+    "order_of",
+    "sort_and_best",
+    "sort_of",
+    "tiled",
+]
+
+# Rows of a tile, which lie along the lanes of its warps, and the documents that they meet at a time.
+BLOCK, WARPS, WIDTH = 64, 1, 32
+
+Tensor = Any
+
+
+class DevicePairs(NamedTuple):
+    """Explicit preferences between rows, as tensors; probability and weight in double precision."""
+
+    better: Tensor
+    worse: Tensor
+    probability: Tensor
+    weight: Tensor
+
+
+class DeviceLists(NamedTuple):
+    """A batch of lists as tensors, and the tiles that its lists are cut into.
+
+    Tile t belongs to list `tile_list[t]`; `tile_ends` counts the tiles up to the end of each list. There are
+    as many tiles as lists of any lengths could need, known without looking: the last ones may be empty.
+    """
+
+    scores: Tensor  # float32, or float64 where gaps must be exact
+    labels: Tensor  # float32
+    offsets: Tensor  # int64
+    weight: Tensor | None  # float32
+    tile_list: Tensor
+    tile_ends: Tensor
+    pairs: DevicePairs | None = None
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.scores)
+
+    @property
+    def grid(self) -> tuple[int]:
+        return (len(self.tile_list),)
+
+    def rows(self) -> Tensor:
+        """The list of each row; rows past the last list count to it."""
+        torch = require("torch", "neural")
+        row = torch.arange(self.n_documents, device=self.offsets.device)
+        return torch.searchsorted(self.offsets[1:-1].contiguous(), row, right=True)
+
+    def spread(self, per_list: Tensor) -> Tensor:
+        """One value per document from one per list."""
+        return per_list[self.rows()]
+
+    def mass(self, amounts: Tensor) -> Tensor:
+        return amounts if self.weight is None else amounts * self.weight
+
+
+def tiled(scores: Tensor, labels: Tensor, offsets: Tensor, weight: Tensor | None) -> DeviceLists:
+    torch = require("torch", "neural")
+    needed = (offsets.diff() + (BLOCK - 1)) // BLOCK
+    ends = needed.cumsum(0)
+    most = len(scores) // BLOCK + len(needed)
+    which = torch.searchsorted(ends, torch.arange(most, device=offsets.device), right=True)
+    return DeviceLists(scores, labels, offsets, weight, which, ends)
+
+
+def order_of(lists: DeviceLists, values: Tensor) -> Tensor:
+    """The rows of each list by falling value; equal values keep their order, nan comes last.
+
+    Each document counts those above it: no sort of all lists by score and then by list.
+    """
+    return sort_of(lists, values, values)[0]
+
+
+def sort_of(lists: DeviceLists, values: Tensor, along: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """That order, and by rank the values and what goes along with them."""
+    return _sorted(lists, values, along)
+
+
+class BestSort(NamedTuple):
+    """Lists by falling score: rows, scores, gains and discounts by rank; 1 / the DCG of the best order."""
+
+    order: Tensor
+    ranked: Tensor
+    gain: Tensor
+    discount: Tensor
+    scale: Tensor
+
+
+def sort_and_best(lists: DeviceLists, values: Tensor, gain: Tensor, cut: int) -> BestSort:
+    """`sort_of` with gains along; the best order counts down to rank `cut`."""
+    torch = require("torch", "neural")
+    earned, discount = torch.empty_like(gain), torch.empty_like(gain)
+    sort = _sorted(lists, values, gain, earned, discount, cut)
+    return BestSort(*sort, discount, list_sums(earned, lists.offsets, inverted=True))
+
+
+def _sorted(
+    lists: DeviceLists, values: Tensor, along: Tensor, earned: Any = None, discount: Any = None, cut: int = 0
+) -> tuple[Tensor, Tensor, Tensor]:
+    torch = require("torch", "neural")
+    order = torch.arange(lists.n_documents, device=values.device)
+    ranked, moved = torch.empty_like(values), torch.empty_like(along)
+    _order_kernel[lists.grid](
+        values, along, lists.offsets, lists.tile_list, lists.tile_ends, order, ranked, moved,
+        moved if earned is None else earned, moved if discount is None else discount, lists.n_lists, cut,
+        BEST=earned is not None, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+    )  # fmt: skip
+    return order, ranked, moved
+
+
+def list_sums(values: Tensor, offsets: Tensor, inverted: bool = False) -> Tensor:
+    """The sum of each list; `inverted` one over it, and 0 for 0."""
+    sums = values.new_empty(len(offsets) - 1)
+    _sum_kernel[(len(offsets) - 1,)](values, offsets, sums, INVERTED=inverted, WIDTH=128)
+    return sums
+
+
+def list_max(values: Tensor, offsets: Tensor) -> Tensor:
+    """The largest value of each list; minus infinity for an empty one."""
+    highest = values.new_empty(len(offsets) - 1)
+    _max_kernel[(len(offsets) - 1,)](values, offsets, highest, WIDTH=128)
+    return highest
+
+
+@jit
+def tile_of(offsets, tile_ends, q, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Where the list of this tile starts, its length, and the tile's rows within it."""
+    start = tl.load(offsets + q)
+    n = (tl.load(offsets + q + 1) - start).to(tl.int32)
+    tiles = (n + BLOCK - 1) // BLOCK
+    first = (tl.program_id(0) - tl.load(tile_ends + q).to(tl.int32) + tiles) * BLOCK
+    return start, n, first
+
+
+@jit
+def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    """How many of the others stand above each row; equal ones do where they come earlier."""
+    if LOOK == 0:  # all come earlier
+        return WIDTH - tl.sum(tl.where(own[None, :] > other[:, None], 1.0, 0.0), 0)
+    above = tl.where(other[:, None] > own[None, :], 1.0, 0.0)
+    if LOOK == 1:
+        above = tl.where(earlier, tl.where(other[:, None] >= own[None, :], 1.0, 0.0), above)
+    return tl.sum(above, 0)
+
+
+@jit
+def _count(  # type: ignore[no-untyped-def]
+    values, along, start, n, low, high, own, worth, i, above, better,
+    LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """Count the documents `low` to `high` that stand above each row, by value and by what goes along.
+
+    Counts are kept as floats: comparing then adding is one instruction each.
+    """
+    for at in range(low, high, WIDTH):
+        j = at + tl.arange(0, WIDTH)
+        earlier = j.to(tl.float32)[:, None] < i.to(tl.float32)[None, :]
+        other = tl.load(values + start + j, mask=j < n, other=float("-inf"))
+        other = tl.where(other == other, other, float("-inf"))
+        above += _stands(other, own, earlier, LOOK, WIDTH)
+        if BEST:
+            other = tl.load(along + start + j, mask=j < n, other=-1.0)
+            better += _stands(other, worth, earlier, LOOK, WIDTH)
+    return above, better
+
+
+@jit
+def _order_kernel(  # type: ignore[no-untyped-def]
+    values, along, offsets, tile_list, tile_ends, order, ranked, moved, earned, discount, n_lists, cut,
+    BEST: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    q = tl.load(tile_list + tl.program_id(0))
+    if q >= n_lists:
+        return
+    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    i = first + tl.arange(0, BLOCK)
+    given = tl.load(values + start + i, mask=i < n, other=0.0)
+    worth = tl.load(along + start + i, mask=i < n, other=0.0)
+    own = tl.where(given == given, given, float("-inf"))
+    after = tl.minimum(first + BLOCK, n)
+    above = tl.zeros([BLOCK], tl.float32)
+    better = tl.zeros([BLOCK], tl.float32)
+    above, better = _count(values, along, start, n, 0, first, own, worth, i, above, better, 0, BEST, WIDTH)
+    above, better = _count(
+        values, along, start, n, first, after, own, worth, i, above, better, 1, BEST, WIDTH
+    )
+    above, better = _count(values, along, start, n, after, n, own, worth, i, above, better, 2, BEST, WIDTH)
+    place = start + above.to(tl.int32)
+    tl.store(order + place, start + i, mask=i < n)
+    tl.store(ranked + place, given, mask=i < n)
+    tl.store(moved + place, worth, mask=i < n)
+    if BEST:
+        discounted = tl.where(better < cut, worth / tl.log2(better + 2.0), 0.0)
+        tl.store(earned + start + i, discounted, mask=i < n)
+        tl.store(discount + start + i, 1.0 / tl.log2(i.to(tl.float32) + 2.0), mask=i < n)
+
+
+@jit
+def _sum_kernel(  # type: ignore[no-untyped-def]
+    values, offsets, sums, INVERTED: tl.constexpr, WIDTH: tl.constexpr
+):
+    q = tl.program_id(0)
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    total = tl.zeros([WIDTH], values.dtype.element_ty)
+    for low in range(start, stop, WIDTH):
+        i = low + tl.arange(0, WIDTH)
+        total += tl.load(values + i, mask=i < stop, other=0.0)
+    summed = tl.sum(total, 0)
+    if INVERTED:
+        summed = tl.where(summed > 0, 1.0 / tl.where(summed > 0, summed, 1.0), 0.0)
+    tl.store(sums + q, summed)
+
+
+@jit
+def _max_kernel(values, offsets, highest, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+    q = tl.program_id(0)
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    most = tl.full([WIDTH], float("-inf"), values.dtype.element_ty)
+    for low in range(start, stop, WIDTH):
+        i = low + tl.arange(0, WIDTH)
+        most = tl.maximum(most, tl.load(values + i, mask=i < stop, other=float("-inf")))
+    tl.store(highest + q, tl.max(most, 0))

@@ -1,0 +1,164 @@
+"""Losses that run over an order on a device: Plackett-Luce and softmaxes against lower labels.
+
+Everything is in logarithms and double precision, from one kernel: the running sums of each list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankloop._extras import require
+from rankloop.losses.cuda.blocks import Blocks, blocks_alone, log_of, log_scan, running_sums, tied_blocks
+from rankloop.losses.cuda.judged import judged_forces
+from rankloop.losses.cuda.lists import DeviceLists, list_sums, order_of
+from rankloop.losses.cuda.pairs import EXPONENTIAL, PairForm
+from rankloop.losses.cuda.terms import discounts, gains_of, ranks
+from rankloop.losses.exponential import Exponential
+from rankloop.losses.infonce import InfoNCE
+from rankloop.losses.listmle import ListMLE
+from rankloop.losses.plistmle import PListMLE
+from rankloop.losses.plrank import PLRank
+from rankloop.losses.rankdistil import RankDistil
+from rankloop.losses.unique_softmax import UniqueSoftmax
+
+__all__ = ["exponential", "infonce", "listmle", "plistmle", "plrank", "rankdistil", "unique_softmax"]
+
+_CAP = 300.0
+
+Tensor = Any
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+def listmle(chosen: ListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    return _plackett_luce(lists, _label_blocks(lists, chosen), torch.ones_like(lists.scores).double())
+
+
+def plistmle(chosen: PListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    rank = ranks(lists)
+    if chosen.decay == "log2":
+        stage = discounts(rank)
+    else:
+        last = torch.exp2(1.0 - lists.spread(lists.offsets.diff()).double())
+        stage = (torch.exp2(1.0 - rank) - last) / torch.where(last < 1.0, 1.0 - last, 1.0)
+    return _plackett_luce(lists, _label_blocks(lists, chosen), stage)
+
+
+def rankdistil(chosen: RankDistil, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    rng = np.random.default_rng(chosen.seed)
+    stage = (ranks(lists) <= chosen.k).double() / chosen.samples
+    parts: list[Parts] = []
+    for _ in range(chosen.samples):
+        noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
+        drawn = lists.labels / np.float32(chosen.temperature) + noise
+        parts.append(_plackett_luce(lists, blocks_alone(lists, order_of(lists, drawn)), stage))
+    value, gradient, curvature = (sum(part) for part in zip(*parts, strict=True))
+    return value, gradient, curvature
+
+
+def plrank(chosen: PLRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    rng, rank, count = np.random.default_rng(chosen.seed), ranks(lists), lists.offsets.diff().clamp(min=1)
+    counts = rank <= chosen.k
+    discount = torch.where(counts, discounts(rank), 0.0)
+    worth = lists.mass(gains_of(lists.labels.double(), chosen.gain))
+    scores = lists.scores.double()
+    parts: list[Parts] = []
+    for _ in range(chosen.samples):
+        noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=scores.device)
+        blocks = blocks_alone(lists, order_of(lists, scores + noise))
+        s, amount = scores[blocks.order], worth[blocks.order]
+        race = log_scan(s, lists.offsets, reverse=True)
+        gained = discount * amount
+        reward = running_sums(gained, lists.offsets, reverse=True)
+        heavy = log_of(torch.where(counts, reward, 0.0))
+        felt = torch.exp(s + log_scan(heavy - race, lists.offsets))
+        won = torch.exp(s + log_scan(log_of(discount) - race, lists.offsets))
+        force = felt - (reward - gained) - amount * won
+        force = force - lists.spread(list_sums(force, lists.offsets) / count)
+        bend = (felt - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
+        gradient, curvature = blocks.back(force, bend)
+        parts.append((-list_sums(gained, lists.offsets), gradient, curvature))
+    value, gradient, curvature = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
+    return value, gradient, curvature
+
+
+def unique_softmax(chosen: UniqueSoftmax, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    return _against_lower(lists, lists.mass(gains_of(lists.labels.double(), chosen.gain)))
+
+
+def infonce(chosen: InfoNCE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    hit = (lists.labels >= chosen.relevant).float()
+    warm = lists._replace(scores=lists.scores.double() / chosen.temperature, labels=hit)
+    value, gradient, curvature = _against_lower(warm, lists.mass(hit.double()))
+    return value, gradient / chosen.temperature, curvature / chosen.temperature**2
+
+
+def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    if lists.pairs is not None:
+        row = torch.arange(lists.n_documents, device=lists.scores.device)
+        form = PairForm(lists.labels, lists.labels.new_ones(lists.n_lists), sign=True)
+        return judged_forces(
+            lists, lists.pairs, row, lists.scores, form, sigma=chosen.sigma, curve=EXPONENTIAL
+        )
+    blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
+    s = chosen.sigma * lists.scores.double()[blocks.order]
+    heavy = log_of(lists.mass(torch.ones_like(lists.scores).double())[blocks.order])
+    below = blocks.after(log_scan(s, lists.offsets, reverse=True))
+    above = blocks.before(log_scan(heavy - s, lists.offsets))
+    up = torch.exp((heavy - s + below).clamp(max=_CAP))
+    down = torch.exp((s + above).clamp(max=_CAP))
+    gradient, curvature = blocks.back(chosen.sigma * (down - up), chosen.sigma**2 * (up + down))
+    return list_sums(up, lists.offsets), gradient, curvature
+
+
+def _label_blocks(lists: DeviceLists, chosen: ListMLE | PListMLE) -> Blocks:
+    torch = require("torch", "neural")
+    if chosen.ties == "average":
+        return tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
+    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the CPU's own draws
+    shuffled = order_of(lists, -torch.as_tensor(drawn, device=lists.scores.device))
+    return blocks_alone(lists, shuffled[order_of(lists, lists.labels[shuffled])])
+
+
+def _plackett_luce(lists: DeviceLists, blocks: Blocks, stage: Tensor) -> Parts:
+    """As `losses._plackett_luce`, all ranks at once."""
+    torch = require("torch", "neural")
+    s = lists.scores.double()[blocks.order]
+    weight = lists.mass(torch.ones_like(lists.scores).double())[blocks.order]
+    size = (blocks.end - blocks.begin).double()
+    drawn = torch.arange(len(s), device=s.device) - blocks.begin
+    mean, share = blocks.plain_total(weight), blocks.plain_total(stage)
+    amount = stage * mean / size
+    c, remains = log_of(amount), torch.log1p(-drawn / size)
+    left = blocks.after(log_scan(s, lists.offsets, reverse=True))
+    race = torch.logaddexp(left, blocks.total(s) + remains)
+    own = torch.logaddexp(blocks.before(log_scan(c - race, lists.offsets)), blocks.total(c + remains - race))
+    own2 = torch.logaddexp(
+        blocks.before(log_scan(c - 2.0 * race, lists.offsets)), blocks.total(c + 2.0 * (remains - race))
+    )
+    aim = weight * share / size
+    felt = torch.exp(s + own)
+    value = list_sums(amount * race - aim * s, lists.offsets)
+    gradient, curvature = blocks.back(felt - aim, (felt - torch.exp(2.0 * s + own2)).clamp(min=0))
+    return value, gradient, curvature
+
+
+def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:
+    """As `losses.unique_softmax.against_lower`, all ranks at once."""
+    torch = require("torch", "neural")
+    blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
+    s, amount = lists.scores.double()[blocks.order], mass[blocks.order]
+    race = torch.logaddexp(s, blocks.after(log_scan(s, lists.offsets, reverse=True)))
+    heavy = log_of(amount)
+    above = blocks.before(log_scan(heavy - race, lists.offsets))
+    above2 = blocks.before(log_scan(heavy - 2.0 * race, lists.offsets))
+    own, felt = torch.exp(s - race), torch.exp(s + above)
+    bend = amount * own * (1.0 - own) + (felt - torch.exp(2.0 * s + above2)).clamp(min=0)
+    gradient, curvature = blocks.back(felt - amount * (1.0 - own), bend)
+    return list_sums(amount * (race - s), lists.offsets), gradient, curvature

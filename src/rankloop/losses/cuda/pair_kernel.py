@@ -1,0 +1,170 @@
+"""The kernel of the pairwise family on a device: a tile of rows against all documents of its list.
+
+Each document adds up its own side of every pair, so that no two programs write to one place: results are the
+same every time, and nothing of size n × n is ever held. Rows lie along the lanes of a warp, which adds up
+without exchanging anything. Lists are met in order of score: under a truncation the rows below it meet only
+the documents above it.
+"""
+
+from __future__ import annotations
+
+from rankloop.losses.cuda.jit import jit, tl
+from rankloop.losses.cuda.lists import tile_of
+
+__all__ = ["pair_kernel"]
+
+
+@jit
+def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Force, curvature and cost of pairs weighing x, where the row is `ahead` (to base 2) of the other.
+
+    x > 0: the row is the preferred one. Nothing here asks a question: signs are moved as bits, 1 / (1 + e) is
+    the square of a reciprocal root, and log2(1 + t) / t a polynomial, right to 3e-7 from 0 to 1.
+    """
+    sign = x.to(tl.int32, bitcast=True) & -2147483648
+    behind = -(ahead.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
+    e = tl.exp2(tl.minimum(behind, 120.0))
+    root = tl.rsqrt(1.0 + e)
+    right = root * root
+    wrong = e * right
+    force = -x * wrong
+    bend = x
+    cost = x
+    if CURVED:
+        bend = tl.abs(x) * (wrong * right)
+    if VALUED:
+        t = tl.exp2(-tl.abs(behind))
+        near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
+        near = 1.44269476 + t * (-0.721310088 + t * (0.480063694 + t * (-0.35339481 + t * near)))
+        cost = tl.abs(x) * (t * near + tl.maximum(behind, 0.0))
+    return force, bend, cost
+
+
+@jit
+def pair_kernel(  # type: ignore[no-untyped-def]
+    scores, gains, discounts, weights, alphas, betas, gammas, drops, factors, order, offsets, tile_list,
+    tile_ends, gradient, curvature, cost, size, n_lists, sigma, margin, truncation,
+    KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, WEIGHED: tl.constexpr,
+    SHRINK: tl.constexpr, SIZED: tl.constexpr, CUT: tl.constexpr,
+    CURVED: tl.constexpr, VALUED: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    q = tl.load(tile_list + tl.program_id(0))
+    if q >= n_lists:
+        return
+    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    factor = tl.load(factors + q)
+    base2 = sigma * 1.44269504
+    at = first + tl.arange(0, BLOCK)
+    there = at < n
+    row = tl.load(order + start + at, mask=there, other=0)
+    i = at[None, :]
+    s_i = tl.load(scores + start + at, mask=there, other=0.0)[None, :]
+    g_i = tl.load(gains + start + at, mask=there, other=0.0)[None, :]
+    if WEIGHED:
+        w_i = tl.load(weights + row, mask=there, other=0.0)[None, :]
+    if KIND == 0 or KIND == 3:
+        d_i = tl.load(discounts + start + at, mask=there, other=0.0)[None, :]
+    if KIND == 1:
+        alpha_i = tl.load(alphas + start + at, mask=there, other=0.0)[None, :]
+        beta_i = tl.load(betas + start + at, mask=there, other=0.0)[None, :]
+        gamma_i = tl.load(gammas + start + at, mask=there, other=0.0)[None, :]
+    if SHRINK:
+        shrinks = tl.load(scores + start) > tl.load(scores + start + n - 1)
+    force = tl.zeros([BLOCK], tl.float32)
+    bend = tl.zeros([BLOCK], tl.float32)
+    paid = tl.zeros([BLOCK], tl.float32)
+    felt = tl.zeros([BLOCK], tl.float32)
+    stop = n
+    if CUT:
+        stop = tl.where(first < truncation, n, tl.minimum(n, truncation))
+    stop = tl.where(factor != 0.0, stop, 0)
+    for low in range(0, stop, WIDTH):
+        met = low + tl.arange(0, WIDTH)
+        inside = met < n
+        j = met[:, None]
+        s_j = tl.load(scores + start + met, mask=inside, other=0.0)[:, None]
+        g_j = tl.load(gains + start + met, mask=inside, other=0.0)[:, None]
+        live = tl.where(inside, 1.0, 0.0)[:, None]
+        if CUT:
+            live = tl.where((i < truncation) | (j < truncation), live, 0.0)
+        gap = (s_i - s_j).to(tl.float32)
+        if KIND == 5:
+            x = (g_i > g_j).to(tl.float32) - (g_i < g_j).to(tl.float32)
+        elif KIND == 4:
+            x = g_i + 0.0 * g_j
+        else:
+            if KIND == 1:
+                alpha_j = tl.load(alphas + start + met, mask=inside, other=0.0)[:, None]
+                beta_j = tl.load(betas + start + met, mask=inside, other=0.0)[:, None]
+                gamma_j = tl.load(gammas + start + met, mask=inside, other=0.0)[:, None]
+                swap = tl.where(i < j, alpha_i - beta_i * gamma_j, alpha_j - beta_j * gamma_i)
+                swap = swap.to(tl.float32)
+            if KIND == 0 or KIND == 3:
+                d_j = tl.load(discounts + start + met, mask=inside, other=0.0)[:, None]
+                swap = tl.abs(d_i * tl.where(inside, 1.0, 0.0)[:, None] - d_j)  # none beyond the list
+            if KIND == 2 or KIND == 3:
+                far = tl.abs(i - j) - 1
+                known = inside[:, None] & there[None, :] & (far >= 0)
+                fall = tl.load(drops + far, mask=known, other=0.0)
+                swap = fall if KIND == 2 else swap + fall
+            x = (g_i - g_j) * swap
+        if CUT or KIND != 0:
+            x *= live
+        if WEIGHED:
+            other = tl.load(order + start + met, mask=inside, other=0)
+            w_j = tl.load(weights + other, mask=inside, other=0.0)[:, None]
+            x *= tl.where(x > 0, w_i, w_j)
+        if SHRINK:
+            x *= tl.where(shrinks, 1.0 / (0.01 + tl.abs(gap)), 1.0)
+        if CURVE == 0:
+            if KIND == 4:  # the row's own amount, against the other's
+                apart = tl.where(i != j, live, 0.0)
+                y = (g_j + 0.0 * g_i) * apart
+                x *= apart
+                if WEIGHED:
+                    y *= w_j
+                pushed, bent, lost = _paid(-y, base2 * gap, CURVED, VALUED)
+                force += tl.sum(pushed, 0)
+                bend += tl.sum(bent, 0)
+                paid += tl.sum(lost, 0)
+            if TIES:  # half of a preference each way
+                y_i = tl.where((g_i == g_j) & (i != j), 0.5 * live, 0.0)
+                y_j = y_i
+                if WEIGHED:
+                    y_j = y_i * w_j
+                    y_i *= w_i
+                pushed, bent, lost = _paid(y_i, base2 * gap, CURVED, VALUED)
+                force += tl.sum(pushed, 0)
+                bend += tl.sum(bent, 0)
+                paid += tl.sum(lost, 0)
+                pushed, bent, lost = _paid(-y_j, base2 * gap, CURVED, VALUED)
+                force += tl.sum(pushed, 0)
+                bend += tl.sum(bent, 0)
+                paid += tl.sum(lost, 0)
+            pushed, bent, lost = _paid(x, base2 * gap, CURVED, VALUED)
+            force += tl.sum(pushed, 0)
+            if CURVED:
+                bend += tl.sum(bent, 0)
+            if VALUED:
+                paid += tl.sum(lost, 0)
+            if SIZED:
+                felt += tl.sum(tl.abs(pushed), 0)
+        else:
+            short = tl.maximum(margin - tl.where(x > 0, gap, -gap), 0.0)
+            active = tl.where(short > 0, x, 0.0)
+            if CURVE == 1:
+                force -= tl.sum(active, 0)
+                bend += tl.sum(tl.abs(active), 0)
+                paid += tl.sum(tl.abs(active) * short, 0)
+            else:
+                force -= tl.sum(2.0 * active * short, 0)
+                bend += tl.sum(2.0 * tl.abs(active), 0)
+                paid += tl.sum(tl.abs(active) * short * short, 0)
+    tl.store(gradient + row, force * factor * sigma, mask=there)
+    if CURVED:
+        tl.store(curvature + row, bend * factor * sigma * sigma, mask=there)
+    if VALUED:  # each pair was met from both sides
+        paid *= 0.5 * factor
+        tl.store(cost + row, paid * 0.69314718 if CURVE == 0 else paid, mask=there)
+    if SIZED:
+        tl.store(size + row, 0.5 * felt * factor * sigma, mask=there)

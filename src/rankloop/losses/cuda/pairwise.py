@@ -1,0 +1,146 @@
+"""Hinge, RankNet, LambdaRank and LambdaLoss on a device: what each gives to the one pair kernel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rankloop._extras import require
+from rankloop.losses.cuda.judged import judged_forces
+from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
+from rankloop.losses.cuda.pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_forces
+from rankloop.losses.cuda.terms import discounts, gains_of
+from rankloop.losses.hinge import Hinge
+from rankloop.losses.lambdaloss import LambdaLoss
+from rankloop.losses.lambdarank import LambdaRank
+from rankloop.losses.ranknet import RankNet
+
+__all__ = ["hinge", "lambdaloss", "lambdarank", "ranknet"]
+
+_EVERY = 2**30
+
+Tensor = Any
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+def hinge(chosen: Hinge, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    curve = SQUARED_HINGE if chosen.squared else HINGE
+    form = PairForm(lists.labels, _ones(lists), sign=True)
+    return _forces(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
+
+
+def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties)
+    return _forces(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
+
+
+def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
+    if chosen.metric in ("ndcg", "dcg"):
+        gain = gains_of(lists.labels, chosen.gain)
+        order, ranked, gain, discount, scale = sort_and_best(
+            lists, lists.scores, gain, chosen.truncation or _EVERY
+        )
+        factor = scale if chosen.metric == "ndcg" else _ones(lists)
+        form = PairForm(gain, factor, discount, **shrinks)
+    else:
+        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
+        form = _swapped(chosen, lists, labels)._replace(**shrinks)
+    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+
+
+def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    factor = _ones(lists) / math.log(2.0)
+    if chosen.form.startswith("arp"):
+        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
+        own, one = chosen.form == "arp1", torch.ones_like(lists.labels)
+        form = PairForm(labels, factor, None, one, torch.zeros_like(one), one, own=own)
+    else:
+        gain = gains_of(lists.labels, chosen.gain)
+        order, ranked, gain, discount, scale = sort_and_best(
+            lists, lists.scores, gain, chosen.truncation or _EVERY
+        )
+        factor = factor * scale
+        distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
+        drop = -discounts(distance).diff().float()
+        if chosen.form == "ndcg1":
+            form = PairForm(gain * discount, factor, own=True)
+        elif chosen.form == "ndcg2":
+            form = PairForm(gain, factor, drop=drop, by_distance=True)
+        else:
+            form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
+    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+
+
+def _forces(
+    lists: DeviceLists,
+    order: Tensor,
+    ranked: Tensor,
+    form: PairForm,
+    *,
+    sigma: float = 1.0,
+    margin: float = 1.0,
+    truncation: int | None = None,
+    curve: int = LOGISTIC,
+    **wanted: bool,
+) -> Parts:
+    options: dict[str, Any] = {"sigma": sigma, "margin": margin, "truncation": truncation, "curve": curve}
+    if lists.pairs is not None:
+        return judged_forces(lists, lists.pairs, order, ranked, form, **options)
+    return pair_forces(lists, order, ranked, form, **options, **wanted)
+
+
+def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:
+    """The swap terms of ERR, MAP, MRR, precision and ARP (`losses._swap`), running sums in double."""
+    torch = require("torch", "neural")
+    query = lists.rows()
+    begin = lists.offsets[:-1][query]
+    rank = (torch.arange(lists.n_documents, device=labels.device) - begin + 1).double()
+    one = torch.ones_like(rank)
+
+    def before(values: Tensor) -> Tensor:
+        """By rank: the sum over the ranks above, in the list."""
+        running = values.cumsum(0) - values
+        return running - running[begin]
+
+    hit = (labels >= chosen.relevant).double()
+    plain = hit.float()
+    if chosen.metric == "arp":
+        factor = list_sums(labels, lists.offsets, inverted=True)
+        return PairForm(labels, factor, None, -rank, one, -rank)
+    if chosen.metric == "err":
+        highest = lists.labels.max() if chosen.max_label is None else chosen.max_label
+        stop = (torch.exp2(labels.double()) - 1.0) * 2.0 ** (-highest)
+        here = torch.exp(before(torch.log1p(-stop))) / rank
+        stopped = before(stop * here)
+        beta = 1.0 / (1.0 - stop)
+        alpha = here + beta * (stopped + stop * here)
+        return PairForm(stop.float(), _ones(lists), None, alpha, beta, stopped + here)
+    if chosen.metric == "precision":
+        within = (rank <= chosen.truncation).double() / chosen.truncation
+        return PairForm(plain, _ones(lists), None, within, one, within)
+    if chosen.metric == "map":
+        seen, inverse_ranks = before(hit), before(hit / rank)
+        alpha = (seen + 1.0) / rank - inverse_ranks - hit / rank
+        factor = list_sums(plain, lists.offsets, inverted=True)
+        return PairForm(plain, factor, None, alpha, one, (seen + hit) / rank - inverse_ranks)
+    seen = before(hit)
+    # A hit that rises to a rank above the first brings 1 / rank; the first gives way to the second.
+    far = torch.full_like(rank, 1e30)
+    first, second = (
+        lists.spread(-list_max(-torch.where((hit > 0) & (seen == count), rank, far), lists.offsets))
+        for count in (0, 1)
+    )
+    reached = ((rank <= first) & (first < 1e29)).double()
+    gamma = torch.where(hit > 0, 1.0 / first, 1.0 / torch.minimum(rank, second))
+    return PairForm(plain, _ones(lists), None, reached / rank, reached, gamma)
+
+
+def _ones(lists: DeviceLists) -> Tensor:
+    return lists.labels.new_ones(lists.n_lists)
+
+
+def _arange(lists: DeviceLists) -> Tensor:
+    torch = require("torch", "neural")
+    return torch.arange(lists.n_documents, device=lists.scores.device)

@@ -1,0 +1,1 @@
+"""The arithmetic that losses share on the CPU, compiled."""

@@ -1,0 +1,33 @@
+"""Running sums of exponentials that neither overflow nor vanish."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+from rankloop.losses.kernels.math import inline
+
+__all__ = ["NOTHING", "add_logs", "lower_sums"]
+
+NOTHING = -1e300  # the logarithm of an empty sum
+
+
+@inline
+def add_logs(a: float, b: float) -> float:
+    """log(exp(a) + exp(b))."""
+    high, low = max(a, b), min(a, b)
+    return high + np.log1p(np.exp(low - high)) if low > high - 700.0 else high
+
+
+@kernel
+def lower_sums(
+    scores: NDArray[np.float64], labels: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int
+) -> NDArray[np.float64]:
+    """By rank in `order` (falling label): log of the sum of exp(score) over all lower labels."""
+    below = np.empty(stop - start)
+    total, lower = NOTHING, NOTHING
+    for k in range(stop - 1, start - 1, -1):
+        if k + 1 < stop and labels[order[k]] != labels[order[k + 1]]:
+            lower = total
+        below[k - start] = lower
+        total = add_logs(total, scores[order[k]])
+    return below

@@ -1,0 +1,236 @@
+"""NeuralSort: a sort made smooth, row by row, so that no matrix is ever held."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.losses.kernels.contract import LossResult
+from rankloop.losses.kernels.ideal import discounts
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
+from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.kernels.swap import normalised_gains
+
+__all__ = ["neural_sort_loss"]
+
+_SUMS, _COLUMNS, _ROWS, _LOSS, _BACK_ROWS, _BACK_COLUMNS, _BACK_SUMS = range(7)
+
+Row = NDArray[np.float64]
+
+
+def neural_sort_loss(
+    lists: Lists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, steps: int
+) -> LossResult:
+    """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
+
+    Memory: a few numbers per document, and two more per step. Curvature: the size of the forces between a
+    document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
+    gradient, so that no Newton step is longer than one.
+    """
+    value, gradient, curvature = (
+        np.zeros(lists.n_lists),
+        np.empty(lists.n_documents),
+        np.empty(lists.n_documents),
+    )
+    order = rank_lists(lists.scores, lists.offsets)
+    amounts, best = normalised_gains(lists, gain, k)
+    longest = int(np.diff(lists.offsets).max(initial=0))
+    discount = discounts(np.arange(1.0, longest + 1.0))
+    rows = longest if k is None else k
+    discount[rows:] = 0.0
+    g, h = np.empty(lists.n_documents), np.empty(lists.n_documents)
+
+    def work(first: int, last: int) -> None:
+        _sort_lists(
+            first, last, lists.scores[order], lists.offsets, amounts[order], best, discount,
+            1.0 / temperature, longest if steps else rows, steps, value, g, h,
+        )  # fmt: skip
+
+    over_lists(work, lists.offsets)
+    gradient[order], curvature[order] = g, np.maximum(h, np.abs(g))
+    return LossResult(value, gradient, curvature)
+
+
+@fast
+def _sort_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    offsets: NDArray[np.int64],
+    amounts: Row,
+    best: Row,
+    discount: Row,
+    slope: float,
+    rows: int,
+    steps: int,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    work = workspace(4, longest)
+    spread, k, a, c = work[0], work[1], work[2], work[3]
+    # Sinkhorn: u scales rows (ranks), v columns (documents); one of each per step, the first of ones.
+    u, v = np.empty((steps + 1, longest)), np.empty((steps + 1, longest))
+    du, dv, dx, one = np.empty(longest), np.empty(longest), np.empty(longest), np.ones(longest)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        n = stop - start
+        if n < 2:
+            for i in range(start, stop):
+                gradient[i] = 0.0
+                curvature[i] = 0.0
+            continue
+        s, y = scores[start:stop], amounts[start:stop]
+        _spread(s, spread)
+        for r in range(n):
+            u[0, r] = 0.0
+            v[0, r] = 1.0
+            a[r] = 0.0
+            c[r] = 0.0
+            dv[r] = 0.0
+            curvature[start + r] = 0.0
+        gained, step = 0.0, 0
+        for phase in range(4 * steps + 3):
+            # Row sums; columns and rows in turn; the loss; then back through all of it in reverse.
+            if phase == 0 or phase == 4 * steps + 2:
+                kind = _SUMS if phase == 0 else _BACK_SUMS
+            elif phase <= 2 * steps:
+                kind = _COLUMNS if phase % 2 == 1 else _ROWS
+                step = (phase + 1) // 2
+            elif phase == 2 * steps + 1:
+                kind, step = _LOSS, steps
+            else:
+                kind = _BACK_ROWS if phase % 2 == 0 else _BACK_COLUMNS
+                step = (4 * steps + 3 - phase) // 2
+            if kind == _COLUMNS:
+                dx[:n] = 0.0
+            for r in range(min(rows, n)):
+                total = _kernel_row(n - 1.0 - 2.0 * r, s[r], spread[r], slope, s, spread[:n], k[:n])
+                row = n - 1.0 - 2.0 * r
+                if kind == _SUMS:
+                    u[0, r] = 1.0 / total
+                elif kind == _COLUMNS:
+                    _add(dx[:n], k[:n], u[step - 1, r])
+                elif kind == _ROWS:
+                    u[step, r] = 1.0 / _dot(k[:n], v[step, :n])
+                elif kind == _LOSS:
+                    held = _dot3(k[:n], v[steps, :n], y)
+                    gained += discount[r] * u[steps, r] * held
+                    du[r] = -discount[r] * held
+                    by = -discount[r] * u[steps, r]
+                    _add3(dv[:n], k[:n], y, by)
+                    _add_outer(a[:n], c[:n], row, by, k[:n], v[steps, :n], y)
+                    _bend(
+                        discount[r] * slope, r, u[steps, r], u[steps, r] * held, k[:n],
+                        v[steps, :n], y, curvature[start:stop],
+                    )  # fmt: skip
+                elif kind == _BACK_ROWS:
+                    by = -du[r] * u[step, r] * u[step, r]
+                    _add(dv[:n], k[:n], by)
+                    _add_outer(a[:n], c[:n], row, by, k[:n], v[step, :n], one[:n])
+                elif kind == _BACK_COLUMNS:
+                    du[r] = _dot(k[:n], dx[:n])
+                    _add_outer(a[:n], c[:n], row, u[step - 1, r], k[:n], dx[:n], one[:n])
+                else:
+                    _add_outer(a[:n], c[:n], row, -du[r] * u[0, r] * u[0, r], k[:n], one[:n], one[:n])
+            for j in range(n):
+                if kind == _COLUMNS:
+                    v[step, j] = 1.0 / dx[j]
+                elif kind == _BACK_ROWS:
+                    dx[j] = -dv[j] * v[step, j] * v[step, j]
+                    dv[j] = 0.0
+        value[q] = -gained
+        for i in range(start, stop):
+            value[q] += best[i]
+        _chain(slope, s, a, c, gradient[start:stop])
+
+
+@inner
+def _spread(s: Row, spread: Row) -> None:
+    """The sum of distances to all others; scores fall."""
+    n, behind, total = s.size, 0.0, 0.0
+    for i in range(n):
+        total += s[0] - s[i]
+    for i in range(n):
+        if i > 0:
+            step = s[i - 1] - s[i]
+            behind += step * i
+            total -= step * (n - i)
+        spread[i] = behind + total
+
+
+@inner
+def _kernel_row(row: float, score: float, far: float, slope: float, s: Row, spread: Row, k: Row) -> float:
+    """exp of the logits of one rank, the largest (the document at that rank) being 1; their sum."""
+    high, total = row * score - far, 0.0
+    for j in range(k.size):
+        k[j] = exp_negative(max(slope * (high - (row * s[j] - spread[j])), 0.0))
+        total += k[j]
+    return total
+
+
+@inner
+def _dot(k: Row, x: Row) -> float:
+    total = 0.0
+    for j in range(k.size):
+        total += k[j] * x[j]
+    return total
+
+
+@inner
+def _dot3(k: Row, v: Row, y: Row) -> float:
+    total = 0.0
+    for j in range(k.size):
+        total += k[j] * v[j] * y[j]
+    return total
+
+
+@inner
+def _add(out: Row, k: Row, by: float) -> None:
+    for j in range(out.size):
+        out[j] += by * k[j]
+
+
+@inner
+def _add3(out: Row, k: Row, y: Row, by: float) -> None:
+    for j in range(out.size):
+        out[j] += by * k[j] * y[j]
+
+
+@inner
+def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) -> None:
+    """The derivatives of the logits of one rank, summed over ranks plainly and times the rank's factor."""
+    for j in range(k.size):
+        felt = by * k[j] * x[j] * y[j]
+        a[j] += felt
+        c[j] += row * felt
+
+
+@inner
+def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, curvature: Row) -> None:
+    for j in range(k.size):
+        share = u * k[j] * v[j]
+        far = 2.0 * abs(j - rank) + 1.0
+        curvature[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far
+
+
+@inner
+def _chain(slope: float, s: Row, a: Row, c: Row, gradient: Row) -> None:
+    """From the logits c_r s_j - spread_j to the scores; equal scores share a sign of zero."""
+    n, begin, above, total = s.size, 0, 0.0, 0.0
+    for j in range(n):
+        total += a[j]
+    while begin < n:
+        end, block = begin, 0.0
+        while end < n and s[end] == s[begin]:
+            block += a[end]
+            end += 1
+        below = total - above - block
+        for m in range(begin, end):
+            signs = (n - end) - begin  # how many lie below, less how many above
+            gradient[m] = slope * (c[m] - a[m] * signs + (above - below))
+        above += block
+        begin = end

@@ -1,0 +1,297 @@
+"""The one kernel of the logistic losses over pairs: lists in order of score, a row per document."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.losses.kernels.contract import LossResult
+from rankloop.losses.kernels.lists import Lists, group_pairs
+from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
+from rankloop.losses.kernels.rows import affine_row, logistic_rows, odds_row, scale_row, sign_row, valued_rows
+
+__all__ = ["EVERY", "PairRule", "pair_loss"]
+
+NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential a document
+EVERY = 2**62  # no truncation
+LANES = 8  # doubles of a vector
+HUGE = 1e300  # above every weight of a pair
+
+Row = NDArray[np.float64]
+
+
+class PairRule(NamedTuple):
+    """How pairs weigh, by rank: the affine swap form, a drop by distance, a document's own amount, a sign.
+
+    A pair of ranks i < j weighs ``(gain_i - gain_j) (alpha_i - beta_i gamma_j + drop[j - i])``; with `own` it
+    weighs `gain` of the preferred document in both directions; with `sign` it weighs 1 (and 1/2 each way
+    where labels are equal and `ties` count).
+    """
+
+    gain: Row
+    alpha: Row
+    beta: Row
+    gamma: Row
+    factor: Row
+    drop: Row = np.zeros(0)
+    own: bool = False
+    sign: bool = False
+    ties: bool = False
+    shrink_gap: bool = False
+    shrink_list: bool = False
+
+
+def pair_loss(
+    lists: Lists,
+    order: NDArray[np.int64],
+    rule: PairRule,
+    *,
+    sigma: float,
+    truncation: int | None,
+    valued: bool,
+) -> LossResult:
+    """Value (if wanted), gradient and curvature of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    value, gradient = np.zeros(lists.n_lists), np.empty(lists.n_documents)
+    curvature = np.empty(lists.n_documents)
+    scores = lists.scores[order]
+    weight = lists.weight[order].astype(np.float64) if len(lists.weight) else np.ones(lists.n_documents)
+    top = EVERY if truncation is None else truncation
+    g, h = np.zeros(lists.n_documents), np.zeros(lists.n_documents)
+    if lists.pairs is None:
+        scaled = bool(len(lists.weight)) or rule.shrink_gap
+        if len(rule.drop):
+            rule = rule._replace(drop=np.append(rule.drop, np.zeros(LANES)))
+
+        def work(first: int, last: int) -> None:
+            _pair_lists(
+                first, last, lists.offsets, scores, weight, *rule, scaled, valued, sigma, top, value, g, h
+            )  # fmt: skip
+
+        over_lists(work, lists.offsets)
+    else:
+        place = np.empty(lists.n_documents, np.int64)
+        place[order] = np.arange(lists.n_documents)
+        edges, better, worse, chance, heavy = group_pairs(lists)
+        _judged_pairs(
+            edges, place[better], place[worse], chance, heavy,
+            lists.offsets, scores, weight, *rule, sigma, top, value, g, h,
+        )  # fmt: skip
+    gradient[order], curvature[order] = g, h
+    return LossResult(value, gradient, curvature)
+
+
+@fast
+def _pair_lists(
+    first: int,
+    last: int,
+    offsets: NDArray[np.int64],
+    scores: Row,
+    weight: Row,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    factor: Row,
+    drop: Row,
+    own: bool,
+    sign: bool,
+    ties: bool,
+    shrink_gap: bool,
+    shrink_list: bool,
+    scaled: bool,
+    valued: bool,
+    sigma: float,
+    truncation: int,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    work = workspace(13, longest)
+    work[:] = 0.0
+    zero, one, less, odds, other, x_a = work[0], work[1], work[2], work[3], work[4], work[5]
+    x_b, s, y, c, g, h = work[6], work[7], work[8], work[9], work[10], work[11]
+    huge = work[12]
+    one[:], less[:], huge[:] = 1.0, -1.0, HUGE
+    swaps, drops, written = alpha.size > 0, drop.size > 0, own or ties or scaled
+    most = 1.0 if sign and not written else HUGE
+    turns = 3 if ties else (2 if own or (drops and swaps) else 1)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        n = stop - start
+        if n < 2 or factor[q] == 0.0:
+            continue
+        for k in range(n):
+            s[k] = scores[start + k]
+            y[k] = gain[start + k]
+            c[k] = gamma[start + k] if swaps else 0.0
+            g[k] = 0.0
+            h[k] = 0.0
+        for k in range(n, n + LANES):  # rows end on whole lanes: nobody is preferred to these, at odds of 0
+            odds[k], other[k], x_a[k], x_b[k], s[k] = 0.0, 0.0, 0.0, 0.0, 0.0
+            y[k], c[k] = -HUGE, -n - 1.0  # below every gain, and every alpha
+        near = sigma * (s[0] - s[n - 1]) <= NEAR
+        if near:
+            _odds(n, s, sigma, odds)
+        shrink = 1.0 if shrink_gap and s[0] > s[n - 1] else 0.0
+        w, up, down = weight[start:stop], zero, less
+        if sign:
+            up, down = huge, zero
+        elif swaps:
+            up, down = alpha[start:stop], beta[start:stop]
+        odds_b = odds if near else other
+        total, size = 0.0, 0.0
+        for turn in range(turns):
+            distant = drops and (turn == 1 or not swaps)
+            moving = distant and not written
+            top, gains, a, b, gamma_a, gamma_b = y, y, up, down, c, c
+            if written:
+                top, gains, a, b, gamma_a, gamma_b = one, zero, zero, less, x_a, x_b
+            elif distant:
+                a, b, gamma_a, gamma_b = zero, less, drop, drop
+            for i in range(0, min(truncation, n - 1), 2):
+                low = i + 1
+                end = low + (n - low + LANES - 1) // LANES * LANES
+                second = 1.0 if low < truncation else 0.0
+                lift_a, lift_b = 1.0, 1.0
+                if near:
+                    lift_a, lift_b = 1.0 / odds[i], 1.0 / odds[low]
+                else:
+                    odds_row(low, n, s[i], s, sigma, odds)
+                    odds_row(low, n, s[low], s, sigma, other)
+                if written:
+                    _weigh(turn, i, n, y, up, down, c, drop, zero, own, sign, distant, x_a)
+                    _weigh(turn, low, n, y, up, down, c, drop, zero, own, sign, distant, x_b)
+                    if scaled:
+                        scale_row(low, n, w[i], w, s[i], s, shrink, x_a)
+                        scale_row(low + 1, n, w[low], w, s[low], s, shrink, x_b)
+                    x_b[low] = 0.0
+                back_a, back_b = (i, low) if moving else (0, 0)
+                if valued:
+                    sums = valued_rows(
+                        i, end, second, most, s, lift_a, lift_b, odds, odds_b, top, gains, a, b,
+                        gamma_a, gamma_b, back_a, back_b, g, h,
+                    )  # fmt: skip
+                else:
+                    sums = logistic_rows(
+                        i, end, second, most, s, lift_a, lift_b, odds, odds_b, top, gains, a, b,
+                        gamma_a, gamma_b, back_a, back_b, g, h,
+                    )  # fmt: skip
+                size += sums[0]
+                total += sums[1] + sigma * sums[2]
+        scale = _scale(size, factor[q], sigma, shrink_list)
+        value[q] = total * scale
+        for k in range(n):
+            gradient[start + k] = g[k] * scale * sigma
+            curvature[start + k] = h[k] * scale * sigma * sigma
+
+
+@inner
+def _weigh(
+    turn: int,
+    i: int,
+    n: int,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    drop: Row,
+    zero: Row,
+    own: bool,
+    sign: bool,
+    distant: bool,
+    x: Row,
+) -> None:
+    """The signed weights of the pairs of rank i and all below, for rules that are not one affine form."""
+    low = i + 1
+    if sign:
+        half = 0.5 if turn == 1 else -0.5
+        sign_row(low, n, gain[i], gain, 0.0 if turn else 1.0, half if turn else 0.0, x)
+    elif own:
+        affine_row(low, n, 0.0 if turn else gain[i], 1.0, 0.0, gain if turn else zero, zero, 0, x)
+    elif distant:
+        affine_row(low, n, gain[i], 0.0, -1.0, gain, drop, i, x)
+    else:
+        affine_row(low, n, gain[i], alpha[i], beta[i], gain, gamma, 0, x)
+
+
+@inner
+def _odds(n: int, s: Row, sigma: float, odds: Row) -> None:
+    for k in range(n):
+        odds[k] = exp_negative(sigma * (s[0] - s[k]))
+
+
+@inner
+def _scale(size: float, factor: float, sigma: float, shrink_list: bool) -> float:
+    """What the costs of a list are multiplied by, LightGBM's log2(1 + S) / S included where asked for."""
+    if shrink_list and size > 0.0:
+        felt = 2.0 * size * factor * sigma
+        factor *= np.log2(1.0 + felt) / felt
+    return factor
+
+
+@fast
+def _judged_pairs(
+    edges: NDArray[np.int64],
+    better: NDArray[np.int64],
+    worse: NDArray[np.int64],
+    chance: NDArray[np.float32],
+    heavy: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    scores: Row,
+    weight: Row,
+    gain: Row,
+    alpha: Row,
+    beta: Row,
+    gamma: Row,
+    factor: Row,
+    drop: Row,
+    own: bool,
+    sign: bool,
+    ties: bool,
+    shrink_gap: bool,
+    shrink_list: bool,
+    sigma: float,
+    truncation: int,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    """The same costs for explicit pairs: cross-entropy with their own probability."""
+    for q in range(offsets.size - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        total, size = 0.0, 0.0
+        for p in range(edges[q], edges[q + 1]):
+            a, b = better[p], worse[p]
+            i, j = min(a, b), max(a, b)
+            if i - start >= truncation:
+                continue
+            up = heavy[p] * chance[p] * weight[a] * (gain[a] if own else 1.0)
+            down = heavy[p] * (1.0 - chance[p]) * weight[b] * (gain[b] if own else 1.0)
+            if not (own or sign):
+                swap = drop[j - i] if drop.size > 0 else 0.0
+                if alpha.size > 0:
+                    swap += alpha[i] - beta[i] * gamma[j]
+                up *= abs(gain[i] - gain[j]) * swap
+                down *= abs(gain[i] - gain[j]) * swap
+            if shrink_gap and scores[start] > scores[stop - 1]:
+                up /= 0.01 + abs(scores[a] - scores[b])
+                down /= 0.01 + abs(scores[a] - scores[b])
+            z = sigma * (scores[a] - scores[b])
+            t = np.exp(-abs(z))
+            right = (1.0 if z > 0.0 else t) / (1.0 + t)
+            f = down * right - up * (1.0 - right if z < 0.0 else t / (1.0 + t))
+            gradient[a] += f
+            gradient[b] -= f
+            curvature[a] += (up + down) * t / (1.0 + t) ** 2
+            curvature[b] += (up + down) * t / (1.0 + t) ** 2
+            size += abs(f)
+            total += up * (np.log1p(t) + max(-z, 0.0)) + down * (np.log1p(t) + max(z, 0.0))
+        scale = _scale(size, factor[q], sigma, shrink_list)
+        value[q] = total * scale
+        for k in range(start, stop):
+            gradient[k] *= scale * sigma
+            curvature[k] *= scale * sigma * sigma

@@ -1,0 +1,88 @@
+"""The Plackett-Luce likelihood of an order, with ties: the core of ListMLE and its kin."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.losses.kernels.contract import LossResult
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.logsum import NOTHING, add_logs
+
+__all__ = ["plackett_luce"]
+
+Row = NDArray[np.float64]
+
+
+def plackett_luce(
+    lists: Lists, order: NDArray[np.int64], blocks: NDArray[np.int64], stage: Row
+) -> LossResult:
+    """Minus the log-likelihood of drawing the documents one by one in the given order.
+
+    `stage` weighs the draws by rank. Documents that share a number in `blocks` (by rank) are tied: by Efron's
+    approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
+    """
+    value, gradient, curvature = (
+        np.zeros(lists.n_lists),
+        np.empty(lists.n_documents),
+        np.empty(lists.n_documents),
+    )
+    weight = lists.mass(np.ones(lists.n_documents))
+
+    def work(first: int, last: int) -> None:
+        _draw_lists(
+            first, last, lists.scores, lists.offsets, weight, order, blocks, stage, value, gradient, curvature
+        )
+
+    over_lists(work, lists.offsets)
+    return LossResult(value, gradient, curvature)
+
+
+@kernel
+def _draw_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    offsets: NDArray[np.int64],
+    weight: Row,
+    order: NDArray[np.int64],
+    blocks: NDArray[np.int64],
+    stage: Row,
+    value: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        left = np.empty(stop - start + 1)  # by rank: log of what is in the race from there on
+        left[stop - start] = NOTHING
+        for k in range(stop - 1, start - 1, -1):
+            left[k - start] = add_logs(left[k - start + 1], scores[order[k]])
+        pull, pull2 = NOTHING, NOTHING  # logs of the sums of c / Z and c / Z^2 over the draws so far
+        begin = start
+        while begin < stop:
+            end = begin + 1
+            tied, mean, share = scores[order[begin]], weight[order[begin]], stage[begin]
+            while end < stop and blocks[end] == blocks[begin]:
+                tied = add_logs(tied, scores[order[end]])
+                mean += weight[order[end]]
+                share += stage[end]
+                end += 1
+            d = end - begin
+            own, own2 = pull, pull2  # the same, as the documents of this block feel it
+            for m in range(d):
+                c = np.log(stage[begin + m] * mean / d) if stage[begin + m] * mean > 0.0 else NOTHING
+                remains = np.log(1.0 - m / d)
+                race = add_logs(left[end - start], tied + remains)
+                value[q] += stage[begin + m] * mean / d * race
+                own = add_logs(own, c + remains - race)
+                own2 = add_logs(own2, c + 2.0 * (remains - race))
+                pull = add_logs(pull, c - race)
+                pull2 = add_logs(pull2, c - 2.0 * race)
+            for k in range(begin, end):
+                i = order[k]
+                wanted = weight[i] * share / d
+                value[q] -= wanted * scores[i]
+                felt = np.exp(scores[i] + own)
+                gradient[i] = felt - wanted
+                curvature[i] = max(felt - np.exp(2.0 * scores[i] + own2), 0.0)
+            begin = end

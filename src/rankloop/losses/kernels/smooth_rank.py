@@ -1,0 +1,116 @@
+"""Ranks made smooth: one plus the sum of sigmoids of how far the others lie above."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import over_lists
+from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.math import exp_negative, fast, inner
+
+__all__ = ["smooth_forces", "smooth_ranks"]
+
+Row = NDArray[np.float64]
+
+
+def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
+    r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone."""
+    rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
+
+    def work(first: int, last: int) -> None:
+        _rank_lists(first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, rank, hits)
+
+    over_lists(work, lists.offsets)
+    return rank, hits
+
+
+def smooth_forces(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
+    """Gradient from the derivatives of a loss by its smooth ranks and hits; for curvature, as the loss is not
+    convex, the size of all forces between a document and the others: no Newton step is longer than one."""
+    gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
+
+    def work(first: int, last: int) -> None:
+        _force_lists(
+            first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, by_rank, by_hits,
+            gradient, curvature,
+        )  # fmt: skip
+
+    over_lists(work, lists.offsets)
+    return gradient, curvature
+
+
+@fast
+def _rank_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    hit: Row,
+    offsets: NDArray[np.int64],
+    slope: float,
+    rank: Row,
+    hits: Row,
+) -> None:
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        for i in range(start, stop):
+            rank[i], hits[i] = _rank_row(scores[i], scores[start:stop], hit[start:stop], slope)
+            rank[i] += 0.5  # the document itself was met at one half
+            hits[i] -= 0.5 * hit[i]
+
+
+@inner
+def _rank_row(score: float, scores: Row, hit: Row, slope: float) -> tuple[float, float]:
+    rank, hits = 0.0, 0.0
+    for j in range(scores.size):
+        gap = slope * (scores[j] - score)
+        t = exp_negative(abs(gap))
+        above = (1.0 if gap > 0.0 else t) / (1.0 + t)
+        rank += above
+        hits += hit[j] * above
+    return rank, hits
+
+
+@fast
+def _force_lists(
+    first: int,
+    last: int,
+    scores: Row,
+    hit: Row,
+    offsets: NDArray[np.int64],
+    slope: float,
+    by_rank: Row,
+    by_hits: Row,
+    gradient: Row,
+    curvature: Row,
+) -> None:
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        for i in range(start, stop):
+            force, bend = _force_row(
+                scores[i], hit[i], by_rank[i], by_hits[i], slope,
+                scores[start:stop], hit[start:stop], by_rank[start:stop], by_hits[start:stop],
+            )  # fmt: skip
+            gradient[i] = slope * force
+            # The document met itself at a slope of one quarter.
+            curvature[i] = slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
+
+
+@inner
+def _force_row(
+    score: float,
+    own_hit: float,
+    own_rank: float,
+    own_hits: float,
+    slope: float,
+    scores: Row,
+    hit: Row,
+    by_rank: Row,
+    by_hits: Row,
+) -> tuple[float, float]:
+    force, bend = 0.0, 0.0
+    for j in range(scores.size):
+        t = exp_negative(abs(slope * (scores[j] - score)))
+        steep = t / ((1.0 + t) * (1.0 + t))
+        theirs, ours = by_rank[j] + by_hits[j] * own_hit, own_rank + own_hits * hit[j]
+        force += steep * (theirs - ours)
+        bend += steep * (abs(theirs) + abs(ours))
+    return force, bend

@@ -1,0 +1,141 @@
+r"""What a swap of two ranked documents changes, for every metric in one form.
+
+For ranks i < j the change is ``(G_i - G_j) (alpha_i - beta_i gamma_j)``. NDCG has ``alpha = gamma = D`` and
+``beta = 1``; the running products of Burges (2010) bring ERR, and running sums bring MAP, to the same form.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel
+from rankloop.losses.kernels.gain import gains
+from rankloop.losses.kernels.ideal import discounts, ideal_dcg, ranks
+from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.order import rank_lists
+
+__all__ = [
+    "METRICS",
+    "SwapTerms",
+    "normalised_gains",
+    "relevant_shares",
+    "swap_terms",
+]
+
+METRICS = ("ndcg", "dcg", "err", "map", "mrr", "precision", "arp")
+
+Row = NDArray[np.float64]
+
+
+class SwapTerms(NamedTuple):
+    """By rank: gain, alpha, beta and gamma of every document; one factor per list."""
+
+    gain: Row
+    alpha: Row
+    beta: Row
+    gamma: Row
+    factor: Row
+
+
+def swap_terms(
+    metric: str,
+    lists: Lists,
+    order: NDArray[np.int64],
+    *,
+    truncation: int | None,
+    gain: str | tuple[float, ...],
+    max_label: float,
+    relevant: float,
+) -> SwapTerms:
+    """The terms of a metric for the lists in the given order."""
+    labels = lists.labels[order]
+    rank = ranks(lists.offsets)
+    one, each = np.ones(lists.n_documents), np.ones(lists.n_lists)
+    if metric in ("ndcg", "dcg"):
+        discount = discounts(rank)
+        factor = _inverse(ideal_dcg(lists, gain, truncation)) if metric == "ndcg" else each
+        return SwapTerms(gains(labels, gain), discount, one, discount, factor)
+    if metric == "arp":
+        wide = labels.astype(np.float64)
+        return SwapTerms(wide, -rank, one, -rank, _inverse(list_sums(wide, lists.offsets)))
+    if metric == "err":
+        stop = gains(labels, "exp2") * 2.0**-max_label
+        return SwapTerms(stop, *_err_terms(stop, lists.offsets), each)
+    hit = (labels >= relevant).astype(np.float64)
+    if metric == "precision":
+        cut = float(truncation or 1)
+        within = (rank <= cut) / cut
+        return SwapTerms(hit, within, one, within, each)
+    if metric == "map":
+        alpha, gamma = _map_terms(hit, lists.offsets)
+        return SwapTerms(hit, alpha, one, gamma, _inverse(list_sums(hit, lists.offsets)))
+    return SwapTerms(hit, *_mrr_terms(hit, lists.offsets), each)
+
+
+def _inverse(totals: Row) -> Row:
+    return np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+
+
+@kernel
+def _err_terms(stop: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
+    alpha, beta, gamma = np.empty(stop.size), np.empty(stop.size), np.empty(stop.size)
+    for q in range(offsets.size - 1):
+        reach, before = 1.0, 0.0
+        for k in range(offsets[q], offsets[q + 1]):
+            here = reach / (k - offsets[q] + 1.0)
+            gamma[k] = before + here
+            before += stop[k] * here
+            beta[k] = 1.0 / (1.0 - stop[k])
+            alpha[k] = here + beta[k] * before
+            reach *= 1.0 - stop[k]
+    return alpha, beta, gamma
+
+
+@kernel
+def _map_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row]:
+    alpha, gamma = np.empty(hit.size), np.empty(hit.size)
+    for q in range(offsets.size - 1):
+        seen, inverse_ranks = 0.0, 0.0
+        for k in range(offsets[q], offsets[q + 1]):
+            rank = k - offsets[q] + 1.0
+            gamma[k] = (seen + hit[k]) / rank - inverse_ranks
+            inverse_ranks += hit[k] / rank
+            alpha[k] = (seen + 1.0) / rank - inverse_ranks
+            seen += hit[k]
+    return alpha, gamma
+
+
+@kernel
+def _mrr_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
+    alpha, beta, gamma = np.zeros(hit.size), np.zeros(hit.size), np.zeros(hit.size)
+    for q in range(offsets.size - 1):
+        first, second = np.inf, np.inf
+        for k in range(offsets[q], offsets[q + 1]):
+            rank = k - offsets[q] + 1.0
+            if hit[k] > 0.0:
+                second = min(second, rank) if first < rank else second
+                first = min(first, rank)
+        for k in range(offsets[q], offsets[q + 1]):
+            rank = k - offsets[q] + 1.0
+            if rank <= first < np.inf:
+                alpha[k] = 1.0 / rank
+                beta[k] = 1.0
+            gamma[k] = 1.0 / first if hit[k] > 0.0 else 1.0 / min(rank, second)
+    return alpha, beta, gamma
+
+
+def normalised_gains(lists: Lists, gain: str | tuple[float, ...], truncation: int | None) -> tuple[Row, Row]:
+    """Weighed gains over maxDCG, by document; and what each brings in the order that is best for them."""
+    amounts, rank = lists.mass(gains(lists.labels, gain)), ranks(lists.offsets)
+    share = amounts * np.repeat(_inverse(ideal_dcg(lists, gain, truncation)), np.diff(lists.offsets))
+    order = rank_lists(share, lists.offsets)
+    best = np.empty_like(share)
+    best[order] = share[order] * discounts(rank) * (rank <= (truncation or np.inf))
+    return share, best
+
+
+def relevant_shares(lists: Lists, relevant: float) -> Row:
+    """1 / R for each of the R relevant documents of a list, 0 for the others."""
+    hit = (lists.labels >= relevant).astype(np.float64)
+    return hit * np.repeat(_inverse(list_sums(hit, lists.offsets)), np.diff(lists.offsets))
