@@ -14,7 +14,7 @@ from rankloop.cli.train import train
 from rankloop.cli.tune import tune
 from rankloop.data import read_svmlight, synthetic, write_svmlight
 from rankloop.rankers import RankSVM, load
-from rankloop.rankers.saving import manifest
+from rankloop.rankers.saving.load import manifest
 
 app = typer.Typer()
 for command in (train, predict, tune):

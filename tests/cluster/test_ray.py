@@ -20,7 +20,7 @@ from rankloop.data import synthetic, write_svmlight
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART
-from rankloop.rankers.saving import dumps, loads
+from rankloop.rankers.saving.load import dumps, loads
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray")

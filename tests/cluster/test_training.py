@@ -15,7 +15,7 @@ from rankloop.data.shards.write_shards import write_shards
 from rankloop.losses import LambdaRank
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker
-from rankloop.rankers.saving import dumps, loads
+from rankloop.rankers.saving.load import dumps, loads
 
 DATA, VALID = synthetic(n_queries=160, docs_per_query=10, n_features=5, seed=0).split(0.75, seed=0)
 TREES = LambdaMART(trees=12, leaves=5, threads=1, seed=0)

@@ -7,7 +7,7 @@ import rankloop.online as online
 from rankloop.data import RankingDataset
 from rankloop.interleaving import TeamDraft
 from rankloop.online import COLTR, DBGD, MGD, NSGD, PDGD, EpsilonGreedy, Learner, Thompson
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers.linear_ranker import LinearRanker
 
 LEARNERS = [
     getattr(online, name)

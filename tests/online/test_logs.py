@@ -5,7 +5,7 @@ import numpy as np
 from rankloop.clicks import ClickLog, TrustPBM
 from rankloop.data import RankingDataset
 from rankloop.online import PDGD
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers.linear_ranker import LinearRanker
 from rankloop.unbiased import display_probability, intervention_aware
 
 _DOCUMENTS, _K, _PAGES = 6, 3, 6_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankloop.online import PDGD, DriftAlarm, Gate, Safe, exposure_share
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers.linear_ranker import LinearRanker
 
 
 class ByWeights:

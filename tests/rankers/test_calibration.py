@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.data import RankingDataset, synthetic
 from rankloop.rankers import RankSVM, calibrate
-from rankloop.rankers.calibration import Reliability
+from rankloop.rankers.calibrate import Reliability
 
 TRAIN, HELD, TEST = synthetic(n_queries=600, docs_per_query=8, n_features=4, seed=0).split(
     0.2, 0.4, 0.4, seed=0

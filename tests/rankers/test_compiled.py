@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.rankers import Forest, compile_forest
-from rankloop.rankers._lightgbm_trees import read_lightgbm
-from rankloop.rankers._packing import pack
-from rankloop.rankers._trees import CATEGORY, LEFT, NAN, ZERO, Trees
-from rankloop.rankers.compiled import read_trees
+from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.lightgbm_trees import read_lightgbm
+from rankloop.rankers.trees.packing import pack
+from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees
 
 BATCHES = (0, 1, 4, 5, 8, 9, 13, 16, 17, 64, 65, 80, 200)
 

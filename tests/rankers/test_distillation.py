@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.data import synthetic
 from rankloop.rankers import PointwiseRanker, RankSVM, distill
-from rankloop.rankers.distillation import taught
+from rankloop.rankers.distill import taught
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 TEACHER = RankSVM().fit(DATA)

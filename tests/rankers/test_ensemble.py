@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from rankloop.data import synthetic
 from rankloop.rankers import Ensemble, PointwiseRanker, RankSVM
-from rankloop.rankers._per_list import normalised
+from rankloop.rankers.base.per_list import normalised
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 

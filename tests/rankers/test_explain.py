@@ -25,7 +25,7 @@ from rankloop.rankers import (
     partial_dependence,
     why,
 )
-from rankloop.rankers._instead import scores_instead
+from rankloop.rankers.explain.instead import scores_instead
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 
 from rankloop.data import RankingDataset, synthetic
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, RankBoost, RankSVM, to_onnx
-from rankloop.rankers._trees import CATEGORY
-from rankloop.rankers.compiled import read_trees
+from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.trees import CATEGORY
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

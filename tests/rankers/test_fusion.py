@@ -20,7 +20,7 @@ from rankloop.rankers import (
     comb_sum,
     rrf,
 )
-from rankloop.rankers._per_list import normalised, ranks
+from rankloop.rankers.base.per_list import normalised, ranks
 from strategies import ragged_lists
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)

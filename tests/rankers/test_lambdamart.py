@@ -13,7 +13,7 @@ from rankloop.data import Pairs, RankingDataset, synthetic
 from rankloop.losses import LambdaRank, Loss, RankNet
 from rankloop.metrics import evaluate, metric
 from rankloop.rankers import LambdaMART, load
-from rankloop.rankers.callbacks import MLflow
+from rankloop.rankers.trees.callbacks import MLflow
 
 ENGINES = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -160,7 +160,7 @@ def test_a_saved_forest_scores_without_its_engine(tmp_path, monkeypatch):
     ranker = small().fit(TRAIN)
     ranker.save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # cannot be imported
-    monkeypatch.setattr("rankloop.rankers._engine_lightgbm.compile_forest", None)  # nor read anew
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm.compile_forest", None)  # nor read anew
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(VALID), ranker.predict(VALID))
 
@@ -316,7 +316,7 @@ def test_callbacks_see_each_round_and_may_stop(engine, monkeypatch):
 
 def test_tensorboard_gets_every_round(tmp_path):
     pytest.importorskip("tensorboard")
-    from rankloop.rankers.callbacks import TensorBoard
+    from rankloop.rankers.trees.callbacks import TensorBoard
 
     with TensorBoard(tmp_path) as board:
         small(trees=3, callbacks=[board]).fit(TRAIN, VALID)

@@ -10,8 +10,8 @@ from rankloop.data import Pairs, RankingDataset, synthetic
 from rankloop.losses import loss
 from rankloop.metrics import metric
 from rankloop.rankers import LinearRanker, load
-from rankloop.rankers._scale import Standard
-from rankloop.rankers.linear import _draws
+from rankloop.rankers.base.scale import Standard
+from rankloop.rankers.linear_ranker import _draws
 
 DATA = synthetic(n_queries=60, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 MEMBERS = [name for name in losses.__all__ if isinstance(getattr(losses, name), type)]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rankloop.data import synthetic
 from rankloop.rankers import LambdaMART, contributions, why
-from rankloop.rankers._linear_leaves import LinearForest
-from rankloop.rankers._linear_shapley import shares_of_lines
-from rankloop.rankers.compiled import read_trees
+from rankloop.rankers.explain.linear_shapley import shares_of_lines
+from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.linear_leaves import LinearForest
 
 
 def grown(seed, *, features=4, missing=0.1, category=False, trees=8, leaves=6):

@@ -8,7 +8,7 @@ import pytest
 
 from rankloop.data import Pairs, synthetic
 from rankloop.rankers import NeuralRanker, load
-from rankloop.rankers._objective import Objective
+from rankloop.rankers.base.objective import Objective
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -16,10 +16,10 @@ if not torch.cuda.is_available():
 
 from torch import distributed  # noqa: E402
 
-from rankloop.rankers import _batches  # noqa: E402
-from rankloop.rankers._batches import DeviceLists  # noqa: E402
-from rankloop.rankers._device_metrics import quality_on  # noqa: E402
-from rankloop.rankers._processes import Processes  # noqa: E402
+from rankloop.rankers.neural.batches import DeviceLists  # noqa: E402
+from rankloop.rankers.neural.device_metrics import quality_on  # noqa: E402
+from rankloop.rankers.neural.processes import Processes  # noqa: E402
+from rankloop.rankers.neural_ranker import batches as _batches
 
 CUDA = torch.device("cuda")
 SCORERS = ("attention", "gam", "groupwise", "mlp")

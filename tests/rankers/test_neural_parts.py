@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from rankloop.data import Pairs, RankingDataset
 from rankloop.metrics import ndcg
-from rankloop.rankers._batches import cuts
+from rankloop.rankers.neural.batches import cuts
 from strategies import ragged_lists
 
 torch = pytest.importorskip("torch")
 
-from rankloop.rankers import _batches  # noqa: E402
-from rankloop.rankers._batches import DeviceLists, rows_of  # noqa: E402
-from rankloop.rankers._device_metrics import device_ndcg  # noqa: E402
-from rankloop.rankers._network_attention import Attention  # noqa: E402
-from rankloop.rankers._network_gam import GAM  # noqa: E402
-from rankloop.rankers._network_groupwise import Groupwise  # noqa: E402
-from rankloop.rankers._network_input import FeatureTransform  # noqa: E402
+from rankloop.rankers.neural.attention import Attention  # noqa: E402
+from rankloop.rankers.neural.batches import DeviceLists, rows_of  # noqa: E402
+from rankloop.rankers.neural.device_metrics import device_ndcg  # noqa: E402
+from rankloop.rankers.neural.gam import GAM  # noqa: E402
+from rankloop.rankers.neural.groupwise import Groupwise  # noqa: E402
+from rankloop.rankers.neural.input import FeatureTransform  # noqa: E402
+from rankloop.rankers.neural_ranker import batches as _batches
 
 CPU = torch.device("cpu")
 LENGTHS = (3, 1, 5, 3, 2)

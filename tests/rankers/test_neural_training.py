@@ -12,7 +12,8 @@ import pytest
 
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
-from rankloop.rankers import NeuralRanker, _neural_fit, load
+from rankloop.rankers import NeuralRanker, load
+from rankloop.rankers.neural_ranker import fit as _neural_fit
 
 torch = pytest.importorskip("torch")
 

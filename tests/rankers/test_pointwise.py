@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from rankloop.data import RankingDataset, synthetic
 from rankloop.rankers import PointwiseRanker
-from rankloop.rankers._scale import scaled_per_query
+from rankloop.rankers.base.scale import scaled_per_query
 
 DATA = synthetic(n_queries=20, docs_per_query=8, n_features=3, seed=0).replace(feature_names=None)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from rankloop.data import RankingDataset, synthetic
 from rankloop.rankers import RankBoost
-from rankloop.rankers._steps import Steps
+from rankloop.rankers.base.steps import Steps
 from rankloop.rankers.rankboost import _PairWeights
 from strategies import ragged_lists
 

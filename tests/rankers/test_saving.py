@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from rankloop.data import synthetic
 from rankloop.metrics import metric
 from rankloop.rankers import Calibrated, CoordinateAscent, Ensemble, PointwiseRanker, RankSVM, calibrate, load
-from rankloop.rankers.saving import manifest
+from rankloop.rankers.saving.load import manifest
 
 DATA = synthetic(n_queries=15, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 

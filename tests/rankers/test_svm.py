@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 from rankloop.data import Pairs, RankingDataset
 from rankloop.losses.kernels.pair_sums import levels, order_of, pair_sums
 from rankloop.rankers import RankSVM
-from rankloop.rankers._hinge import HingeProblem
-from rankloop.rankers._judged_hinge import JudgedHinge
-from rankloop.rankers._scale import Standard
+from rankloop.rankers.base.scale import Standard
+from rankloop.rankers.svm.hinge import HingeProblem
+from rankloop.rankers.svm.judged_hinge import JudgedHinge
 from strategies import ragged_lists
 
 

@@ -121,7 +121,7 @@ def test_forests_vote_alone_where_networks_cannot(quick, monkeypatch):
     endless = part.X.copy()
     endless[3, 3] = np.inf
     assert voters(part.replace(X=endless)) == ("forests",)
-    training = pytest.importorskip("rankloop.rankers._training")
+    training = pytest.importorskip("rankloop.rankers.neural.training")
 
     def diverge(*args):
         raise training.DivergenceError("not a number")

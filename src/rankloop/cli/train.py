@@ -168,7 +168,7 @@ def _environment(libraries: tuple[str, ...]) -> dict[str, Any]:
     import sys
     from datetime import UTC, datetime
 
-    from rankloop.rankers.saving import versions
+    from rankloop.rankers.saving.load import versions
 
     return {
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],

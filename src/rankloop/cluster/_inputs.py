@@ -35,8 +35,8 @@ def told(shards: Shards) -> list[Any]:
 
 def ranker_bytes(ranking: Any) -> bytes:
     """A ranker as the bytes of its file: what it scores is the same in every process."""
-    from rankloop.rankers.base import Ranker
-    from rankloop.rankers.saving import dumps
+    from rankloop.rankers.base.ranker import Ranker
+    from rankloop.rankers.saving.load import dumps
 
     if isinstance(ranking, str | Path):
         path = Path(ranking)
@@ -54,6 +54,6 @@ def ranker_bytes(ranking: Any) -> bytes:
 @lru_cache(maxsize=2)
 def ranker_of(whole: bytes) -> Any:
     """The ranker of these bytes, read once in a process."""
-    from rankloop.rankers.saving import loads
+    from rankloop.rankers.saving.load import loads
 
     return loads(whole)

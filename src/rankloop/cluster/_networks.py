@@ -14,7 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.data.save import load_dataset
 from rankloop.data.shards.shards import Shards
 from rankloop.rankers import NeuralRanker
-from rankloop.rankers.saving import dumps
+from rankloop.rankers.saving.load import dumps
 
 __all__ = ["Started", "Work", "check", "train", "under_torchrun"]
 
@@ -44,7 +44,7 @@ def train(work: Work, member: Member) -> bytes:
     if work.checkpoint is not None:
         ranker.set_params(checkpoint=str(Path(work.checkpoint) / _STATE))
     data = _mapped(work, member)
-    with telling(member, "rankloop.rankers._training"):
+    with telling(member, "rankloop.rankers.neural.training"):
         ranker.fit(data, valid)
     ranker.fingerprint_ = work.train.fingerprint
     return dumps(ranker)
@@ -91,7 +91,7 @@ class Started:
     def __init__(self) -> None:
         import torch.distributed as distributed
 
-        from rankloop.rankers._processes import own_device
+        from rankloop.rankers.neural.processes import own_device
 
         self._distributed: Any = distributed
         if not distributed.is_initialized():

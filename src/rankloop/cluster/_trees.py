@@ -20,7 +20,7 @@ from rankloop.data.shards.store import Store
 from rankloop.losses import loss, settle
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
-from rankloop.rankers.saving import dumps, loads
+from rankloop.rankers.saving.load import dumps, loads
 
 __all__ = ["Work", "check", "grow", "refuse_idle", "settled"]
 
@@ -175,7 +175,7 @@ class _State:
 
 def _about(work: Work, valid: RankingDataset | None, count: int) -> str:
     """Which training this is."""
-    from rankloop.rankers._codec import encode
+    from rankloop.rankers.saving.codec import encode
 
     given = work.ranker.get_params(deep=False)
     parameters = {
@@ -189,7 +189,7 @@ def _about(work: Work, valid: RankingDataset | None, count: int) -> str:
 
 def _plain(made: LambdaMART, trees: int) -> LambdaMART:
     """Without the machines, ports and pieces by which it was grown, which say nothing about the model."""
-    from rankloop.rankers._engine_lightgbm import LightGBMForest
+    from rankloop.rankers.trees.lightgbm import LightGBMForest
 
     names = "|".join(_NETWORK)
     text = re.sub(rf"\n\[(?:{names}): [^\n]*\]", "", str(made.forest_.written()))

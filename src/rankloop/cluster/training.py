@@ -13,7 +13,7 @@ from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.data.shards.store import Store
 from rankloop.rankers import LambdaMART, Ranker
-from rankloop.rankers.saving import loads
+from rankloop.rankers.saving.load import loads
 
 __all__ = ["fit"]
 

@@ -21,9 +21,9 @@ from rankloop.data.shards.store import Store
 from rankloop.metrics import Metric
 from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
-from rankloop.rankers._objective import Objective
+from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tuning import Range, _suggest
+from rankloop.rankers.tune import Range, _suggest
 
 __all__ = ["tune"]
 

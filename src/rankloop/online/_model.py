@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data import RankingDataset
 from rankloop.online._linear import LinearModel
 from rankloop.rankers import Ranker
-from rankloop.rankers.linear import LinearRanker
+from rankloop.rankers.linear_ranker import LinearRanker
 
 __all__ = ["Model", "model_of"]
 

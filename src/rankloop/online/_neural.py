@@ -12,10 +12,10 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from rankloop.data import RankingDataset
 from rankloop.losses import loss
-from rankloop.rankers._batches import rows_of
-from rankloop.rankers._network import RankingNetwork, make_scorer
-from rankloop.rankers._network_input import FeatureTransform
-from rankloop.rankers.neural import NeuralRanker
+from rankloop.rankers.neural.batches import rows_of
+from rankloop.rankers.neural.input import FeatureTransform
+from rankloop.rankers.neural.network import RankingNetwork, make_scorer
+from rankloop.rankers.neural_ranker import NeuralRanker
 
 __all__ = ["NeuralModel"]
 

@@ -24,7 +24,7 @@ class COLTR(Learner):
     with both probabilities over all candidates left under the own scores of each. The step goes towards
     the mean of the challengers that beat the current weights. `decay` is that of `PDGD`.
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = COLTR(LinearRanker(), seed=0)
     >>> page = learner.rank(np.eye(3), k=3)
     >>> learner.learn(page, [0, 1, 0])

@@ -67,7 +67,7 @@ def learning_curve(
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.online import PDGD
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> data = synthetic(n_queries=60, docs_per_query=20, n_features=10, seed=0)
     >>> train, test = data.split(0.7, seed=0)
     >>> curve = learning_curve(PDGD(LinearRanker(), features=train), train, test, user="perfect", pages=2000)

@@ -17,7 +17,7 @@ class MGD(Learner):
     """Challengers around the current weights, multileaved; a step towards the mean of the winners (Schuth
     et al., 2016).
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = MGD(LinearRanker(), challengers=4, seed=0)
     >>> page = learner.rank(np.eye(3), k=3)
     >>> learner.learn(page, [1, 0, 0])
@@ -80,7 +80,7 @@ class MGD(Learner):
 class DBGD(MGD):
     """One random challenger a page, interleaved; a step towards it if it wins (Yue & Joachims, 2009).
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> DBGD(LinearRanker()).challengers
     1
     """

@@ -22,7 +22,7 @@ class NSGD(MGD):
     that spread the scores of this page's candidates most are tried, and of several winners the one that
     best ranks the clicks of recent hard pages is followed.
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = NSGD(LinearRanker(), seed=0)
     >>> page = learner.rank(np.eye(12), k=10)
     >>> learner.learn(page, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0])

@@ -24,7 +24,7 @@ class PDGD(Learner):
     The surer the weights, the less it explores. Where people may want the opposite one day, `decay` forgets
     that share of the weights with every page: pages nobody clicks then become random again, not learned.
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = PDGD(LinearRanker(), seed=0)
     >>> candidates = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     >>> for _ in range(200):

@@ -44,7 +44,7 @@ class Safe:
     swapped page would be unsafe tells nothing. When the reward of pages drifts down, the learner goes back
     to its last good state. `save` and `load` keep the learner, the states it can go back to, and the alarm.
 
-    >>> from rankloop.rankers.linear import LinearRanker
+    >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> class ByFirstFeature:
     ...     def predict(self, X): return X[:, 0]
     >>> safe = Safe(PDGD(LinearRanker(), seed=0), ByFirstFeature(), floor=0.8)

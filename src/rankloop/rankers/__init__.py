@@ -10,41 +10,41 @@ from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.rankers.adarank import AdaRank as AdaRank
-    from rankloop.rankers.base import Ranker as Ranker
-    from rankloop.rankers.calibration import Calibrated as Calibrated
-    from rankloop.rankers.calibration import calibrate as calibrate
-    from rankloop.rankers.compiled import Forest as Forest
-    from rankloop.rankers.compiled import compile_forest as compile_forest
+    from rankloop.rankers.base.ranker import Ranker as Ranker
+    from rankloop.rankers.calibrate import Calibrated as Calibrated
+    from rankloop.rankers.calibrate import calibrate as calibrate
     from rankloop.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
-    from rankloop.rankers.dependence import PartialDependence as PartialDependence
-    from rankloop.rankers.dependence import partial_dependence as partial_dependence
-    from rankloop.rankers.distillation import distill as distill
+    from rankloop.rankers.distill import distill as distill
     from rankloop.rankers.ensemble import Ensemble as Ensemble
-    from rankloop.rankers.explain import Why as Why
-    from rankloop.rankers.explain import why as why
-    from rankloop.rankers.export import to_onnx as to_onnx
-    from rankloop.rankers.feature_importance import Importance as Importance
-    from rankloop.rankers.feature_importance import importance as importance
+    from rankloop.rankers.explain.ablation import ablation as ablation
+    from rankloop.rankers.explain.contributions import Contributions as Contributions
+    from rankloop.rankers.explain.contributions import contributions as contributions
+    from rankloop.rankers.explain.importance import Importance as Importance
+    from rankloop.rankers.explain.importance import importance as importance
+    from rankloop.rankers.explain.lambdas import Forces as Forces
+    from rankloop.rankers.explain.lambdas import forces as forces
+    from rankloop.rankers.explain.partial_dependence import PartialDependence as PartialDependence
+    from rankloop.rankers.explain.partial_dependence import partial_dependence as partial_dependence
+    from rankloop.rankers.explain.why import Why as Why
+    from rankloop.rankers.explain.why import why as why
     from rankloop.rankers.feature_sum import FeatureSum as FeatureSum
     from rankloop.rankers.fusion import Fusion as Fusion
     from rankloop.rankers.fusion import comb_mnz as comb_mnz
     from rankloop.rankers.fusion import comb_sum as comb_sum
     from rankloop.rankers.fusion import rrf as rrf
     from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
-    from rankloop.rankers.lambdas import Forces as Forces
-    from rankloop.rankers.lambdas import forces as forces
-    from rankloop.rankers.leaving_out import ablation as ablation
-    from rankloop.rankers.linear import LinearRanker as LinearRanker
-    from rankloop.rankers.neural import NeuralRanker as NeuralRanker
-    from rankloop.rankers.pointwise import PointwiseRanker as PointwiseRanker
+    from rankloop.rankers.linear_ranker import LinearRanker as LinearRanker
+    from rankloop.rankers.neural_ranker import NeuralRanker as NeuralRanker
+    from rankloop.rankers.pointwise_ranker import PointwiseRanker as PointwiseRanker
     from rankloop.rankers.rankboost import RankBoost as RankBoost
-    from rankloop.rankers.saving import load as load
-    from rankloop.rankers.scorer import ranking_scorer as ranking_scorer
-    from rankloop.rankers.shapley import Contributions as Contributions
-    from rankloop.rankers.shapley import contributions as contributions
+    from rankloop.rankers.ranking_scorer import ranking_scorer as ranking_scorer
+    from rankloop.rankers.saving.load import load as load
     from rankloop.rankers.study import Study as Study
-    from rankloop.rankers.svm import RankSVM as RankSVM
-    from rankloop.rankers.tuning import tune as tune
+    from rankloop.rankers.svm.ranksvm import RankSVM as RankSVM
+    from rankloop.rankers.to_onnx import to_onnx as to_onnx
+    from rankloop.rankers.trees.forest import Forest as Forest
+    from rankloop.rankers.trees.forest import compile_forest as compile_forest
+    from rankloop.rankers.tune import tune as tune
 
 _HOME = {
     "AdaRank": "adarank",

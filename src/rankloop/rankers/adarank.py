@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
-from rankloop.rankers._linear import LinearScores
-from rankloop.rankers._objective import Objective
-from rankloop.rankers._scale import Standard
+from rankloop.rankers.base.linear_scores import LinearScores
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.scale import Standard
 
 __all__ = ["AdaRank"]
 

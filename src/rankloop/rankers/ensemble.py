@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.rankers._parts import RankerOfRankers
-from rankloop.rankers._per_list import NORMS, normalised
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.parts import RankerOfRankers
+from rankloop.rankers.base.per_list import NORMS, normalised
+from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Ensemble"]
 

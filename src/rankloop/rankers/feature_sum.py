@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from rankloop.data import RankingDataset
-from rankloop.rankers._feature_names import feature_indices, feature_names
-from rankloop.rankers._linear import LinearScores
-from rankloop.rankers._scale import Standard
+from rankloop.rankers.base.feature_names import feature_indices, feature_names
+from rankloop.rankers.base.linear_scores import LinearScores
+from rankloop.rankers.base.scale import Standard
 
 __all__ = ["FeatureSum"]
 

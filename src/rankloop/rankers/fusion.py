@@ -8,9 +8,9 @@ from sklearn.base import clone
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.rankers._parts import RankerOfRankers
-from rankloop.rankers._per_list import NORMS, normalised, only_best, ranks
-from rankloop.rankers.base import Member, Ranker
+from rankloop.rankers.base.parts import RankerOfRankers
+from rankloop.rankers.base.per_list import NORMS, normalised, only_best, ranks
+from rankloop.rankers.base.ranker import Member, Ranker
 
 __all__ = ["Fusion", "comb_mnz", "comb_sum", "rrf"]
 
@@ -164,13 +164,13 @@ class Fusion(RankerOfRankers):
         self.learner_ = None
 
     def _state(self) -> dict[str, Member]:
-        from rankloop.rankers.saving import dumps
+        from rankloop.rankers.saving.load import dumps
 
         learned = {} if self.learner_ is None else {"learner": dumps(self.learner_)}
         return {**super()._state(), **learned}
 
     def _restore(self, state: Mapping[str, Member]) -> None:
-        from rankloop.rankers.saving import loads
+        from rankloop.rankers.saving.load import loads
 
         super()._restore(state)
         learner = state.get("learner")

@@ -14,12 +14,12 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, Loss, loss
 from rankloop.metrics import Metric
-from rankloop.rankers._boosting import Boosted, Forces, Plan, Round, Watch
-from rankloop.rankers._feature_names import feature_index, feature_indices, numbered
-from rankloop.rankers._input import refuse_ignored
-from rankloop.rankers._objective import Objective
-from rankloop.rankers.base import Member, Ranker
-from rankloop.rankers.compiled import Forest
+from rankloop.rankers.base.feature_names import feature_index, feature_indices, numbered
+from rankloop.rankers.base.input import refuse_ignored
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.trees.boosting import Boosted, Forces, Plan, Round, Watch
+from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["LambdaMART"]
 

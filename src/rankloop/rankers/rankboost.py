@@ -10,10 +10,10 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.losses.kernels.pair_sums import levels
 from rankloop.metrics import Metric
-from rankloop.rankers._objective import Objective
-from rankloop.rankers._scale import refuse_infinite
-from rankloop.rankers._steps import Steps
-from rankloop.rankers.base import Member, Ranker
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.base.scale import refuse_infinite
+from rankloop.rankers.base.steps import Steps
 
 __all__ = ["RankBoost"]
 

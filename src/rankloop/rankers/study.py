@@ -9,7 +9,7 @@ from sklearn.base import clone
 from rankloop._extras import require
 from rankloop._table import Table
 from rankloop.metrics import Metric
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Study", "Trial"]
 

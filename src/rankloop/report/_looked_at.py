@@ -18,7 +18,7 @@ _FEATURES = 400  # and how many are shuffled at most
 def looked_at(ranker: Any, lists: "RankingDataset | None" = None) -> Iterator[Figure | str]:
     """By split and gain where trees were grown, by its weights where it has some, else by shuffling."""
     import rankloop.rankers as family
-    from rankloop.rankers._feature_names import feature_names
+    from rankloop.rankers.base.feature_names import feature_names
 
     try:
         counted = {by: family.importance(ranker, by=by) for by in ("split", "gain")}

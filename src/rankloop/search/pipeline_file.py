@@ -105,7 +105,7 @@ def load_pipeline(
 
 def _parts(search: Pipeline) -> dict[str, str]:
     """Hashes of what a score depends on."""
-    from rankloop.rankers.saving import dumps  # scikit-learn is slow to load, and not needed to search
+    from rankloop.rankers.saving.load import dumps  # scikit-learn is slow to load, and not needed to search
 
     source = search.stages[0]
     if not isinstance(source, Retriever):
@@ -135,7 +135,7 @@ def _contents(snapshot: Snapshot) -> list[Any]:
 
 
 def _saved(stage: StageLike, at: int, members: dict[str, bytes]) -> dict[str, Any]:
-    from rankloop.rankers.saving import dumps
+    from rankloop.rankers.saving.load import dumps
 
     if isinstance(stage, Retriever):
         options = {name: getattr(stage, name) for name in _OPTIONS}
@@ -164,7 +164,7 @@ def _restored(
     encoders: dict[str, Callable[[str], ArrayLike]],
     history: ClickHistory | None,
 ) -> StageLike:
-    from rankloop.rankers.saving import loads
+    from rankloop.rankers.saving.load import loads
 
     if "retriever" in saved:
         model = dict(saved["model"])

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
-from rankloop.rankers._feature_names import feature_names
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.feature_names import feature_names
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.search import Pipeline, Query
 from rankloop.serve.schema import RankCandidate
 

@@ -11,7 +11,7 @@ from rankloop.clicks import ClickLog
 from rankloop.clicks._rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased._bias import ClickBias, by_page
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats, Log

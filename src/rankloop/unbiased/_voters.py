@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased._cells import CellLikelihood
 from rankloop.unbiased._evidence import Evidence, Floats
 from rankloop.unbiased._held_out import first_unless_beaten, unseen_costs
@@ -91,7 +91,7 @@ def _voter(
     """One of a kind; none where a network left all bounds, as features beyond all measure can make it."""
     if kind == FORESTS:
         return _forest(seen, kept, ranker, features, seed)
-    from rankloop.rankers._training import DivergenceError
+    from rankloop.rankers.neural.training import DivergenceError
 
     try:
         return _network(seen, kept, kind, ranker.threads, features, seed)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.rankers import LinearRanker
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased._evidence import Floats
 from rankloop.unbiased.clipped import clipped
 

@@ -14,7 +14,7 @@ from rankloop.clicks import DBN, ClickLog, aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
 from rankloop.rankers import LambdaMART
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased._bias import ClickBias
 from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased._held_out import (

@@ -5,7 +5,7 @@ from sklearn.base import clone
 from rankloop.data import RankingDataset
 from rankloop.losses import PLRank
 from rankloop.rankers import LinearRanker
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["policy_gradient"]
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from rankloop.data import RankingDataset
 from rankloop.losses import SigmoidCrossEntropy
 from rankloop.rankers import LinearRanker
-from rankloop.rankers.base import Ranker
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased._evidence import Log, evidence
 from rankloop.unbiased._labels import rows_of
 

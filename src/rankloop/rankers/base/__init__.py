@@ -1,0 +1,1 @@
+"""What every ranker is, and what several of them share."""

@@ -1,0 +1,40 @@
+"""Features of a ranker by name or number."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rankloop._names import unknown
+from rankloop.rankers.base.ranker import Ranker
+
+__all__ = ["feature_index", "feature_indices", "feature_names", "numbered"]
+
+
+def feature_names(ranker: Ranker) -> tuple[str, ...]:
+    """The names that the training data had, or "feature 0", "feature 1", ..."""
+    ranker._check_fitted()
+    if hasattr(ranker, "feature_names_in_"):
+        return tuple(str(name) for name in ranker.feature_names_in_)
+    return numbered(ranker.n_features_in_)
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"feature {index}" for index in range(count))
+
+
+def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list[int]:
+    """Where the features are, given by name or by number from 0 (as text too: keys of TOML are no numbers).
+
+    >>> feature_indices(["bm25", 0, "1"], ("length", "bm25"))
+    [1, 0, 1]
+    """
+    return [feature_index(one, names) for one in wanted]
+
+
+def feature_index(one: Any, names: tuple[str, ...]) -> int:
+    if isinstance(one, str) and (one in names or not one.isdecimal()):
+        if one not in names:
+            raise unknown("feature", one, names)
+        return names.index(one)
+    if not 0 <= int(one) < len(names):
+        raise ValueError(f"features are numbered from 0 to {len(names) - 1}, got {one}")
+    return int(one)

@@ -1,0 +1,189 @@
+"""What each feature adds to the score of a document."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._progress import progress
+from rankloop.data import RankingDataset
+from rankloop.rankers.base.feature_names import feature_names
+from rankloop.rankers.base.linear_scores import LinearScores
+from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.base.ranker import input as _input
+from rankloop.rankers.base.scale import Standard
+from rankloop.rankers.explain.instead import scores_instead
+from rankloop.rankers.explain.linear_shapley import shares_of_lines
+from rankloop.rankers.trees.linear_leaves import LinearForest
+
+__all__ = ["Contributions", "contributions"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """Scores taken apart: `base + values.sum(axis=1)` are the scores.
+
+    `values` has one row per document and one column per feature, `base` one entry per document. `exact` tells
+    Shapley values that were computed from those that were drawn; `error` is the standard error of the latter.
+    """
+
+    values: Floats
+    base: Floats
+    names: tuple[str, ...]
+    exact: bool
+    error: Floats | None = None
+
+
+def contributions(
+    ranker: Ranker,
+    X: RankingDataset | ArrayLike,
+    *,
+    rows: ArrayLike | None = None,
+    background: RankingDataset | ArrayLike | None = None,
+    samples: int = 200,
+    seed: int = 0,
+) -> Contributions:
+    r"""Shapley values: a feature's share of the score, averaged over the orders in which features come in.
+
+    .. math:: \phi_f = \sum_{S \not\ni f} \frac{|S|!\,(d - |S| - 1)!}{d!}\,
+        \big(s(x_{S \cup f}) - s(x_S)\big)
+
+    Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it), for weighted sums (weight
+    times distance from the mean) and for the network `"gam"`, whose parts are its own. In forests with linear
+    leaves, absent features are those of each document of the `background` (by default X itself; `samples` of
+    them, if there are more). Any other ranker is sampled (Štrumbelj & Kononenko, 2014): `samples` orders,
+    each with a document of the background. Where a score depends on the list, X is a data set, and the other
+    documents of the list stay as they are. `rows` are the documents wanted (all).
+
+    >>> from rankloop.rankers import RankSVM
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> ranker = RankSVM().fit(X, [1, 0], qid=[0, 0])
+    >>> found = contributions(ranker, X)
+    >>> bool(np.allclose(found.base + found.values.sum(axis=1), ranker.predict(X))), found.exact
+    (True, True)
+    """
+    names = feature_names(ranker)
+    if ranker.needs_lists and not isinstance(X, RankingDataset):
+        raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
+    ranker.predict(X)  # refuses what the ranker was not trained for
+    every = _input.rows(X)[0]
+    chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
+    some = every[chosen]
+    exact = _exact(ranker, some)
+    if exact is not None:
+        values, base = exact
+        return Contributions(values, np.full(len(some), base), names, exact=True)
+    if samples < 2:
+        raise ValueError(f"samples must be at least 2, got {samples}")
+    behind = every if background is None else _input.rows(background)[0]
+    lines = getattr(getattr(ranker, "forest_", None), "lines", None)
+    if lines is not None:
+        return _of_lines(ranker, lines, some, behind, names, samples, seed)
+    offsets = X.offsets if isinstance(X, RankingDataset) else None
+
+    def score(steps: NDArray[np.float32]) -> Floats:
+        """Of documents × steps × features."""
+        if not ranker.needs_lists or offsets is None:
+            return ranker.predict(steps.reshape(-1, steps.shape[2])).reshape(steps.shape[:2])
+        lists = np.searchsorted(offsets, chosen, "right") - 1
+        found = [
+            scores_instead(ranker, every[offsets[q] : offsets[q + 1]], row - offsets[q], others)[
+                :, row - offsets[q]
+            ]
+            for q, row, others in zip(lists, chosen, steps, strict=True)
+        ]
+        return np.array(found).reshape(steps.shape[:2])
+
+    return _drawn(score, some, behind, names, samples, seed)
+
+
+def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | None:
+    """Shares and base, where there is a way to compute them."""
+    if isinstance(ranker, LinearScores):
+        return Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_, float(ranker.intercept_)
+    if getattr(ranker, "scorer", None) == "gam":
+        parts: Floats = ranker.contributions(rows)
+        return parts, float((ranker.predict(rows[:1]) - parts[:1].sum(axis=1)).sum())
+    whole = _of_forest(getattr(ranker, "forest_", None), rows)
+    return None if whole is None else (whole[:, :-1], float(whole[:1, -1].sum()))
+
+
+def _of_lines(
+    ranker: Ranker,
+    forest: LinearForest,
+    rows: NDArray[np.float32],
+    behind: NDArray[np.float32],
+    names: tuple[str, ...],
+    samples: int,
+    seed: int,
+) -> Contributions:
+    """Exact for each document of the background; drawn where not all of them take part."""
+    exact = len(behind) <= samples
+    if not exact:
+        behind = behind[np.random.default_rng(seed).choice(len(behind), samples, replace=False)]
+    base = np.full(len(rows), ranker.predict(behind).mean())
+    shares = np.empty(rows.shape, np.float64)
+    error = None if exact else np.empty(rows.shape, np.float64)
+    with progress("taking scores apart", total=len(rows)) as advance:
+        for row in range(len(rows)):
+            found = shares_of_lines(forest, rows[row], behind)
+            shares[row] = found.mean(axis=0)
+            if error is not None:
+                error[row] = found.std(axis=0, ddof=1) / np.sqrt(samples)
+            advance(1)
+    return Contributions(shares, base, names, exact=exact, error=error)
+
+
+def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
+    """One column more than features: the base."""
+    library = getattr(forest, "library", None)
+    if library == "lightgbm" and forest.lines is None:
+        return np.asarray(forest.booster.predict(rows, pred_contrib=True), np.float64)
+    if library == "xgboost":
+        import xgboost
+
+        types = forest.booster.feature_types
+        data = xgboost.DMatrix(rows, feature_types=types, enable_categorical=types is not None)
+        return np.asarray(forest.booster.predict(data, pred_contribs=True), np.float64)
+    if library == "catboost" and not forest.model.get_cat_feature_indices():
+        import catboost
+
+        pool = catboost.Pool(rows)
+        return np.asarray(forest.model.get_feature_importance(pool, type="ShapValues"), np.float64)
+    return None
+
+
+def _drawn(
+    score: Callable[[NDArray[np.float32]], Floats],
+    rows: NDArray[np.float32],
+    behind: NDArray[np.float32],
+    names: tuple[str, ...],
+    samples: int,
+    seed: int,
+) -> Contributions:
+    """All documents meet the same orders and the same strangers: what differs is what they are."""
+    rng = np.random.default_rng(seed)
+    count, width = rows.shape
+    total, square = np.zeros((2, count, width))
+    base = np.zeros(count)
+    with progress("drawing orders", total=samples) as advance:
+        for _ in range(samples):
+            order = rng.permutation(width)
+            stranger = behind[rng.integers(len(behind))]
+            steps = np.tile(stranger, (count, width + 1, 1))
+            for place, feature in enumerate(order):
+                steps[:, place + 1 :, feature] = rows[:, feature, None]
+            scores = score(steps)
+            gain = np.empty((count, width))
+            gain[:, order] = np.diff(scores, axis=1)
+            total += gain
+            square += gain**2
+            base += scores[:, 0]
+            advance(1)
+    mean = total / samples
+    spread = np.maximum(square / samples - mean**2, 0.0) * samples / (samples - 1)
+    return Contributions(mean, base / samples, names, exact=False, error=np.sqrt(spread / samples))

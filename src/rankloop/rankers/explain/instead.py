@@ -1,0 +1,30 @@
+"""Scores of a document with other features in its place, the rest of its list as it is."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.rankers.base.ranker import Ranker
+
+__all__ = ["scores_instead"]
+
+_MOST = 200_000  # rows that are scored at once
+
+
+def scores_instead(
+    ranker: Ranker, listed: NDArray[np.float32], row: int, others: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """One row of scores of the whole list for each of `others` that takes the place of `row`."""
+    if not ranker.needs_lists:
+        scores = np.tile(ranker.predict(listed), (len(others), 1))
+        scores[:, row] = ranker.predict(others)
+        return scores
+    length, width = listed.shape
+    scores = np.empty((len(others), length))
+    at_once = max(1, _MOST // length)
+    for first in range(0, len(others), at_once):
+        some = others[first : first + at_once]
+        copies = np.repeat(listed[None], len(some), axis=0)
+        copies[:, row] = some
+        found = ranker.predict(copies.reshape(-1, width), qid=np.repeat(np.arange(len(some)), length))
+        scores[first : first + at_once] = found.reshape(len(some), length)
+    return scores

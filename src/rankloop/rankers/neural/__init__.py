@@ -1,0 +1,1 @@
+"""Networks: scorers, batches, training, in PyTorch."""

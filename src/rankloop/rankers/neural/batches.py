@@ -1,0 +1,192 @@
+"""A data set where the network is: lists in random order, cut into batches of whole lists."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rankloop.data import Pairs, RankingDataset
+from rankloop.rankers.neural.streaming import streamed
+
+__all__ = ["Batch", "DeviceLists", "at_once", "cuts", "rows_of"]
+
+
+class Batch(NamedTuple):
+    """Some lists as a loss takes them; `lists` counts those of all processes together."""
+
+    Z: Tensor
+    labels: Tensor
+    offsets: Tensor
+    weight: Tensor | None
+    query_weight: Tensor | None
+    pairs: Pairs | None
+    lists: int
+
+
+class DeviceLists:
+    """A data set on a device, its features transformed once where there is room and else batch by batch.
+
+    Rows that do not fit are read from the host one batch ahead of the network.
+    """
+
+    def __init__(
+        self,
+        data: RankingDataset,
+        transform: Callable[[Tensor], Tensor],
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.data, self.transform, self.device, self.dtype = data, transform, device, dtype
+        self.offsets = _tensor(data.offsets, device)
+        self.labels = _tensor(data.y, device)
+        self.weight = None if data.item_weight is None else _tensor(data.item_weight, device)
+        self.query_weight = None
+        if data.query_weight is not None:  # of mean 1, so that a step is of one size
+            mean = max(float(data.query_weight.mean(dtype=np.float64)), 1e-30)
+            self.query_weight = _tensor(data.query_weight.astype(np.float64) / mean, device)
+        self.pairs = None if data.pairs is None else _PairsByList(data)
+        self.host = rows_of(data.X)
+        self.resident = self._brought() if _fits(self.host, device) else None
+
+    def epoch(
+        self, order: Tensor, documents: int | None, lists: int | None, part: tuple[int, int] = (0, 1)
+    ) -> Iterator[Batch]:
+        """The lists in this order, in batches of about so many documents, or of so many lists.
+
+        `part` (i, n) gives the i-th of n parts of each batch, whole lists of about as many documents.
+        """
+        lengths = self.offsets.diff()[order]
+        ends = lengths.cumsum(0)
+        rows = torch.repeat_interleave(
+            self.offsets[order] - ends + lengths, lengths, output_size=len(self.labels)
+        ) + torch.arange(len(self.labels), device=self.device)
+        edges = np.concatenate(([0], ends.cpu().numpy()))
+        spans, sizes = [], []
+        for first, last in pairwise(cuts(edges, documents, lists)):
+            own = cuts(edges[first : last + 1] - edges[first], parts=part[1])
+            spans.append((first + own[part[0]], first + own[part[0] + 1]))
+            sizes.append(last - first)
+        taken = self._taken(rows, [(int(edges[first]), int(edges[last])) for first, last in spans])
+        for (first, last), size, Z in zip(spans, sizes, taken, strict=True):
+            chosen, own_rows = order[first:last], rows[edges[first] : edges[last]]
+            yield Batch(
+                Z=Z,
+                labels=self.labels[own_rows],
+                offsets=torch.cat((ends.new_zeros(1), ends[first:last] - int(edges[first]))),
+                weight=None if self.weight is None else self.weight[own_rows],
+                query_weight=None if self.query_weight is None else self.query_weight[chosen],
+                pairs=None if self.pairs is None else self.pairs.of(chosen.cpu().numpy()),
+                lists=size,
+            )
+
+    def in_order(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """All rows as they come, some whole lists at a time, with their offsets."""
+        edges = self.data.offsets
+        for first, last in pairwise(cuts(edges, at_once(self.device))):
+            rows = slice(int(edges[first]), int(edges[last]))
+            if self.resident is None:
+                Z = self.transform(self.host[rows].to(self.device)).to(self.dtype)
+            else:
+                Z = self.resident[rows]
+            yield Z, self.offsets[first : last + 1] - int(edges[first])
+
+    def _brought(self) -> Tensor:
+        """All rows, transformed, on the device."""
+        made = None
+        for start in range(0, len(self.host), 65_536):
+            Z = self.transform(self.host[start : start + 65_536].to(self.device)).to(self.dtype)
+            if made is None:
+                made = torch.empty(len(self.host), Z.shape[1], dtype=self.dtype, device=self.device)
+            made[start : start + len(Z)] = Z
+        return torch.empty(0, 0, device=self.device) if made is None else made
+
+    def streamed(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
+        """Rows from the host as they are, batch by batch: those from each first to each last edge."""
+        there = rows.cpu()
+        return streamed(self.host, [there[low:high] for low, high in edges], self.device)
+
+    def _taken(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
+        if self.resident is not None:
+            for low, high in edges:
+                yield self.resident.index_select(0, rows[low:high])
+            return
+        for read in self.streamed(rows, edges):
+            yield self.transform(read).to(self.dtype)
+
+
+def at_once(device: torch.device) -> int:
+    """How many documents to score together: what a CPU keeps in its cache, what fills a GPU."""
+    return 2_048 if device.type == "cpu" else 65_536
+
+
+def rows_of(X: NDArray[np.float32]) -> Tensor:
+    """The rows as a tensor that shares their memory, which torch must not write to."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(X)
+
+
+def cuts(
+    edges: NDArray[np.int64], documents: int | None = None, lists: int | None = None, *, parts: int = 0
+) -> list[int]:
+    """Where to cut lists into batches of nearly equal size: `edges` counts the documents before each list.
+
+    >>> cuts(np.array([0, 10, 20, 30, 40]), documents=15)
+    [0, 1, 3, 4]
+    >>> cuts(np.array([0, 10, 20, 30, 40]), lists=3)
+    [0, 3, 4]
+    """
+    number = len(edges) - 1
+    if lists is not None:
+        return [*range(0, number, lists), number]
+    if parts:  # exactly so many, of which some may be empty
+        wanted = np.linspace(0, edges[-1], parts + 1)[1:-1]
+        return [0, *np.searchsorted(edges, wanted).tolist(), number]
+    batches = max(1, -(-int(edges[-1]) // (documents or 1)))
+    wanted = np.linspace(0, edges[-1], batches + 1)[1:-1]
+    nearest = np.searchsorted((edges[1:] + edges[:-1]) / 2, wanted)
+    return sorted({0, *nearest.tolist(), number})
+
+
+class _PairsByList:
+    """Explicit pairs, found by list."""
+
+    def __init__(self, data: RankingDataset) -> None:
+        assert data.pairs is not None
+        query = np.searchsorted(data.offsets, data.pairs.better, "right") - 1
+        self.pairs, self.offsets, self.lengths = data.pairs, data.offsets, data.lengths
+        self.order = np.argsort(query, kind="stable")
+        self.edges = np.searchsorted(query[self.order], np.arange(data.n_queries + 1))
+
+    def of(self, lists: NDArray[np.int64]) -> Pairs:
+        """The pairs of these lists, by the rows they have when the lists follow each other."""
+        counts = np.diff(self.edges)[lists]
+        at = np.repeat(self.edges[lists] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        chosen = self.order[at]
+        moved = np.repeat(np.cumsum(self.lengths[lists]) - self.lengths[lists] - self.offsets[lists], counts)
+        pairs = self.pairs
+        return Pairs(
+            pairs.better[chosen] + moved,
+            pairs.worse[chosen] + moved,
+            pairs.probability[chosen],
+            pairs.weight[chosen],
+        )
+
+
+def _tensor(values: NDArray[np.generic], device: torch.device) -> Tensor:
+    return torch.tensor(np.ascontiguousarray(values), device=device)
+
+
+def _fits(rows: Tensor, device: torch.device) -> bool:
+    """Whether a transformed copy leaves room for the work: a third of the free memory."""
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+    else:
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 8 << 30
+    return rows.numel() * rows.element_size() < free / 3

@@ -1,0 +1,154 @@
+"""Training steps as CUDA graphs: a batch is a few numbers written to fixed places, and one launch."""
+
+from collections.abc import Callable
+from itertools import pairwise, repeat
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rankloop.losses import Loss
+from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
+
+__all__ = ["CapturedSteps", "can_capture"]
+
+_ROUND_ROWS, _ROUND_LISTS = 1024, 32  # sizes of batches are rounded up, so that few graphs serve all
+
+
+def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer) -> bool:
+    """Whether a step waits for nothing on the host: loss and optimizer are on the device.
+
+    The network has to score documents one by one, since the rows that fill a batch up belong to no list.
+    """
+    if lists.device.type != "cuda" or lists.pairs is not None:
+        return False
+    from rankloop.losses.cuda.registry import can_capture as loss_can
+
+    return isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW) and loss_can(loss, lists.labels)
+
+
+class CapturedSteps:
+    """Epochs of steps that are each one replay of a graph.
+
+    `score` gives the scores of a batch. A size of batch that is new runs its first step as it is, which also
+    compiles its kernels, and is captured at its second.
+    """
+
+    def __init__(
+        self,
+        lists: DeviceLists,
+        loss: Loss,
+        optimizer: torch.optim.Optimizer,
+        score: Callable[[Batch], Tensor],
+    ) -> None:
+        self.lists, self.loss, self.optimizer, self.score = lists, loss, optimizer, score
+        self.stream = torch.cuda.Stream(lists.device)  # type: ignore[no-untyped-call]
+        self.total = torch.zeros((), dtype=torch.float64, device=lists.device)
+        self.sizes: dict[tuple[int, int], _Size] = {}
+
+    def epoch(self, order: Tensor, documents: int | None, per_batch: int | None) -> Tensor:
+        """One pass over the lists in this order; the sum of their losses."""
+        self.stream.wait_stream(torch.cuda.current_stream(self.lists.device))
+        with torch.cuda.stream(self.stream):
+            self._pass(order, documents, per_batch)
+        torch.cuda.current_stream(self.lists.device).wait_stream(self.stream)
+        return self.total
+
+    def _pass(self, order: Tensor, documents: int | None, per_batch: int | None) -> None:
+        offsets = self.lists.offsets
+        lengths = offsets.diff()[order]
+        ends = lengths.cumsum(0)
+        count = len(self.lists.labels)
+        rows = torch.repeat_interleave(offsets[order] - ends + lengths, lengths, output_size=count)
+        rows += torch.arange(count, device=offsets.device)
+        edges = np.concatenate(([0], ends.cpu().numpy()))
+        spans = list(pairwise(cuts(edges, documents, per_batch)))
+        # What a batch is filled up with: rows that belong to none of its lists, and lists without rows.
+        most = int(max(edges[last] - edges[first] for first, last in spans))
+        rows = torch.cat((rows, rows.new_zeros(_rounded(most, _ROUND_ROWS))))
+        widest = _rounded(max(last - first for first, last in spans), _ROUND_LISTS)
+        starts = torch.cat((ends.new_zeros(1), ends, ends[-1:].expand(widest)))
+        chosen = torch.cat((order, order.new_zeros(widest)))
+        self.total.zero_()
+        ends_of = [(int(edges[first]), int(edges[last])) for first, last in spans]
+        read = repeat(None) if self.lists.resident is not None else self.lists.streamed(rows, ends_of)
+        for (first, last), (low, high), given in zip(spans, ends_of, read, strict=False):
+            key = (_rounded(high - low, _ROUND_ROWS), _rounded(last - first, _ROUND_LISTS))
+            if key not in self.sizes:
+                self.sizes[key] = _Size(*key, self)
+            size = self.sizes[key]
+            if given is not None:
+                size.given[: high - low].copy_(given)
+            size.step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
+
+
+class _Size:
+    """Steps over batches of up to so many rows and lists."""
+
+    def __init__(self, n_rows: int, n_lists: int, steps: CapturedSteps) -> None:
+        device = steps.lists.device
+        self.steps = steps
+        self.rows = torch.zeros(n_rows, dtype=torch.int64, device=device)
+        self.offsets = torch.zeros(n_lists + 1, dtype=torch.int64, device=device)
+        self.chosen = torch.zeros(n_lists, dtype=torch.int64, device=device)
+        self.count = torch.ones((), device=device)
+        here = 0 if steps.lists.resident is not None else n_rows
+        self.given = torch.zeros(here, steps.lists.host.shape[1], device=device)  # rows from the host
+        self.seen = False
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def step(self, rows: Tensor, starts: Tensor, chosen: Tensor, n_rows: int, n_lists: int) -> None:
+        self.rows.copy_(rows[: len(self.rows)])
+        torch.clamp(starts[: len(self.offsets)], max=n_rows, out=self.offsets)
+        if self.steps.lists.query_weight is not None:
+            self.chosen.copy_(chosen[: len(self.chosen)])
+        self.count.fill_(n_lists)
+        if self.graph is None and self.seen:
+            self.steps.optimizer.zero_grad(set_to_none=True)
+            self.graph = torch.cuda.CUDAGraph()
+            # Another thread may be sending the next rows meanwhile, which is no part of the graph.
+            with torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"):
+                self._work()
+        if self.graph is not None:
+            self.graph.replay()
+        else:
+            self.steps.optimizer.zero_grad(set_to_none=True)
+            self._work()
+        self.seen = True
+
+    def _work(self) -> None:
+        from rankloop.losses.cuda.registry import device_loss
+
+        lists = self.steps.lists
+        if lists.resident is None:
+            Z = lists.transform(self.given).to(lists.dtype)
+        else:
+            Z = lists.resident.index_select(0, self.rows)
+        batch = Batch(
+            Z=Z,
+            labels=lists.labels[self.rows],
+            offsets=self.offsets,
+            weight=None if lists.weight is None else lists.weight[self.rows],
+            query_weight=None if lists.query_weight is None else lists.query_weight[self.chosen],
+            pairs=None,
+            lists=len(self.chosen),
+        )
+        scores = self.steps.score(batch)
+        made = device_loss(
+            self.steps.loss,
+            scores,
+            batch.labels,
+            batch.offsets,
+            weight=batch.weight,
+            query_weight=batch.query_weight,
+            curved=False,
+            checked=False,
+        )
+        assert made is not None
+        torch.autograd.backward(scores, (made.gradient / self.count).to(scores.dtype))
+        self.steps.optimizer.step()
+        self.steps.total += made.value.sum()
+
+
+def _rounded(size: int, step: int) -> int:
+    return max(step, -(-size // step) * step)

@@ -1,0 +1,70 @@
+"""The validation metric where the scores are, with the conventions of `rankloop.metrics`."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from rankloop.lists.gain import gain_table
+from rankloop.metrics import Metric
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.neural.batches import DeviceLists
+
+__all__ = ["device_ndcg", "quality_on"]
+
+
+def quality_on(lists: DeviceLists, name: str | Metric) -> Callable[[Tensor], float]:
+    """The mean of a metric over the lists as a function of their scores, signed so that higher is better.
+
+    On CUDA the default form of NDCG is computed there; other metrics by the kernels on the CPU.
+    """
+    objective = Objective.of(name, lists.data)
+    if lists.device.type != "cuda" or not _known(objective.metric):
+        return lambda scores: objective(scores.cpu().numpy())
+    gains = torch.as_tensor(gain_table(objective.metric.options["gain"], lists.data.y).of(lists.data.y))
+    gains = gains.to(lists.device)
+    if lists.weight is not None:
+        gains = gains * lists.weight
+
+    def quality(scores: Tensor) -> float:
+        values = device_ndcg(scores, gains, lists.offsets, objective.metric.k)
+        return objective.metric.mean(values.cpu().numpy(), lists.data.query_weight)
+
+    return quality
+
+
+def device_ndcg(scores: Tensor, gains: Tensor, offsets: Tensor, k: int | None) -> Tensor:
+    """NDCG of each list: ties count as their expectation, a list without gain is nan."""
+    lengths = offsets.diff()
+    query = torch.repeat_interleave(lengths, output_size=len(scores))
+    place = torch.arange(len(scores), device=scores.device) - offsets[query]
+    discount = 1 / torch.log2(2 + place.double())
+    if k is not None:
+        discount = discount * (place < k)
+    order = _falling(scores, query)
+    ranked = scores[order]
+    new = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
+    new[1:] = (ranked[1:] != ranked[:-1]) | (query[1:] != query[:-1])
+    ties = torch.diff(new.nonzero().ravel(), append=offsets[-1:])
+    tied = torch.repeat_interleave(ties, output_size=len(scores))
+    mean_gain = torch.segment_reduce(gains[order], "sum", lengths=ties) / ties
+    made = torch.segment_reduce(mean_gain[tied] * discount, "sum", lengths=lengths)
+    best = torch.segment_reduce(gains[_falling(gains, query)] * discount, "sum", lengths=lengths)
+    return torch.where(best > 0, made / best, torch.nan)
+
+
+def _falling(key: Tensor, query: Tensor) -> Tensor:
+    """Rows by falling key within their lists."""
+    order = key.argsort(descending=True, stable=True)
+    return order[query[order].argsort(stable=True)]
+
+
+def _known(chosen: Metric) -> bool:
+    """Whether it is NDCG with ties averaged and lists without gain left out."""
+    options = chosen.options
+    return (
+        chosen.measure.names[0] == "ndcg"
+        and chosen.convention is None
+        and options["ties"] == "average"
+        and options["empty"] == "nan"
+    )

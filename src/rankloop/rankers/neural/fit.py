@@ -1,0 +1,187 @@
+"""From the parameters of a `NeuralRanker` to a trained network."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from rankloop._names import one_of
+from rankloop.data import RankingDataset
+from rankloop.losses import loss, settle
+from rankloop.rankers.neural.batches import DeviceLists, rows_of
+from rankloop.rankers.neural.device_metrics import quality_on
+from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
+from rankloop.rankers.neural.network import RankingNetwork, make_scorer
+from rankloop.rankers.neural.processes import joined, own_device
+from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of, train
+from rankloop.rankers.neural_ranker import checkpoint as _checkpoint
+from rankloop.rankers.saving.codec import encode
+
+if TYPE_CHECKING:
+    from rankloop.rankers.neural_ranker import NeuralRanker
+
+__all__ = ["batch_size", "fit"]
+
+_OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
+_WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
+# Parameters that may change between an interruption and the rest of the training.
+_FREE = frozenset({"checkpoint", "device", "epochs", "threads"})
+
+
+def fit(
+    ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None
+) -> tuple[RankingNetwork, State]:
+    """The trained network, and how the training went."""
+    _check(ranker)
+    device = own_device(ranker.device)
+    recipe = _recipe(ranker, data)
+    about = _about(ranker, data, valid) if ranker.checkpoint else {}
+    path = Path(ranker.checkpoint) if ranker.checkpoint else None
+    with _explained(path, recipe), joined(device) as processes:
+        transform = FeatureTransform.learned(
+            ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
+        )
+        # Only pointwise losses see the level of the scores; for others it would drift with rounding errors.
+        scorer = make_scorer(ranker, transform.columns, level=recipe.loss.pointwise).to(device)
+        dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
+        judged = None if valid is None else DeviceLists(valid, transform, device, dtype)
+
+        def keep(state: State) -> None:
+            if path is not None and processes.rank == 0:
+                _checkpoint.write(path, about, state)
+
+        state = train(
+            scorer,
+            DeviceLists(data, transform, device, dtype),
+            None if judged is None else _quality(ranker, scorer, judged),
+            recipe,
+            processes,
+            resumed=None if path is None else _checkpoint.read(path, about),
+            keep=keep,
+        )
+    return RankingNetwork(transform, scorer).eval(), state
+
+
+def batch_size(ranker: "NeuralRanker", data: RankingDataset) -> int:
+    """How many documents a batch has, about."""
+    if ranker.batch_lists is not None:
+        return -(-ranker.batch_lists * data.n_documents // data.n_queries)
+    return ranker.batch_documents or min(8192, max(256, data.n_documents // 50))
+
+
+def _check(ranker: "NeuralRanker") -> None:
+    one_of("scorer", ranker.scorer, ("attention", "gam", "groupwise", "mlp"))
+    one_of("precision", ranker.precision, ("bf16", "float32"))
+    one_of("schedule", ranker.schedule, ("constant", "cosine"))
+    one_of("missing", ranker.missing, ("flag", "mean"))
+    if ranker.feature_transform is not None:
+        one_of("feature_transform", ranker.feature_transform, TRANSFORMS)
+    for name in _WHOLE:
+        if not getattr(ranker, name) >= 1:
+            raise ValueError(f"{name} must be 1 or more, got {getattr(ranker, name)}")
+    for name in ("batch_documents", "batch_lists", "threads"):
+        if getattr(ranker, name) is not None and not getattr(ranker, name) >= 1:
+            raise ValueError(f"{name} must be 1 or more, or None, got {getattr(ranker, name)}")
+    for name in ("noise", "seed", "weight_decay"):
+        if not getattr(ranker, name) >= 0:
+            raise ValueError(f"{name} must be 0 or more, got {getattr(ranker, name)}")
+    if not ranker.learning_rate > 0:
+        raise ValueError(f"learning_rate must be above 0, got {ranker.learning_rate}")
+    if not 0 <= ranker.dropout < 1:
+        raise ValueError(f"dropout must be from 0 to below 1, got {ranker.dropout}")
+    if ranker.batch_documents is not None and ranker.batch_lists is not None:
+        raise ValueError("batches are cut by batch_documents or by batch_lists; give one of them")
+    usual = type(ranker)()
+    for scorer, names in _OF_SCORER.items():
+        for name in names:
+            if scorer != ranker.scorer and getattr(ranker, name) != getattr(usual, name):
+                raise ValueError(
+                    f"{name} is for scorer={scorer!r} and the scorer {ranker.scorer!r} would ignore it; "
+                    "leave it out or change the scorer"
+                )
+
+
+def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
+    chosen = settle(loss(ranker.loss), data.y)
+    if data.pairs is not None and not chosen.takes_pairs:
+        raise ValueError(
+            f"the loss {chosen.name} would ignore the pairs of this data set; choose a pairwise loss, or "
+            "leave them out with data.replace(pairs=None)"
+        )
+    return Recipe(
+        loss=chosen,
+        optimizer=ranker.optimizer,
+        learning_rate=ranker.learning_rate,
+        weight_decay=ranker.weight_decay,
+        schedule=ranker.schedule,
+        noise=ranker.noise,
+        epochs=ranker.epochs,
+        batch_documents=batch_size(ranker, data),
+        batch_lists=ranker.batch_lists,
+        precision=ranker.precision,
+        patience=ranker.patience,
+        seed=ranker.seed,
+    )
+
+
+def _quality(ranker: "NeuralRanker", scorer: nn.Module, judged: DeviceLists) -> Callable[[], float]:
+    measured = quality_on(judged, ranker.metric)
+
+    def quality() -> float:
+        reached = measured(scores_of(scorer, judged, ranker.precision))
+        if isnan(reached):
+            raise ValueError(
+                f"no query of the validation set has a value of {ranker.metric}; "
+                "it needs relevant documents, or another metric"
+            )
+        return reached
+
+    return quality
+
+
+def _about(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None) -> dict[str, Any]:
+    """Which training this is: its parameters and its data."""
+    free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
+    parameters = {
+        name: encode(value, name, {})
+        for name, value in ranker.get_params(deep=False).items()
+        if name not in free
+    }
+    return parameters | {
+        "train": data.fingerprint(),
+        "valid": None if valid is None else valid.fingerprint(),
+    }
+
+
+@contextmanager
+def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
+    """What a device says when it fails, in a sentence that says what to do."""
+    try:
+        yield
+    except DivergenceError as error:
+        if path is None or not path.exists():
+            raise
+        raise DivergenceError(f"{error}; the weights of the last good epoch are in {path}") from None
+    except RuntimeError as error:
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if path is not None and path.exists():
+            further = f"the same call goes on from the last good checkpoint, {path}"
+        else:
+            further = "with checkpoint=path the next call would go on from the last good epoch"
+        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said:
+            batch = (
+                f"{recipe.batch_documents} documents"
+                if recipe.batch_lists is None
+                else f"{recipe.batch_lists} lists"
+            )
+            raise RuntimeError(
+                f"the device ran out of memory with batches of {batch}; make them smaller, or the network "
+                f"narrower; {further} ({said})"
+            ) from error
+        if "CUDA error" in said or "NCCL" in said:
+            raise RuntimeError(f"the device was lost ({said}); {further}") from error
+        raise

@@ -1,0 +1,79 @@
+"""Any metric as a scorer for scikit-learn's searches."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from rankloop.data import RankingDataset
+from rankloop.metrics import Metric, metric
+from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.base.ranker import input as _input
+
+__all__ = ["RankingScorer", "ranking_scorer"]
+
+
+@dataclass(frozen=True)
+class RankingScorer:
+    """Called as scikit-learn calls scorers; always higher is better."""
+
+    metric: Metric
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> float:
+        if isinstance(X, RankingDataset):
+            scores, labels, offsets, weight, counts = (
+                estimator.predict(X),
+                X.y,
+                X.offsets,
+                X.item_weight,
+                X.query_weight,
+            )
+        else:
+            ids = _input.one_qid(qid, groups)
+            if ids is None or y is None:
+                raise ValueError(
+                    f"scoring {self.metric} needs y and the query of each row: switch routing on with "
+                    "sklearn.set_config(enable_metadata_routing=True) and call search.fit(X, y, groups=qid)"
+                )
+            last = estimator[-1] if hasattr(estimator, "steps") else estimator
+            listwise = isinstance(last, Ranker) and last.needs_lists
+            scores = estimator.predict(X, qid=ids) if listwise else estimator.predict(X)
+            grouping = _input.grouping(ids, len(scores))
+            scores, labels = grouping.apply(scores), grouping.apply(np.asarray(y, np.float32))
+            offsets, weight, counts = grouping.offsets, None, None
+        values = self.metric(scores, labels, offsets, weight=weight)
+        known = ~np.isnan(values)
+        if not known.any():
+            return float("nan")
+        weights = None if counts is None else counts[known]
+        mean = float(np.average(values[known], weights=weights))
+        return mean if self.metric.higher_is_better else -mean
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Both names of the query ids are wanted where they are given."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="qid", alias=True)
+        request.score.add_request(param="groups", alias=True)
+        return request
+
+
+def ranking_scorer(name: str | Metric) -> RankingScorer:
+    """A scorer for `GridSearchCV` and its kin, over whole queries.
+
+    .. code-block:: python
+
+        sklearn.set_config(enable_metadata_routing=True)
+        search = GridSearchCV(ranker, grid, cv=GroupKFold(5), scoring=ranking_scorer("ndcg@10"))
+        search.fit(X, y, groups=qid)
+    """
+    return RankingScorer(metric(name))

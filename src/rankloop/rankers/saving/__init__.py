@@ -1,0 +1,1 @@
+"""Rankers in files: a manifest, arrays and text; no pickle."""

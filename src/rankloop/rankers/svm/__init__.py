@@ -1,0 +1,1 @@
+"""RankSVM and the optimisers behind it."""

@@ -1,0 +1,109 @@
+"""Rankers for other runtimes: ONNX."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankloop._atomic import replacing
+from rankloop._extras import require
+from rankloop.rankers.base.linear_scores import LinearScores
+from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.onnx import forest_to_onnx
+
+__all__ = ["to_onnx"]
+
+_PLAIN = {"": 17}
+
+
+def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
+    """The ranker as an ONNX model: `X` float32 rows × features in, `score` float32, one per row, out.
+
+    The text of a model (see `compile_forest`) will do as well.
+
+    Forests of LightGBM or XGBoost, weighted sums, and networks that score documents one by one can be
+    exported. Decisions in the trees are exactly those of the ranker (thresholds are rounded down to float32);
+    sums are float32, as ONNX has them. Trees that ask for categories take the operator `TreeEnsemble` of
+    2024, the others the `TreeEnsembleRegressor` that older runtimes know.
+
+    >>> from rankloop.rankers import RankSVM
+    >>> ranker = RankSVM().fit([[1.0, 0.0], [0.0, 1.0]], [1, 0], qid=[0, 0])
+    >>> import onnxruntime
+    >>> session = onnxruntime.InferenceSession(to_onnx(ranker))
+    >>> (score,) = session.run(None, {"X": np.eye(2, dtype=np.float32)})
+    >>> bool(np.allclose(score, ranker.predict(np.eye(2))))
+    True
+    """
+    onnx = require("onnx", "engines")
+    names = None if isinstance(ranker, str) else getattr(ranker, "feature_names_in_", None)
+    model = _model(onnx, ranker)
+    if names is not None:
+        onnx.helper.set_model_props(model, {"features": "\n".join(names.tolist())})
+    onnx.checker.check_model(model)
+    whole: bytes = model.SerializeToString()
+    if path is not None:
+        with replacing(path) as beside:
+            beside.write_bytes(whole)
+    return whole
+
+
+def _model(onnx: Any, ranker: Ranker | str) -> Any:
+    text = ranker if isinstance(ranker, str) else _text(ranker)
+    if text is not None:
+        trees = read_trees(text)
+        return _graph(onnx, *forest_to_onnx(onnx, trees), trees.n_features)
+    if isinstance(ranker, LinearScores):
+        return _graph(onnx, *_weighted_sum(onnx, ranker), _PLAIN, ranker.n_features_in_)
+    if hasattr(ranker, "module_"):
+        from rankloop.rankers.neural.onnx import network_to_onnx
+
+        return network_to_onnx(ranker)
+    raise ValueError(
+        f"{type(ranker).__name__} has no ONNX form here; export a LambdaMART of lightgbm or xgboost, a "
+        "linear ranker or a network, or distil this one into such a ranker"
+    )
+
+
+def _graph(onnx: Any, nodes: list[Any], constants: list[Any], opsets: dict[str, int], n_features: int) -> Any:
+    helper, single = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "ranker",
+        [helper.make_tensor_value_info("X", single, ["rows", n_features])],
+        [helper.make_tensor_value_info("score", single, ["rows"])],
+        constants,
+    )
+    imports = [helper.make_opsetid(*one) for one in opsets.items()]
+    model = helper.make_model(graph, producer_name="rankloop", opset_imports=imports)
+    model.ir_version = 8
+    return model
+
+
+def _text(ranker: Ranker) -> str | None:
+    ranker._check_fitted()
+    text = getattr(getattr(ranker, "forest_", None), "text", None)
+    return text if isinstance(text, str) else None
+
+
+def _weighted_sum(onnx: Any, ranker: LinearScores) -> tuple[list[Any], list[Any]]:
+    """A missing value counts as the mean, that is 0 after standardising."""
+    make = onnx.helper.make_node
+    constants = {
+        "mean": ranker.mean_,
+        "scale": ranker.scale_,
+        "coef": ranker.coef_,
+        "nothing": np.zeros(1),
+        "intercept": ranker.intercept_,
+    }
+    nodes = [
+        make("Sub", ["X", "mean"], ["centred"]),
+        make("Div", ["centred", "scale"], ["scaled"]),
+        make("IsNaN", ["scaled"], ["missing"]),
+        make("Where", ["missing", "nothing", "scaled"], ["filled"]),
+        make("MatMul", ["filled", "coef"], ["sum"]),
+        make("Add", ["sum", "intercept"], ["score"]),
+    ]
+    return nodes, [
+        onnx.numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in constants.items()
+    ]

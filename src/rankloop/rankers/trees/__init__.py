@@ -1,0 +1,1 @@
+"""Boosted trees: the backends that grow them, and our own scorer that serves them."""

@@ -1,0 +1,176 @@
+"""What a tree library is asked for: the plan of a forest, the forces on it, and when to stop."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data import RankingDataset
+from rankloop.losses import Loss, redraw
+from rankloop.losses.kernels.gap_lambdas import GapForces
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.ranker import Member
+from rankloop.rankers.trees.forest import Forest
+
+__all__ = ["Boosted", "Forces", "Plan", "Round", "Watch"]
+
+Floats = NDArray[np.float64]
+Single = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The forest that is wanted, in words that every engine understands; features are indices.
+
+    `objective` is the engine's own one, or None where a loss of ours gives the forces.
+    """
+
+    trees: int
+    leaves: int
+    learning_rate: float
+    min_sum_hessian: float | None
+    l2: float
+    bagging_fraction: float
+    feature_fraction: float
+    max_bins: int
+    monotone: Mapping[int, int]
+    interaction: Sequence[Sequence[int]]
+    categorical: Sequence[int]
+    threads: int | None
+    seed: int
+    objective: str | None
+    params: Mapping[str, Any]
+
+
+class Boosted(Protocol):
+    """A forest of one engine: how it grows, scores and is written down."""
+
+    library: ClassVar[str]  # the distribution whose version a saved model names
+
+    @property
+    def trees(self) -> int: ...
+
+    @property
+    def compiled(self) -> Forest | None: ...
+
+    @classmethod
+    def grow(
+        cls,
+        plan: Plan,
+        train: RankingDataset,
+        valid: RankingDataset | None,
+        forces: "Forces | None",
+        watch: "Watch",
+        init: Self | None,
+    ) -> Self: ...
+
+    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats: ...
+
+    def written(self) -> Member: ...
+
+    @classmethod
+    def read(cls, written: Member, compiled: Forest | None = None) -> Self: ...
+
+
+class Forces:
+    """Gradient and curvature of the loss at the current scores, once a round.
+
+    With `bagging_fraction` below 1, each round only that share of the queries gives forces, drawn anew.
+    Engines would draw rows instead, and tear lists apart.
+    """
+
+    def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
+        self.loss, self.train, self.rounds = loss, train, rounds
+        self.share, self.seed = plan.bagging_fraction, plan.seed
+        self.fast = GapForces.of(loss, train)
+
+    def __call__(self, scores: Floats) -> tuple[Single, Single]:
+        self.rounds += 1
+        found = None if self.fast is None else self.fast(scores)
+        gradient, curvature = self._any_loss(scores) if found is None else found
+        if self.share < 1:
+            drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
+            if not drawn.any():
+                drawn[self.rounds % len(drawn)] = True
+            silent = ~drawn[self.train.row_query]
+            gradient[silent] = 0.0
+            curvature[silent] = 0.0
+        return gradient, curvature
+
+    def _any_loss(self, scores: Floats) -> tuple[Single, Single]:
+        train = self.train
+        gradient, curvature = redraw(self.loss, self.rounds).derivatives(
+            scores,
+            train.y,
+            train.offsets,
+            weight=train.item_weight,
+            query_weight=train.query_weight,
+            pairs=train.pairs,
+        )
+        return gradient.astype(np.float32), curvature.astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a callback sees after each round; `value` and `best` are None without a validation set."""
+
+    number: int
+    trees: int
+    metric: str
+    value: float | None
+    best: float | None
+    best_round: int
+    seconds: float
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows the metric on the validation set, calls the callbacks, and says when to stop."""
+
+    objective: Objective | None
+    trees: int
+    patience: int | None
+    callbacks: Sequence[Callable[[Round], Any]]
+    curve: list[float] = field(default_factory=list)
+    best_round: int = 0
+    number: int = 0
+    _best: float = -math.inf
+    _start: float = field(default_factory=time.perf_counter)
+
+    def __call__(self, scores: Floats | None) -> bool:
+        """Take note of one more round and the scores of the validation set; whether to stop."""
+        self.number += 1
+        value = None
+        if self.objective is not None and scores is not None:
+            reached = self.objective(scores)
+            if math.isnan(reached):
+                raise ValueError(
+                    f"{self.objective.metric} has no value on the validation set: no list of it has a "
+                    "relevant document; give another one"
+                )
+            value = self._signed(reached)
+            self.curve.append(value)
+            if reached > self._best:
+                self._best, self.best_round = reached, self.number
+        else:
+            self.best_round = self.number
+        seen = Round(
+            self.number,
+            self.trees,
+            "" if self.objective is None else str(self.objective.metric),
+            value,
+            None if value is None else self._signed(self._best),
+            self.best_round,
+            time.perf_counter() - self._start,
+        )
+        asked = [callback(seen) for callback in self.callbacks]
+        tired = self.patience is not None and self.number - self.best_round >= self.patience
+        return tired or any(answer is True for answer in asked)
+
+    def _signed(self, value: float) -> float:
+        up = self.objective is None or self.objective.metric.higher_is_better
+        return value if up else -value

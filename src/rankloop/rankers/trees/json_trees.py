@@ -1,0 +1,151 @@
+"""Trees of an XGBoost or CatBoost model, from their JSON."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, Trees
+
+__all__ = ["read_json"]
+
+Row = tuple[Any, ...]  # feature, threshold, rule, left, right
+
+
+def read_json(text: str) -> Trees:
+    """The trees in `Booster.save_raw("json")` of XGBoost or `save_model(..., format="json")` of CatBoost."""
+    try:
+        model = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this model is cut short or damaged ({error}); save it again") from error
+    if "learner" in model:
+        return _xgboost(model["learner"])
+    if "oblivious_trees" in model or "trees" in model:
+        return _catboost(model)
+    raise ValueError(f"wanted the JSON of an XGBoost or CatBoost model, got one with {', '.join(model)}")
+
+
+class _Builder:
+    """Nodes and leaves of the trees, one after the other."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.value: list[float] = []
+        self.nodes: list[int] = []
+
+    def add(self, rows: list[Row], value: list[float]) -> None:
+        self.rows.extend(rows)
+        self.value.extend(value)
+        self.nodes.append(len(rows))
+
+    def trees(self, **rest: Any) -> Trees:
+        feature, threshold, rule, left, right = np.array(self.rows, np.float64).reshape(-1, 5).T
+        return Trees(
+            feature=feature.astype(np.int64),
+            threshold=threshold,
+            rule=rule.astype(np.int64),
+            left=left.astype(np.int64),
+            right=right.astype(np.int64),
+            value=np.array(self.value, np.float64),
+            nodes=np.array(self.nodes, np.int64),
+            single=True,
+            **rest,
+        )
+
+
+def _xgboost(learner: dict[str, Any]) -> Trees:
+    """XGBoost goes left below the threshold, in single precision; the categories it lists go right.
+
+    Nodes that ask for a category change sides here, so that the listed ones go left.
+    """
+    booster, about = learner["gradient_booster"], learner["learner_model_param"]
+    objective = learner["objective"]["name"]
+    if booster["name"] != "gbtree":
+        raise ValueError(f"an XGBoost model of kind {booster['name']} cannot be compiled; train with gbtree")
+    if not objective.startswith(("rank:", "reg:squarederror")):
+        raise ValueError(f"an XGBoost model with objective {objective} is no ranker; train with rank:ndcg")
+    built, sets = _Builder(), list[NDArray[np.int64]]()
+    for tree in booster["model"]["trees"]:
+        listed = dict(zip(tree["categories_nodes"], _listed(tree), strict=True))
+        left, right, cut = tree["left_children"], tree["right_children"], tree["split_conditions"]
+        inner = [node for node in range(len(left)) if left[node] != -1]
+        leaves = [node for node in range(len(left)) if left[node] == -1]
+        number = {node: i for i, node in enumerate(inner)} | {node: ~i for i, node in enumerate(leaves)}
+        rows = []
+        for node in inner:
+            if node in listed:
+                rule = CATEGORY | (0 if tree["default_left"][node] else LEFT)
+                sides = number[right[node]], number[left[node]]
+                rows.append((tree["split_indices"][node], float(len(sets)), rule, *sides))
+                sets.append(listed[node])
+                continue
+            below = np.nextafter(np.float32(cut[node]), np.float32(-np.inf))
+            rule = NAN | (LEFT if tree["default_left"][node] else 0)
+            sides = number[left[node]], number[right[node]]
+            rows.append((tree["split_indices"][node], float(below), rule, *sides))
+        built.add(rows, [float(np.float32(cut[node])) for node in leaves])
+    base = float(np.float32(about["base_score"].strip("[]")))
+    return built.trees(n_features=int(about["num_feature"]), bias=base, sets=sets)
+
+
+def _listed(tree: dict[str, Any]) -> Iterator[NDArray[np.int64]]:
+    """The categories of each node that asks for some."""
+    for start, size in zip(tree["categories_segments"], tree["categories_sizes"], strict=True):
+        yield np.array(tree["categories"][start : start + size], np.int64)
+
+
+def _catboost(model: dict[str, Any]) -> Trees:
+    """CatBoost goes right above the border, in single precision."""
+    scale, bias = model["scale_and_bias"]
+    if len(bias) > 1:
+        raise ValueError(f"this CatBoost model gives {len(bias)} scores per row; a ranker gives one")
+    info = model["features_info"]
+    floats = {feature["feature_index"]: feature for feature in info.get("float_features", [])}
+
+    def node(split: dict[str, Any], left: int, right: int) -> Row:
+        if split["split_type"] != "FloatFeature":
+            raise ValueError(
+                "categorical splits of CatBoost cannot be compiled; predict with catboost itself"
+            )
+        feature = floats[split["float_feature_index"]]
+        rule = NAN | (0 if feature["nan_value_treatment"] == "AsTrue" else LEFT)
+        return feature["flat_feature_index"], split["border"], rule, left, right
+
+    built = _Builder()
+    for tree in model.get("oblivious_trees", []):
+        splits = tree["splits"] or []
+        depth = len(splits)
+        rows = [
+            node(splits[level], *(_oblivious_child(level + 1, place | bit << level, depth) for bit in (0, 1)))
+            for level in range(depth)
+            for place in range(1 << level)
+        ]
+        built.add(rows, [scale * value for value in tree["leaf_values"]])
+    for tree in model.get("trees", []):
+        rows, leaves = [], list[float]()
+        open_ends = [(tree, -1, 0)]
+        while open_ends:
+            part, parent, side = open_ends.pop()
+            if "split" in part:
+                number = len(rows)
+                rows.append(node(part["split"], 0, 0))
+                open_ends += [(part["right"], number, 4), (part["left"], number, 3)]
+            else:
+                number = ~len(leaves)
+                leaves.append(scale * part["value"])
+            if parent >= 0:
+                row = list(rows[parent])
+                row[side] = number
+                rows[parent] = tuple(row)
+        built.add(rows, leaves)
+    every = [
+        feature["flat_feature_index"] for kind in info.values() if isinstance(kind, list) for feature in kind
+    ]
+    return built.trees(n_features=max(every, default=-1) + 1, bias=float(bias[0]))
+
+
+def _oblivious_child(level: int, place: int, depth: int) -> int:
+    """Levels of a symmetric tree follow each other; the bits of a place are the answers so far."""
+    return ~place if level == depth else (1 << level) - 1 + place

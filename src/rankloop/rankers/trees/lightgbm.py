@@ -1,0 +1,186 @@
+"""LightGBM grows the trees."""
+
+import re
+import warnings
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._names import one_of, unknown
+from rankloop.data import RankingDataset
+from rankloop.rankers.base.ranker import Member
+from rankloop.rankers.trees.boosting import Floats, Forces, Plan, Watch
+from rankloop.rankers.trees.forest import Forest, compile_forest, read_trees
+from rankloop.rankers.trees.linear_leaves import LinearForest
+
+__all__ = ["LightGBMForest"]
+
+_LONGEST = 10_000  # documents of a list, for its own objectives
+_GRADES = 31  # labels 0 to 30, for its own objectives
+
+
+class LightGBMForest:
+    """A LightGBM model as its text; the same text gives the same scores."""
+
+    library: ClassVar[str] = "lightgbm"
+
+    def __init__(self, text: str, compiled: Forest | None = None) -> None:
+        self.text = text
+        if compiled is not None:
+            self.compiled = compiled
+
+    @property
+    def trees(self) -> int:
+        return self.text.count("\nTree=")
+
+    @cached_property
+    def booster(self) -> Any:
+        """LightGBM's own form, for what only LightGBM knows: a saved model scores without LightGBM."""
+        import lightgbm
+
+        return lightgbm.Booster(model_str=self.text)
+
+    @classmethod
+    def grow(
+        cls,
+        plan: Plan,
+        train: RankingDataset,
+        valid: RankingDataset | None,
+        forces: Forces | None,
+        watch: Watch,
+        init: "LightGBMForest | None",
+    ) -> "LightGBMForest":
+        import lightgbm
+
+        if plan.objective is not None:
+            _check_own_objective(plan, train)
+        settings = _settings(plan, train.n_features)
+        if forces is not None:
+            settings["objective"] = lambda scores, _: forces(scores)
+        data = _dataset(plan, train, settings)
+        seen: dict[str, Floats] = {}
+
+        def look(scores: Floats, _: Any) -> tuple[str, float, bool]:
+            seen["valid"] = scores
+            return "seen", 0.0, True
+
+        def after(state: Any) -> None:
+            if watch(seen.get("valid")):
+                raise lightgbm.callback.EarlyStopException(state.iteration, [])
+
+        booster = lightgbm.train(
+            settings,
+            data,
+            plan.trees,
+            valid_sets=None if valid is None else [_dataset(plan, valid, settings, data)],
+            feval=look,
+            init_model=None if init is None else init.booster,
+            callbacks=[after],
+        )
+        before = 0 if init is None else init.trees
+        grown = cls(booster.model_to_string(num_iteration=before + watch.best_round, start_iteration=0))
+        if re.search(r"^split_feature=\d", grown.text, re.MULTILINE) is None:
+            warnings.warn(
+                "LightGBM found nothing worth a split, so that all scores are equal; lower min_sum_hessian "
+                f"(now {settings['min_sum_hessian_in_leaf']:g}) or check the features",
+                stacklevel=5,
+            )
+        return grown
+
+    @cached_property
+    def compiled(self) -> Forest | None:
+        """LightGBM's scores to the last bit, faster; None for trees with linear leaves."""
+        return None if "\nis_linear=1\n" in self.text else compile_forest(self.text)
+
+    @cached_property
+    def lines(self) -> LinearForest | None:
+        """The same for trees with linear leaves; None for others."""
+        return None if self.compiled is not None else LinearForest.of(read_trees(self.text))
+
+    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
+        forest = self.compiled or self.lines
+        assert forest is not None
+        return forest.score(X, threads=threads)
+
+    def written(self) -> Member:
+        return self.text
+
+    @classmethod
+    def read(cls, written: Member, compiled: Forest | None = None) -> "LightGBMForest":
+        return cls(str(written), compiled)
+
+
+def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
+    import lightgbm
+
+    known = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    every = {*known, *(alias for aliases in known.values() for alias in aliases)}
+    for name in plan.params:
+        if name not in every:
+            raise unknown("parameter of LightGBM", name, every)
+    least = 1e-3 if plan.min_sum_hessian is None else plan.min_sum_hessian
+    settings: dict[str, Any] = {
+        "objective": plan.objective,
+        "metric": "None",
+        "num_leaves": plan.leaves,
+        "learning_rate": plan.learning_rate,
+        "min_sum_hessian_in_leaf": least,
+        "min_data_in_leaf": 1,
+        "lambda_l2": plan.l2,
+        "max_bin": plan.max_bins,
+        "seed": plan.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbosity": -1,
+        "num_threads": plan.threads or 0,
+    }
+    if plan.bagging_fraction < 1 and plan.objective is not None:
+        settings |= {"bagging_fraction": plan.bagging_fraction, "bagging_freq": 1, "bagging_by_query": True}
+    if plan.feature_fraction < 1:
+        settings["feature_fraction"] = plan.feature_fraction
+    if plan.monotone:
+        settings["monotone_constraints"] = [plan.monotone.get(i, 0) for i in range(n_features)]
+    if plan.interaction:
+        settings["interaction_constraints"] = [list(group) for group in plan.interaction]
+    return settings | dict(plan.params)
+
+
+def _dataset(plan: Plan, data: RankingDataset, settings: dict[str, Any], reference: Any = None) -> Any:
+    import lightgbm
+
+    own = {name: value for name, value in settings.items() if name != "objective"}
+    weighed = plan.objective is not None and reference is None
+    return lightgbm.Dataset(
+        np.ascontiguousarray(data.X),
+        data.y,
+        reference=reference,
+        group=data.lengths,
+        weight=data.query_weight[data.row_query] if weighed and data.query_weight is not None else None,
+        position=data.position if weighed else None,
+        categorical_feature=list(plan.categorical),
+        free_raw_data=False,
+        params=own,
+    )
+
+
+def _check_own_objective(plan: Plan, train: RankingDataset) -> None:
+    """What LightGBM's own objectives cannot take or would ignore."""
+    one_of("objective of LightGBM", str(plan.objective), ("lambdarank", "rank_xendcg"))
+    longest = int(train.lengths.max())
+    if longest > _LONGEST:
+        raise ValueError(
+            f"LightGBM's own objectives take lists of up to {_LONGEST:,} documents, "
+            f"got one of {longest:,}; take a loss of rankloop, such as loss='lambdarank', or shorten the list"
+        )
+    if plan.objective == "lambdarank" and (train.y.max() >= _GRADES or np.any(train.y != np.floor(train.y))):
+        raise ValueError(
+            f"LightGBM's own lambdarank takes whole labels below {_GRADES}, got {train.y.max():g}; "
+            "take a loss of rankloop with gain='linear', such as LambdaRank(gain='linear')"
+        )
+    if train.position is not None and plan.objective != "lambdarank":
+        raise ValueError(
+            f"{plan.objective} of LightGBM would ignore the position of this data set; "
+            "take 'engine:lambdarank' or leave it out with data.replace(position=None)"
+        )

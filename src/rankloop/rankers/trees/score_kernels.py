@@ -1,0 +1,179 @@
+"""Kernels that score documents with a packed forest: see `compiled.py` for the arrays.
+
+A node is one word: from the lowest bit its edge (8 bits), column (24), left child (16), right child (15).
+Children count from the first word of the tree. The leaves follow the nodes, and lead to themselves.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, part
+from rankloop.rankers.trees.lanes import LANES, exits, over
+
+__all__ = ["add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
+
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+_TREES = 16  # that one document walks side by side
+
+
+@kernel
+def to_bins(
+    X: NDArray[Any],
+    columns: Ints,
+    edges: Floats,
+    table: Bytes,
+    special: Bytes,
+    zero: float,
+    width: int,
+    out: Bytes,
+) -> None:
+    """How many edges of each column lie below the value: exact for any float, and a byte is enough.
+
+    A row of `columns` is feature, start, half: half > 0 means a search among 2 half - 1 edges, half <= 0 a
+    table of -half categories. A row of `special` is the bin of a missing value and that of zero. The bins
+    of a column lie side by side, `width` places for the rows.
+    """
+    rows = len(X)
+    value = np.empty(rows, np.float64)
+    found = np.empty(rows, np.int64)
+    for c in range(len(columns)):
+        feature, start, half = columns[c, 0], columns[c, 1], columns[c, 2]
+        missing, nothing = special[c, 0], special[c, 1]
+        for r in range(rows):
+            value[r] = X[r, feature]
+            found[r] = 0
+        step = half
+        while step > 0:  # one step of all searches at a time: no branch, and they do not wait for each other
+            for r in range(rows):
+                found[r] += step if edges[start + found[r] + step - 1] < value[r] else 0
+            step >>= 1
+        if half <= 0:
+            for r in range(rows):
+                known = -1.0 < value[r] < -half
+                found[r] = table[start + int(value[r])] if known else 255
+        for r in range(rows):
+            bin_ = nothing if abs(value[r]) <= zero else found[r]
+            out[c * width + r] = missing if np.isnan(value[r]) else bin_
+
+
+@part
+def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes) -> None:
+    """The leaf of each of 64 documents: each node parts the set of those that reach it."""
+    reached[0] = -1
+    for j in range(nodes):
+        word = tree[j]
+        right = over(bins, (word >> 8 & 0xFFFFFF) * LANES, word & 0xFF)
+        here = reached[j]
+        reached[word >> 32 & 0x7FFF] = here & ~right
+        reached[word >> 48 & 0x7FFF] = here & right
+    exits(reached, nodes, nodes + 1, leaf)
+
+
+@kernel
+def add_blocks(
+    bins: Bytes, words: Ints, trees: Ints, values: Floats, reached: Ints, leaf: Bytes, out: Floats
+) -> None:
+    """Add every tree to the scores of up to 64 documents.
+
+    Costs the nodes of the trees whatever the number of documents. A row of `trees` is first word, nodes,
+    first leaf.
+    """
+    for t in range(len(trees)):
+        start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
+        find_leaves(bins, words[start : start + nodes], nodes, reached, leaf)
+        mine = values[leaves : leaves + nodes + 1]
+        for d in range(len(out)):
+            out[d] += mine[leaf[d]]
+
+
+@kernel
+def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
+    """Add every tree to the scores of up to eight documents that walk it side by side.
+
+    Each walk waits for its next node; together they keep the processor busy.
+    """
+    at = np.empty(8, np.int64)
+    for t in range(len(trees)):
+        start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
+        tree = words[start : start + 2 * nodes + 1]
+        at[:] = 0
+        moved = 1
+        while moved != 0:
+            moved = 0
+            for k in range(8):
+                word = tree[at[k] & 0x7FFF]
+                right = bins[(word >> 8 & 0xFFFFFF) * 8 + k] > (word & 0xFF)
+                to = word >> (32 + 16 * right) & 0x7FFF
+                moved |= to ^ at[k]
+                at[k] = to
+        for k in range(len(out)):
+            out[k] += values[leaves + at[k] - nodes]
+
+
+@kernel
+def add_alone(
+    X: NDArray[Any],
+    columns: Ints,
+    edges: Floats,
+    table: Bytes,
+    special: Bytes,
+    zero: float,
+    words: Ints,
+    trees: Ints,
+    values: Floats,
+    out: Floats,
+) -> None:
+    """Add every tree to the scores of a few documents, each of which walks sixteen trees side by side."""
+    bins = np.empty(max(1, len(columns)), np.uint8)
+    at, root = np.empty(_TREES, np.int64), np.empty(_TREES, np.int64)
+    for row in range(len(X)):
+        _one_to_bins(X[row], columns, edges, table, special, zero, bins)
+        score = out[row]
+        for first in range(0, len(trees), _TREES):
+            count = min(_TREES, len(trees) - first)
+            for k in range(_TREES):
+                root[k] = trees[first + min(k, count - 1), 0]
+            at[:] = 0
+            moved = 1
+            while moved != 0:
+                moved = 0
+                for k in range(_TREES):
+                    word = words[np.uint64(root[k] + at[k])]  # unsigned: not a place counted from the end
+                    right = bins[word >> 8 & 0xFFFFFF] > (word & 0xFF)
+                    to = word >> (32 + 16 * right) & 0x7FFF
+                    moved |= to ^ at[k]
+                    at[k] = to
+            for k in range(count):
+                score += values[trees[first + k, 2] + at[k] - trees[first + k, 1]]
+        out[row] = score
+
+
+@kernel
+def _one_to_bins(
+    x: NDArray[Any], columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
+) -> None:
+    """As `to_bins` for one document: here the searches of its columns run side by side."""
+    count = len(columns)
+    value = np.empty(count, np.float64)
+    found = np.zeros(count, np.int64)
+    start = np.empty(count, np.int64)
+    step = 0
+    for c in range(count):
+        value[c] = x[columns[c, 0]]
+        start[c] = columns[c, 1] if columns[c, 2] > 0 else 0
+        step = max(step, columns[c, 2])
+    while step > 0:
+        for c in range(count):
+            found[c] += step if edges[start[c] + found[c] + step - 1] < value[c] else 0
+        step >>= 1
+    for c in range(count):
+        if columns[c, 2] <= 0:
+            known = -1.0 < value[c] < -columns[c, 2]
+            found[c] = table[columns[c, 1] + int(value[c])] if known else 255
+        bin_ = special[c, 1] if abs(value[c]) <= zero else found[c]
+        out[c] = special[c, 0] if np.isnan(value[c]) else bin_

@@ -1,0 +1,139 @@
+"""The best parameters of a ranker, found over whole-query folds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from rankloop._extras import require
+from rankloop._names import unknown
+from rankloop._progress import progress
+from rankloop.data import RankingDataset
+from rankloop.metrics import Metric
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.study import Study, Trial
+
+__all__ = ["tune"]
+
+Range = Sequence[Any] | Mapping[str, Any]
+_TABLE = ("low", "high", "log", "step")
+
+
+def tune(
+    ranker: Ranker,
+    space: Mapping[str, Range],
+    data: RankingDataset,
+    metric: str | Metric = "ndcg@10",
+    *,
+    folds: int = 3,
+    trials: int = 50,
+    timeout: float | None = None,
+    hold_out: float = 0.0,
+    prune: bool = True,
+    seed: int = 0,
+) -> Study:
+    """Try parameters by Optuna's TPE (Akiba et al., 2019); each is judged on queries it was not trained on.
+
+    `space` names parameters (of parts too: `estimator__alpha`) and what to try: a list of choices, a tuple
+    `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
+    `log` and `step`. `hold_out` is the share of a fold's training queries for early stopping. A trial that
+    falls behind the median of the others after a fold is given up.
+
+    >>> from rankloop.data import synthetic
+    >>> from rankloop.rankers import RankSVM
+    >>> data = synthetic(n_queries=30, docs_per_query=8, n_features=4, seed=0)
+    >>> study = tune(RankSVM(), {"C": (0.01, 10.0, "log")}, data, trials=3, folds=2)
+    >>> len(study.trials), list(study.best_params_)
+    (3, ['C'])
+    """
+    optuna = require("optuna", "engines")
+    if not space:
+        raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
+    known = ranker.get_params()
+    for name in space:
+        if name not in known:
+            raise unknown(f"parameter of {type(ranker).__name__}", name, known)
+        _checked(name, space[name])
+    if not isinstance(trials, int) or trials < 1:
+        raise ValueError(f"trials must be a whole number from 1, got {trials!r}")
+    if not 0 <= hold_out < 1:
+        raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
+    parts = list(data.folds(folds, seed=seed))
+    judged = [Objective.of(metric, test) for _, test in parts]
+    sign = 1.0 if judged[0].metric.higher_is_better else -1.0
+    done: list[Trial] = []
+
+    def attempt(asked: Any) -> float:
+        params = {name: _suggest(asked, name, range_) for name, range_ in space.items()}
+        values: list[float] = []
+        for (train, test), objective in zip(parts, judged, strict=True):
+            valid = None
+            if hold_out > 0:
+                train, valid = train.split(1 - hold_out, seed=seed)
+            fitted = clone(ranker).set_params(**params).fit(train, valid)
+            values.append(sign * objective(fitted.predict(test)))
+            asked.report(sign * float(np.mean(values)), len(values))
+            if prune and len(values) < len(parts) and asked.should_prune():
+                done.append(Trial(params, values, True))
+                raise optuna.TrialPruned
+        done.append(Trial(params, values, False))
+        return sign * float(np.mean(values))
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study = optuna.create_study(
+            direction="maximize",
+            sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
+        )
+        with progress("tuning", total=trials) as advance:
+
+            def after(study: Any, trial: Any) -> None:
+                advance(1, f"{judged[0].metric} {sign * study.best_value:.4f}")
+
+            study.optimize(attempt, n_trials=trials, timeout=timeout, callbacks=[after])
+    finally:
+        optuna.logging.set_verbosity(before)
+    return Study(ranker, judged[0].metric, done)
+
+
+def _suggest(asked: Any, name: str, range_: Range) -> Any:
+    found = _checked(name, range_)
+    if isinstance(found, list):
+        return found[asked.suggest_categorical(name, range(len(found)))]
+    whole = isinstance(found["low"], int) and isinstance(found["high"], int)
+    return (asked.suggest_int if whole else asked.suggest_float)(name, **found)
+
+
+def _checked(name: str, range_: Range) -> list[Any] | dict[str, Any]:
+    """What to try: choices, or a table of low, high and perhaps log and step that Optuna takes."""
+    if isinstance(range_, list):
+        if not range_:
+            raise ValueError(f"the space of {name} is empty; list what to try")
+        return range_
+    if isinstance(range_, tuple):
+        if len(range_) not in (2, 3) or range_[2:] not in ((), ("log",)):
+            raise ValueError(
+                f"the space of {name} is written (low, high) or (low, high, 'log'), got {range_}"
+            )
+        range_ = {"low": range_[0], "high": range_[1], "log": len(range_) == 3}
+    if not isinstance(range_, Mapping) or not {"low", "high"} <= set(range_) <= set(_TABLE):
+        raise ValueError(
+            f"the space of {name} is a list of choices, a tuple (low, high) or a table with low, high, log "
+            f"and step, got {range_!r}"
+        )
+    low, high, step = range_["low"], range_["high"], range_.get("step")
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high)):
+        raise ValueError(f"the space of {name} goes between two numbers, got {low!r} and {high!r}")
+    if not low <= high < float("inf"):
+        raise ValueError(f"the space of {name} goes from low to high, got {low} and {high}")
+    if range_.get("log") and low <= 0:
+        raise ValueError(f"the space of {name} is logarithmic and must start above 0, got {low}")
+    if step is not None and (not isinstance(step, int | float) or step <= 0):
+        raise ValueError(f"the step of {name} must be above 0, got {step!r}")
+    if step is not None and range_.get("log"):
+        raise ValueError(f"the space of {name} has a step or is logarithmic, not both; leave one out")
+    return dict(range_)
