@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankloop.clicks import Aggregate, ClickLog, aggregate
-from rankloop.clicks._columns import Coded, code, one_table
-from rankloop.clicks._side_by_side import KINDS, Cells, side_by_side
 from rankloop.clicks.aggregate import _cells, _summed, light, merged
+from rankloop.clicks.columns.columns import Coded, code, one_table
+from rankloop.clicks.columns.side_by_side import KINDS, Cells, side_by_side
 
 SPELT = {"numbers": np.int64, "text": np.str_}
 

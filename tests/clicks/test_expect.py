@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog
-from rankloop.clicks._evidence import Evidence
+from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.pbm import PBM
 from rankloop.data import RankingDataset
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rankloop.clicks import simulate
-from rankloop.clicks._race import LONGEST, handicaps, race
-from rankloop.clicks._random import exponential, skip, stream, uniform, uniform_at
+from rankloop.clicks.simulation.race import LONGEST, handicaps, race
+from rankloop.clicks.simulation.random import exponential, skip, stream, uniform, uniform_at
 from rankloop.data import RankingDataset
 
 N = 80_000
@@ -37,7 +37,7 @@ def start(key, page):
 def test_every_ranking_has_its_chance(way, monkeypatch):
     logits = LOGITS
     if way == "urn":
-        monkeypatch.setattr(sys.modules["rankloop.clicks._race"], "LONGEST", 2)
+        monkeypatch.setattr(sys.modules["rankloop.clicks.simulation.race"], "LONGEST", 2)
     if way == "noise":  # the last three have no share that a number could hold beside the first two
         logits = LOGITS - np.array([0, 0, 800.0, 800.0, 800.0])
     assert (handicaps(logits, np.array([0, 5]))[0] > 0) == (way == "race")

@@ -122,7 +122,7 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
     few = columns(2000)
     np.testing.assert_array_equal(one[:, : few.shape[1]], few)
     split = lambda work, offsets: over_lists(work, offsets, threads=3)  # noqa: E731
-    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"], "over_lists", split)
+    monkeypatch.setattr(sys.modules["rankloop.clicks.simulation.stage"], "over_lists", split)
     np.testing.assert_array_equal(columns(5000), one)
 
 
@@ -130,7 +130,7 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
 def test_the_short_way_gives_the_same_pages(user, monkeypatch):
     options = {"shown_by": SCORES, "user": user, "sessions": 3000, "k": 5, "seed": 3}
     short = simulate(DATA, **options)
-    monkeypatch.setattr(sys.modules["rankloop.clicks._stage"].Stage, "cuts", None)
+    monkeypatch.setattr(sys.modules["rankloop.clicks.simulation.stage"].Stage, "cuts", None)
     long = simulate(DATA, **options)
     for name in ("document", "position", "click"):
         np.testing.assert_array_equal(getattr(short, name), getattr(long, name))

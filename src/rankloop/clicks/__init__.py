@@ -11,23 +11,23 @@ from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.cascade import Cascade
 from rankloop.clicks.ccm import CCM
 from rankloop.clicks.check import LogReport, check
-from rankloop.clicks.contextual import ContextualPBM
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.click_model import ClickModel, Perplexity
+from rankloop.clicks.contextual_pbm import ContextualPBM
 from rankloop.clicks.ctr import DocumentCTR, GlobalCTR, RankCTR, RankDocumentCTR
 from rankloop.clicks.dbn import DBN
 from rankloop.clicks.dcm import DCM
-from rankloop.clicks.files import read_clicks, write_clicks
-from rankloop.clicks.log import ClickLog
-from rankloop.clicks.model import ClickModel, Perplexity
+from rankloop.clicks.load import load
 from rankloop.clicks.pbm import PBM
+from rankloop.clicks.read_clicks import read_clicks, write_clicks
+from rankloop.clicks.read_trec_sessions import read_graphcm, read_graphcm_grades, read_trec_sessions
+from rankloop.clicks.read_ubi import read_ubi
+from rankloop.clicks.read_yandex import read_yandex
 from rankloop.clicks.sdbn import SDBN
 from rankloop.clicks.simulate import simulate, simulate_aggregate
-from rankloop.clicks.store import load
-from rankloop.clicks.trec import read_graphcm, read_graphcm_grades, read_trec_sessions
-from rankloop.clicks.trust import TrustPBM
-from rankloop.clicks.ubi import read_ubi
+from rankloop.clicks.trust_pbm import TrustPBM
 from rankloop.clicks.ubm import UBM
 from rankloop.clicks.users import user
-from rankloop.clicks.yandex import read_yandex
 
 __all__ = [
     "CCM",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import _columns
-from rankloop.clicks._columns import Coded, one_table
-from rankloop.clicks._pages import Names
-from rankloop.clicks._rows import dataset_rows
-from rankloop.clicks._side_by_side import KINDS, Cells, side_by_side
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns.columns import Coded, one_table
+from rankloop.clicks.columns.rows import dataset_rows
+from rankloop.clicks.columns.side_by_side import KINDS, Cells, side_by_side
+from rankloop.clicks.fitting.pages import Names
 from rankloop.data import RankingDataset
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ def _of_log(log: ClickLog) -> Aggregate:
 
 
 def _of_file(path: Path) -> Aggregate:
-    from rankloop.clicks._frames import require
-    from rankloop.clicks.files import explained, scan
+    from rankloop.clicks.columns.frames import require
+    from rankloop.clicks.read_clicks import explained, scan
 
     parts: list[Aggregate] = []
     with explained(path):

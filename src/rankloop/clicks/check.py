@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankloop.clicks._facts import Facts, facts_of
-from rankloop.clicks._needs import NEEDS, Problems
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.facts import Facts, facts_of
+from rankloop.clicks.columns.needs import NEEDS, Problems
 
 __all__ = ["LogReport", "Support", "check"]
 

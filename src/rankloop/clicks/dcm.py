@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankloop.clicks._behaviour import Behaviour
-from rankloop.clicks._chain import Chain
-from rankloop.clicks._evidence import Evidence
-from rankloop.clicks._expect import Counts
-from rankloop.clicks._fit import Problem, Values
-from rankloop.clicks._pages import Pages
-from rankloop.clicks.model import ClickModel
+from rankloop.clicks.click_model import ClickModel
+from rankloop.clicks.fitting.behaviour import Behaviour
+from rankloop.clicks.fitting.chain import Chain
+from rankloop.clicks.fitting.evidence import Evidence
+from rankloop.clicks.fitting.expect import Counts
+from rankloop.clicks.fitting.fit import Problem, Values
+from rankloop.clicks.fitting.pages import Pages
 
 __all__ = ["DCM"]
 

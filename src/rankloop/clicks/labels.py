@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks._rows import dataset_rows
 from rankloop.clicks.aggregate import Aggregate, aggregate
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.data import RankingDataset
 
 __all__ = ["ClickLabels", "coec", "conversion_rate", "ctr", "dwell_satisfied", "smoothed_ctr"]

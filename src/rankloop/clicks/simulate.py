@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._progress import progress
-from rankloop.clicks._columns import Coded
-from rankloop.clicks._sessions import DESIGNS
-from rankloop.clicks._stage import Stage, stage_of
 from rankloop.clicks.aggregate import Aggregate
-from rankloop.clicks.log import ClickLog
-from rankloop.clicks.model import ClickModel
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.click_model import ClickModel
+from rankloop.clicks.columns.columns import Coded
+from rankloop.clicks.simulation.sessions import DESIGNS
+from rankloop.clicks.simulation.stage import Stage, stage_of
 from rankloop.data import RankingDataset
 
 __all__ = ["simulate", "simulate_aggregate"]

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
+from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.dbn import DBN
-from rankloop.clicks.model import ClickModel
 from rankloop.clicks.pbm import PBM
 from rankloop.clicks.sdbn import SDBN
-from rankloop.clicks.trust import TrustPBM
+from rankloop.clicks.trust_pbm import TrustPBM
 
 __all__ = ["PRESETS", "attraction_by_grade", "eye_tracking", "power_law", "user"]
 

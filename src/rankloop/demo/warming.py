@@ -12,7 +12,7 @@ __all__ = ["compiling_story"]
 
 def compiling_story() -> contextlib.AbstractContextManager[None]:
     """Read in this block."""
-    from rankloop.clicks._sessions import run_sessions
+    from rankloop.clicks.simulation.sessions import run_sessions
 
     return compiling_beside(__name__, run_sessions)
 

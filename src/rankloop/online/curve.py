@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._progress import progress
 from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
-from rankloop.clicks.reader import Reader
+from rankloop.clicks.simulation.reader import Reader
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg, ndcg
 from rankloop.online.ranking import Ranking

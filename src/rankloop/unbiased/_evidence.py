@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
-from rankloop.clicks._rows import places
+from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
 from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_page
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rankloop.clicks import ClickLog
-from rankloop.clicks._rows import places
+from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker

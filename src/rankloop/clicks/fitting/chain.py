@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks._evidence import Evidence
-from rankloop.clicks._expect import Tail, chain
-from rankloop.clicks._pages import Pages
+from rankloop.clicks.fitting.evidence import Evidence
+from rankloop.clicks.fitting.expect import Tail, chain
+from rankloop.clicks.fitting.pages import Pages
 
 __all__ = ["Chain"]
 

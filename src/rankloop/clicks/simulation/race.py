@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.clicks._random import exponential, skip
+from rankloop.clicks.simulation.random import exponential, skip
 
 __all__ = ["BLOCK", "LONGEST", "handicaps", "race"]
 

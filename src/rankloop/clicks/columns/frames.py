@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.clicks.log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
+from rankloop.clicks.click_log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
 
 __all__ = ["exploded", "log_columns", "require"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.clicks._columns import Coded
-from rankloop.clicks._rows import dataset_documents, dataset_rows
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.columns import Coded
+from rankloop.clicks.columns.rows import dataset_documents, dataset_rows
 from rankloop.data import RankingDataset
 
 __all__ = ["Names", "Pages", "Shown", "pages_of", "ranks"]

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["read_graphcm", "read_graphcm_grades", "read_trec_sessions"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from rankloop._atomic import replacing
 from rankloop._names import unknown
-from rankloop.clicks._parameters import ByFeatures, ByGrade, ByLabel, ByPair, Constant
-from rankloop.clicks.model import ClickModel
+from rankloop.clicks.click_model import ClickModel
+from rankloop.clicks.fitting.parameters import ByFeatures, ByGrade, ByLabel, ByPair, Constant
 
 __all__ = ["load", "save"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rankloop.clicks._pages import Pages
-from rankloop.clicks._rows import places
+from rankloop.clicks.columns.rows import places
+from rankloop.clicks.fitting.pages import Pages
 
 __all__ = ["ByFeatures", "ByGrade", "ByPair", "Parameter", "by_document", "by_rank"]
 

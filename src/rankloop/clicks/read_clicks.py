@@ -7,8 +7,8 @@ from typing import Any
 
 from rankloop._atomic import replacing
 from rankloop._names import unknown
-from rankloop.clicks._frames import exploded
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.frames import exploded
 
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
@@ -33,8 +33,8 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
         with explained(source, format):
             rows = scan(source, format=format).collect()
         return ClickLog.from_frame(rows)
-    from rankloop.clicks.trec import read_graphcm, read_trec_sessions
-    from rankloop.clicks.yandex import read_yandex
+    from rankloop.clicks.read_trec_sessions import read_graphcm, read_trec_sessions
+    from rankloop.clicks.read_yandex import read_yandex
 
     readers: dict[str, Callable[[Path], ClickLog]] = {
         "yandex": read_yandex,

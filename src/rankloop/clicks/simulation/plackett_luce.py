@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.clicks._race import handicaps
-from rankloop.clicks._random import uniform
+from rankloop.clicks.simulation.race import handicaps
+from rankloop.clicks.simulation.random import uniform
 
 __all__ = ["NO_URN", "Urn", "draw_page", "urn_of"]
 

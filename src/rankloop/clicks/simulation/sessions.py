@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from rankloop._jit import kernel
-from rankloop.clicks._plackett_luce import draw_page
-from rankloop.clicks._race import LONGEST, race
-from rankloop.clicks._random import stream, uniform, uniform_at, whole_number
+from rankloop.clicks.simulation.plackett_luce import draw_page
+from rankloop.clicks.simulation.race import LONGEST, race
+from rankloop.clicks.simulation.random import stream, uniform, uniform_at, whole_number
 
 __all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions", "run_stopping"]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["read_yandex"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rankloop.clicks._facts import Facts
+from rankloop.clicks.columns.facts import Facts
 
 __all__ = ["NEEDS", "Problems"]
 

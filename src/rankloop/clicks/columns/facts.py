@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate, aggregate
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["Facts", "facts_of"]
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.clicks._behaviour import Behaviour, conditional, draw, marginal
-from rankloop.clicks._evidence import Evidence
-from rankloop.clicks._fit import Problem, Values, em, gradient, pooled
-from rankloop.clicks._pages import Pages, Shown, pages_of
-from rankloop.clicks._parameters import Parameter, by_document, by_rank
-from rankloop.clicks._random import key_of
 from rankloop.clicks.aggregate import Aggregate
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.fitting.behaviour import Behaviour, conditional, draw, marginal
+from rankloop.clicks.fitting.evidence import Evidence
+from rankloop.clicks.fitting.fit import Problem, Values, em, gradient, pooled
+from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
+from rankloop.clicks.fitting.parameters import Parameter, by_document, by_rank
+from rankloop.clicks.simulation.random import key_of
 from rankloop.data import RankingDataset
 
 __all__ = ["ClickModel", "Perplexity"]
@@ -162,7 +162,7 @@ class ClickModel(ABC):
 
     def save(self, path: str | Path) -> None:
         """One file, without pickle; `rankloop.clicks.load` reads it."""
-        from rankloop.clicks.store import save
+        from rankloop.clicks.load import save
 
         save(self, path)
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks._behaviour import Behaviour, draw
-from rankloop.clicks._pages import Pages, pages_of
-from rankloop.clicks.model import ClickModel
+from rankloop.clicks.click_model import ClickModel
+from rankloop.clicks.fitting.behaviour import Behaviour, draw
+from rankloop.clicks.fitting.pages import Pages, pages_of
 from rankloop.data import RankingDataset
 
 __all__ = ["Reader"]

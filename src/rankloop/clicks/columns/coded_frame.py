@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks._columns import Coded
-from rankloop.clicks.log import PAGE_COLUMNS, ClickLog
+from rankloop.clicks.click_log import PAGE_COLUMNS, ClickLog
+from rankloop.clicks.columns.columns import Coded
 
 if TYPE_CHECKING:
     import polars

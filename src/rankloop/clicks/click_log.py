@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.clicks import _columns, _grouping
-from rankloop.clicks._columns import Coded
-from rankloop.clicks._grouping import Pairs, pairs_of
-from rankloop.clicks._rows import dataset_rows
+from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns import grouping as _grouping
+from rankloop.clicks.columns.columns import Coded
+from rankloop.clicks.columns.grouping import Pairs, pairs_of
+from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.data import RankingDataset
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ class ClickLog:
         >>> ClickLog.from_frame(polars.DataFrame([page])).position
         array([1, 2], dtype=int32)
         """
-        from rankloop.clicks._frames import log_columns
+        from rankloop.clicks.columns.frames import log_columns
 
         return cls(**log_columns(frame))
 
@@ -300,6 +301,6 @@ class ClickLog:
         `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `depth`,
         `include_bots`. Texts are held once, so this takes less memory than `from_frame`.
         """
-        from rankloop.clicks._coded_frame import log_of_texts
+        from rankloop.clicks.columns.coded_frame import log_of_texts
 
         return log_of_texts(store.click_frame(**window))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, xlog1py, xlogy
 
 from rankloop._progress import progress
-from rankloop.clicks._expect import Counts
-from rankloop.clicks._parameters import ByFeatures, scaled
+from rankloop.clicks.fitting.expect import Counts
+from rankloop.clicks.fitting.parameters import ByFeatures, scaled
 
 __all__ = ["Problem", "Values", "em", "gradient", "pooled"]
 

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
 from rankloop._names import one_of
-from rankloop.clicks import _columns
-from rankloop.clicks._behaviour import Behaviour
-from rankloop.clicks._columns import Coded
-from rankloop.clicks._pages import pages_of, ranks
-from rankloop.clicks._plackett_luce import NO_URN, Urn, urn_of
-from rankloop.clicks._random import key_of, thresholds
-from rankloop.clicks._rows import dataset_documents
-from rankloop.clicks._sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
+from rankloop.clicks.click_model import ClickModel
+from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns.columns import Coded
+from rankloop.clicks.columns.rows import dataset_documents
 from rankloop.clicks.ctr import RankDocumentCTR
-from rankloop.clicks.model import ClickModel
+from rankloop.clicks.fitting.behaviour import Behaviour
+from rankloop.clicks.fitting.pages import pages_of, ranks
+from rankloop.clicks.simulation.plackett_luce import NO_URN, Urn, urn_of
+from rankloop.clicks.simulation.random import key_of, thresholds
+from rankloop.clicks.simulation.sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
 from rankloop.clicks.users import user as user_named
 from rankloop.data import RankingDataset
 

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks._expect import Cells
-from rankloop.clicks._pages import Names, Pages, pages_of
-from rankloop.clicks._parameters import ByPair, Parameter
 from rankloop.clicks.aggregate import Aggregate
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.fitting.expect import Cells
+from rankloop.clicks.fitting.pages import Names, Pages, pages_of
+from rankloop.clicks.fitting.parameters import ByPair, Parameter
 from rankloop.data import RankingDataset
 
 __all__ = ["Evidence"]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.clicks._pages import Pages
-from rankloop.clicks._random import stream, uniform
+from rankloop.clicks.fitting.pages import Pages
+from rankloop.clicks.simulation.random import stream, uniform
 
 __all__ = ["Behaviour", "conditional", "draw", "marginal"]
 

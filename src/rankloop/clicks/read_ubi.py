@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankloop.clicks.log import ClickLog
+from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["read_ubi"]
 

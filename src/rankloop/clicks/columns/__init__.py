@@ -1,0 +1,1 @@
+"""Columns of a click log: checks, frames, grouping into pages."""

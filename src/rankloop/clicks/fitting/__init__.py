@@ -1,0 +1,1 @@
+"""How click models are fitted: pages, parameters, expected counts, EM."""

@@ -1,0 +1,1 @@
+"""How sessions are simulated: policies, interventions, people who read and click."""
