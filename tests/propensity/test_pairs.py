@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rankloop.clicks import ClickLog, aggregate
-from rankloop.propensity._pairs import Edges, edges_of, solve, tied
+from rankloop.propensity.fitting.pairs import Edges, edges_of, solve, tied
 from rankloop.propensity.harvest import compare_ranks
 
 

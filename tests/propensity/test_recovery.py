@@ -151,7 +151,7 @@ def test_joint_fits_warn_under_a_strong_logger(estimator):
 
 def test_regression_em_is_the_maximum_that_em_approaches(data):
     """Twice as slow to write, a thousand times as slow to run: EM by its book, on the same design."""
-    from rankloop.propensity._likelihood import JointLikelihood
+    from rankloop.propensity.fitting.likelihood import JointLikelihood
 
     log = simulate(data, shown_by=np.zeros(data.n_documents), sessions=5000, k=3, seed=0)
     cells = JointLikelihood(aggregate(log), data)

@@ -12,8 +12,8 @@ from rankloop.clicks import Aggregate, ClickLog
 from rankloop.clicks.aggregate import counted, light
 from rankloop.data.shards.manifest import shard_of
 from rankloop.data.shards.shards import Shards
-from rankloop.propensity._exchanges import Exchange, _arms
-from rankloop.propensity._pairs import edges_of
+from rankloop.propensity.fitting.exchanges import Exchange, _arms
+from rankloop.propensity.fitting.pairs import edges_of
 from rankloop.propensity.harvest import compare_ranks
 from rankloop.propensity.randomized import _shuffled_ranks
 

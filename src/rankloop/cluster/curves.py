@@ -18,10 +18,10 @@ from rankloop.cluster._propensity_sums import Part, Total
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity
-from rankloop.propensity._bootstrap import DRAWS, GROUPS, NUMBERS, bootstrapped
-from rankloop.propensity._exchanges import _balanced
-from rankloop.propensity._pairs import Edges, edges_of, solve, tied
 from rankloop.propensity.estimate import ESTIMATORS, JOINT
+from rankloop.propensity.fitting.bootstrap import DRAWS, GROUPS, NUMBERS, bootstrapped
+from rankloop.propensity.fitting.exchanges import _balanced
+from rankloop.propensity.fitting.pairs import Edges, edges_of, solve, tied
 
 __all__ = ["propensity"]
 

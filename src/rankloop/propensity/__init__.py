@@ -7,17 +7,17 @@ features (`regression_em`, `dual_learning`, `pair_debias`) take a data set too a
 `identifiability`, and with a warning where it says that position cannot be told from relevance.
 """
 
+from rankloop.propensity.by_layout import by_layout
 from rankloop.propensity.contextual import ContextualPropensity, contextual
-from rankloop.propensity.curve import Propensity
 from rankloop.propensity.drift import Drift, drift
 from rankloop.propensity.dual_learning import dual_learning
 from rankloop.propensity.estimate import estimate
 from rankloop.propensity.fair_pairs import Preferences, fair_pairs, pair_preferences
 from rankloop.propensity.harvest import harvest
 from rankloop.propensity.identifiability import Identifiability, IdentifiabilityWarning, identifiability
-from rankloop.propensity.layouts import by_layout
 from rankloop.propensity.pair_debias import pair_debias
 from rankloop.propensity.plan_swaps import SwapPlan, plan_swaps
+from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity._bootstrap import DRAWS, grouped, weights_of, with_draws
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS, grouped, weights_of, with_draws
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["ContextualPropensity", "contextual"]
 

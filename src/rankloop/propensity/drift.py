@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from rankloop.clicks import Aggregate, ClickLog
-from rankloop.propensity.curve import Propensity
 from rankloop.propensity.estimate import estimate
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["Drift", "drift"]
 

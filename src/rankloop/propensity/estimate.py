@@ -9,11 +9,11 @@ import numpy as np
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity.curve import Propensity
 from rankloop.propensity.dual_learning import dual_learning
 from rankloop.propensity.fair_pairs import fair_pairs
 from rankloop.propensity.harvest import harvest
 from rankloop.propensity.pair_debias import pair_debias
+from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention

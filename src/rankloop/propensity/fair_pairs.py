@@ -10,10 +10,10 @@ from scipy.stats import norm
 
 from rankloop.clicks import ClickLog
 from rankloop.data import Pairs, RankingDataset
-from rankloop.propensity._bootstrap import DRAWS
-from rankloop.propensity._exchanges import Exchange, curve_of_exchanges
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS
+from rankloop.propensity.fitting.exchanges import Exchange, curve_of_exchanges
+from rankloop.propensity.propensity import Propensity
 
 if TYPE_CHECKING:
     import polars

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
-from rankloop.propensity._bootstrap import DRAWS, bootstrapped, grouped
-from rankloop.propensity._pairs import edges_of, solve, tied
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS, bootstrapped, grouped
+from rankloop.propensity.fitting.pairs import edges_of, solve, tied
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["harvest"]
 

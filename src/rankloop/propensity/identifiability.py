@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity._confounding import hidden_relevance, overlap_of_features
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.confounding import hidden_relevance, overlap_of_features
 from rankloop.propensity.harvest import compare_ranks
-from rankloop.propensity.layouts import one_layout
 from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
 
 __all__ = ["Edge", "Identifiability", "IdentifiabilityWarning", "identifiability"]

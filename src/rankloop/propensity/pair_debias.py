@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity._clicked import JOINT_DRAWS, ClickedPages, in_turns
-from rankloop.propensity.curve import Propensity
+from rankloop.propensity.fitting.clicked import JOINT_DRAWS, ClickedPages, in_turns
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["pair_debias"]
 

@@ -5,10 +5,10 @@ import re
 import numpy as np
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity._bootstrap import DRAWS, bootstrapped, grouped
-from rankloop.propensity._pairs import edges_of, solve, tied
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS, bootstrapped, grouped
+from rankloop.propensity.fitting.pairs import edges_of, solve, tied
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["randomized"]
 

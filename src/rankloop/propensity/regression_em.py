@@ -5,11 +5,11 @@ from scipy.sparse import csr_array
 
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity._bootstrap import DRAWS, grouped, weights_of, with_draws
-from rankloop.propensity._joint import report_first
-from rankloop.propensity._likelihood import JointLikelihood
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS, grouped, weights_of, with_draws
+from rankloop.propensity.fitting.joint import report_first
+from rankloop.propensity.fitting.likelihood import JointLikelihood
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["regression_em"]
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
-from rankloop.propensity._bootstrap import DRAWS
-from rankloop.propensity._exchanges import Exchange, curve_of_exchanges
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import DRAWS
+from rankloop.propensity.fitting.exchanges import Exchange, curve_of_exchanges
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["SCHEMES", "swap_intervention"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity.curve import Propensity
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["by_layout", "one_layout"]
 

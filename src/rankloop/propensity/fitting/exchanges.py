@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity._bootstrap import bootstrapped, grouped
-from rankloop.propensity._pairs import Edges, solve, tied
-from rankloop.propensity.curve import Propensity
+from rankloop.propensity.fitting.bootstrap import bootstrapped, grouped
+from rankloop.propensity.fitting.pairs import Edges, solve, tied
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["Exchange", "curve_of_exchanges"]
 

@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity._bootstrap import grouped, weights_of, with_draws
-from rankloop.propensity._features import design
-from rankloop.propensity._joint import report_first
-from rankloop.propensity.curve import Propensity
-from rankloop.propensity.layouts import one_layout
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import grouped, weights_of, with_draws
+from rankloop.propensity.fitting.features import design
+from rankloop.propensity.fitting.joint import report_first
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["JOINT_DRAWS", "ClickedPages", "in_turns"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from rankloop.propensity.curve import Propensity
+from rankloop.propensity.propensity import Propensity
 
 __all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
 

@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 from rankloop.clicks import Aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity._likelihood import JointLikelihood
+from rankloop.propensity.fitting.likelihood import JointLikelihood
 
 __all__ = ["hidden_relevance", "overlap_of_features"]
 

@@ -7,7 +7,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from rankloop.clicks import Aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity._features import design
+from rankloop.propensity.fitting.features import design
 
 __all__ = ["JointLikelihood"]
 

@@ -1,0 +1,1 @@
+"""How propensity curves are fitted, and how their intervals are made."""
