@@ -24,7 +24,7 @@ from rankloop.rankers import RankBoost, RankSVM
 from rankloop.report._by_day import by_day
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
-from rankloop.unbiased.estimate import Estimate
+from rankloop.unbiased.counterfactual_estimate import Estimate
 from rankloop.unbiased.select import Selection
 
 app = typer.Typer()

@@ -24,7 +24,7 @@ from rankloop.unbiased import (
     relevance,
     snips,
 )
-from rankloop.unbiased._evidence import Evidence, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, evidence
 from rankloop.unbiased.relevance import METHODS, estimator
 
 DEPTH = 5

@@ -9,8 +9,8 @@ from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import ndcg
 from rankloop.propensity import Propensity
 from rankloop.unbiased import estimate, select
-from rankloop.unbiased._interval import clustered_error
-from rankloop.unbiased._worth import worth_of
+from rankloop.unbiased.estimation.interval import clustered_error
+from rankloop.unbiased.estimation.worth import worth_of
 
 THETA = 1.0 / np.arange(1, 11)
 GAMMA = attraction_by_grade()

@@ -8,9 +8,9 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
-from rankloop.unbiased._evidence import evidence
-from rankloop.unbiased._held_out import first_unless_beaten
-from rankloop.unbiased._telling import telling
+from rankloop.unbiased.estimation.evidence import evidence
+from rankloop.unbiased.estimation.held_out import first_unless_beaten
+from rankloop.unbiased.estimation.informative import telling
 
 RANKERS = candidates(trees=40, threads=1)
 THETA = 1.0 / np.arange(1, 11)

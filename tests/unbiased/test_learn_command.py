@@ -54,8 +54,8 @@ def test_a_curve_may_be_given(files, curve):
 
 
 def test_a_large_budget(files, monkeypatch):
-    monkeypatch.setattr("rankloop.unbiased._voters.EACH", 1)
-    monkeypatch.setattr("rankloop.unbiased._voters.STEPS", 100)
+    monkeypatch.setattr("rankloop.unbiased.estimation.voters.EACH", 1)
+    monkeypatch.setattr("rankloop.unbiased.estimation.voters.STEPS", 100)
     asked = (files / "data.txt", files / "log.parquet", "--trees", 2, "--budget", "large")
     found = json.loads(run(*asked, "--out", files / "l", "--json"))
     assert found["features"]

@@ -25,9 +25,9 @@ from rankloop.unbiased import (
     prop_svm,
     regression_em,
 )
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import evidence
-from rankloop.unbiased.pair_debias import DebiasedPairs
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import evidence
+from rankloop.unbiased.pair_debias_ranker import DebiasedPairs
 
 K = 8
 THETA = 1.0 / np.arange(1, K + 1)

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-import rankloop.unbiased._voters as voting
+import rankloop.unbiased.estimation.voters as voting
 from rankloop.clicks import ClickLog, simulate
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, load
 from rankloop.unbiased import candidates, learn
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import evidence
-from rankloop.unbiased._numbered import NumberedLikelihood
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import evidence
+from rankloop.unbiased.estimation.network_likelihood import NumberedLikelihood
 
 THETA = 1.0 / np.arange(1, 11)
 FEW = {"one": candidates(trees=10, threads=1)["linear leaves"]}

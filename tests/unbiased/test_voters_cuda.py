@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import rankloop.unbiased._voters as voting
+import rankloop.unbiased.estimation.voters as voting
 from rankloop.clicks import simulate
 from rankloop.data import synthetic
-from rankloop.unbiased._evidence import evidence
+from rankloop.unbiased.estimation.evidence import evidence
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():

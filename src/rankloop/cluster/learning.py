@@ -15,7 +15,7 @@ from rankloop.propensity import Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased import Learned
 from rankloop.unbiased import learn as learn_here
-from rankloop.unbiased._bias import ClickBias
+from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.learn import SURE
 
 __all__ = ["learn"]

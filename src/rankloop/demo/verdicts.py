@@ -15,8 +15,8 @@ from rankloop.interleaving import Verdict, simulate_duel
 from rankloop.metrics import Comparison, compare, dcg
 from rankloop.propensity import Propensity
 from rankloop.unbiased import likelihood_ranker
-from rankloop.unbiased._interval import interval
-from rankloop.unbiased.estimate import Question
+from rankloop.unbiased.counterfactual_estimate import Question
+from rankloop.unbiased.estimation.interval import interval
 
 __all__ = ["Counterfactual", "counterfactual", "interleaved", "offline"]
 

@@ -199,7 +199,7 @@ def _check_metric(name: str) -> None:
     """The metric of the gate is one that clicks can estimate, and of which more is better."""
     if name == Gate.metric:
         return
-    from rankloop.unbiased._worth import worth_of
+    from rankloop.unbiased.estimation.worth import worth_of
 
     if worth_of(name).name == "arp":
         raise ValueError("gate.metric is one of which more is better, such as dcg@10; arp counts ranks")

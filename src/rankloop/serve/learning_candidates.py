@@ -13,7 +13,7 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
 from rankloop.rankers import LinearRanker, Ranker
 from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
-from rankloop.unbiased.estimate import Question
+from rankloop.unbiased.counterfactual_estimate import Question
 
 __all__ = ["Candidate", "Gain", "Trained", "compared", "trained"]
 

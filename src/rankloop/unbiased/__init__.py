@@ -8,22 +8,22 @@ relevance on a linear scale; `DCG` is the loss that reads them so, and divides b
 from rankloop.losses import LambdaRank
 from rankloop.unbiased.affine import affine
 from rankloop.unbiased.clipped import clipped
+from rankloop.unbiased.counterfactual_estimate import Estimate, estimate
 from rankloop.unbiased.direct_method import direct_method
 from rankloop.unbiased.display_probability import display_probability
 from rankloop.unbiased.doubly_robust import doubly_robust
-from rankloop.unbiased.dual_learning import dual_learning
-from rankloop.unbiased.estimate import Estimate, estimate
+from rankloop.unbiased.dual_learning_ranker import dual_learning
 from rankloop.unbiased.intervention_aware import intervention_aware
 from rankloop.unbiased.ips import ips
 from rankloop.unbiased.learn import Learned, candidates, learn
 from rankloop.unbiased.likelihood import likelihood, likelihood_ranker
 from rankloop.unbiased.naive import naive
-from rankloop.unbiased.pair_debias import pair_debias
-from rankloop.unbiased.policy import PlackettLuce
+from rankloop.unbiased.pair_debias_ranker import pair_debias
+from rankloop.unbiased.plackett_luce import PlackettLuce
 from rankloop.unbiased.policy_aware import policy_aware
 from rankloop.unbiased.policy_gradient import policy_gradient
 from rankloop.unbiased.prop_svm import prop_svm
-from rankloop.unbiased.regression_em import regression_em
+from rankloop.unbiased.regression_em_ranker import regression_em
 from rankloop.unbiased.relevance import relevance
 from rankloop.unbiased.select import Selection, select
 from rankloop.unbiased.slate import slate

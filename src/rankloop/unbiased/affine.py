@@ -1,9 +1,9 @@
 """Clicks corrected for position and for trust."""
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["affine"]
 

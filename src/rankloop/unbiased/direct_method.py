@@ -6,9 +6,9 @@ from scipy.special import expit
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.likelihood import boosted
 
 __all__ = ["direct_method"]

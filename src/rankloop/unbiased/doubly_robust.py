@@ -5,12 +5,12 @@ from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._display import expected
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
 from rankloop.unbiased.clipped import bound
 from rankloop.unbiased.direct_method import checked, modelled
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["doubly_robust"]
 

@@ -15,9 +15,9 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._held_out import (
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.held_out import (
     LEAST,
     HeldOut,
     first_unless_beaten,
@@ -25,8 +25,8 @@ from rankloop.unbiased._held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased._readers import stop_reading
-from rankloop.unbiased._voters import Vote, thorough
+from rankloop.unbiased.estimation.readers import stop_reading
+from rankloop.unbiased.estimation.voters import Vote, thorough
 from rankloop.unbiased.likelihood import boosted, likelihood_ranker
 from rankloop.unbiased.select import Selection
 

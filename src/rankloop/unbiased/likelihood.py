@@ -6,10 +6,10 @@ from sklearn.base import clone
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import rows_of
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import rows_of
 
 __all__ = ["LEARNED", "boosted", "likelihood", "likelihood_ranker"]
 

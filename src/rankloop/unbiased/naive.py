@@ -1,8 +1,8 @@
 """Clicks taken at their word."""
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["naive"]
 

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import ClickBias, refuse_trust
-from rankloop.unbiased._display import expected
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
+from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["policy_aware"]
 

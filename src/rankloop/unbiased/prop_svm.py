@@ -4,8 +4,8 @@ import numpy as np
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import RankSVM
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Log
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Log
 from rankloop.unbiased.ips import ips
 
 __all__ = ["prop_svm"]

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.affine import affine_relevance
 from rankloop.unbiased.clipped import clipped_relevance
 from rankloop.unbiased.direct_method import checked, modelled
 from rankloop.unbiased.doubly_robust import doubly_robust_relevance
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.intervention_aware import intervention_aware_relevance
 from rankloop.unbiased.ips import ips_relevance
 from rankloop.unbiased.naive import naive_relevance

@@ -7,10 +7,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Log
-from rankloop.unbiased._interval import interval
-from rankloop.unbiased.estimate import Estimate, Question, Scorer
+from rankloop.unbiased.counterfactual_estimate import Estimate, Question, Scorer
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Log
+from rankloop.unbiased.estimation.interval import interval
 
 __all__ = ["Selection", "select"]
 

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
-from rankloop.unbiased._evidence import Floats
-from rankloop.unbiased._interval import FEW, clustered_error, interval
-from rankloop.unbiased.estimate import Estimate
+from rankloop.unbiased.counterfactual_estimate import Estimate
+from rankloop.unbiased.estimation.evidence import Floats
+from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
 
 __all__ = ["slate"]
 

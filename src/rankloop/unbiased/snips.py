@@ -3,9 +3,9 @@
 import numpy as np
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import ClickBias
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._labels import labelled
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.ips import ips_relevance
 
 __all__ = ["snips"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
 from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
-from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_page
+from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_page
 
 __all__ = ["Evidence", "Log", "evidence"]
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from rankloop.clicks import ClickModel
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
-from rankloop.unbiased._bias import Bias, ClickBias, bias_of, by_rank
-from rankloop.unbiased._evidence import Evidence, Floats, Log, evidence
-from rankloop.unbiased._interval import FEW, clustered_error, interval
-from rankloop.unbiased._worth import worth_of
+from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_rank
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
+from rankloop.unbiased.estimation.worth import worth_of
 from rankloop.unbiased.ips import ips_relevance
 from rankloop.unbiased.relevance import estimator
 

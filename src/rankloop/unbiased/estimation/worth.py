@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
-from rankloop.unbiased._evidence import Floats
+from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["Worth", "worth_of"]
 

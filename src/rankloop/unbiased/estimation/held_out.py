@@ -12,9 +12,9 @@ from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased._bias import ClickBias, by_page
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import Evidence, Floats, Log
+from rankloop.unbiased.estimation.bias import ClickBias, by_page
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log
 from rankloop.unbiased.select import Selection, select
 
 __all__ = [

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop.losses import Loss, LossResult
 from rankloop.losses.kernels.lists import Lists, list_sums
-from rankloop.unbiased._cells import CellLikelihood
+from rankloop.unbiased.estimation.cells import CellLikelihood
 
 __all__ = ["MOST", "NumberedLikelihood"]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rankloop.losses import Loss
-from rankloop.unbiased._evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence, Floats
 
 __all__ = ["CellLikelihood"]
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import Evidence
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.likelihood import boosted
 
 __all__ = ["telling"]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.unbiased._evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence, Floats
 
 __all__ = ["expected"]
 

@@ -10,12 +10,12 @@ from sklearn.base import clone
 
 from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased._cells import CellLikelihood
-from rankloop.unbiased._evidence import Evidence, Floats
-from rankloop.unbiased._held_out import first_unless_beaten, unseen_costs
-from rankloop.unbiased._labels import rows_of
-from rankloop.unbiased._numbered import MOST, NumberedLikelihood
-from rankloop.unbiased._telling import telling
+from rankloop.unbiased.estimation.cells import CellLikelihood
+from rankloop.unbiased.estimation.evidence import Evidence, Floats
+from rankloop.unbiased.estimation.held_out import first_unless_beaten, unseen_costs
+from rankloop.unbiased.estimation.informative import telling
+from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.network_likelihood import MOST, NumberedLikelihood
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
 __all__ = ["Vote", "thorough"]

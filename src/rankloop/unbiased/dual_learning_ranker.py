@@ -7,8 +7,8 @@ from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.rankers import LinearRanker
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased._evidence import Floats
 from rankloop.unbiased.clipped import clipped
+from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["dual_learning"]
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.unbiased._evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence, Floats
 
 __all__ = ["labelled", "rows_of"]
 

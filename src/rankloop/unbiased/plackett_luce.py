@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.unbiased._evidence import Floats
 from rankloop.unbiased.display_probability import display_probability
+from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["PlackettLuce"]
 

@@ -8,8 +8,8 @@ from rankloop.data import RankingDataset
 from rankloop.losses import SigmoidCrossEntropy
 from rankloop.rankers import LinearRanker
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased._evidence import Log, evidence
-from rankloop.unbiased._labels import rows_of
+from rankloop.unbiased.estimation.evidence import Log, evidence
+from rankloop.unbiased.estimation.labels import rows_of
 
 __all__ = ["regression_em"]
 

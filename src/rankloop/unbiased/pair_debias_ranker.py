@@ -11,7 +11,7 @@ from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased._evidence import Floats
+from rankloop.unbiased.estimation.evidence import Floats
 from rankloop.unbiased.naive import naive
 
 __all__ = ["pair_debias"]
