@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.serve.ab import ab_verdict, always_valid_difference
+from rankloop.interleaving.ab_verdict import ab_verdict, always_valid_difference
 from rankloop.serve.experiments import Experiment, Experiments
 from rankloop.serve.policy import arm_of, share_of, swapped
 from rankloop.serve.schema import EventIn, SearchRequest

@@ -4,19 +4,19 @@ A method has `combine(rankings, k) -> Page` and `credit(page, clicks) -> one num
 turns credits into a statement with its error, `always_valid` into one that may be looked at every day.
 """
 
+from rankloop.interleaving.always_valid import Sequential, always_valid
 from rankloop.interleaving.balanced import Balanced
-from rankloop.interleaving.contrasts import CLICK_KINDS, click_contrasts
+from rankloop.interleaving.click_contrasts import CLICK_KINDS, click_contrasts
 from rankloop.interleaving.duel import Duel, method, read_duel, simulate_duel
+from rankloop.interleaving.learn_weights import learn_weights
 from rankloop.interleaving.optimized import Optimized
 from rankloop.interleaving.page import Page, Ranking
+from rankloop.interleaving.pages_needed import pages_needed, power
 from rankloop.interleaving.pairwise_preference import PairwisePreference
-from rankloop.interleaving.planning import pages_needed, power
 from rankloop.interleaving.probabilistic import Probabilistic
 from rankloop.interleaving.replay import Difference, Replay, replay
-from rankloop.interleaving.sequential import Sequential, always_valid
 from rankloop.interleaving.team_draft import TeamDraft
 from rankloop.interleaving.verdict import Verdict, sign_test, verdict
-from rankloop.interleaving.weighting import learn_weights
 
 __all__ = [
     "CLICK_KINDS",

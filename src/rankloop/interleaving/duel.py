@@ -15,13 +15,13 @@ from rankloop._names import unknown
 from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
 from rankloop.data import RankingDataset
-from rankloop.interleaving._method import Method
+from rankloop.interleaving.always_valid import Sequential, always_valid
 from rankloop.interleaving.balanced import Balanced
+from rankloop.interleaving.method import Method
 from rankloop.interleaving.optimized import Optimized
 from rankloop.interleaving.page import Page
 from rankloop.interleaving.pairwise_preference import PairwisePreference
 from rankloop.interleaving.probabilistic import Probabilistic
-from rankloop.interleaving.sequential import Sequential, always_valid
 from rankloop.interleaving.team_draft import TeamDraft
 from rankloop.interleaving.verdict import Verdict, verdict
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop.interleaving._chance import Chance
-from rankloop.interleaving._method import Method
+from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
 
 __all__ = ["Optimized"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.interleaving._chance import Chance
-from rankloop.interleaving._method import Method
+from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
 
 __all__ = ["PairwisePreference"]

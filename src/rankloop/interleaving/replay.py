@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.interleaving._chance import RandomChance
-from rankloop.interleaving._method import clean
+from rankloop.interleaving.method import clean
 from rankloop.interleaving.page import Page, Ranking
 from rankloop.interleaving.probabilistic import Probabilistic
 

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import insert, select, update
 
 from rankloop.interleaving import Page, always_valid, method, verdict
-from rankloop.serve.ab import ab_verdict
+from rankloop.interleaving.ab_verdict import ab_verdict
 from rankloop.serve.store import ExperimentPage, Store
 from rankloop.serve.tables import experiments
 
