@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.online._kernels import linear_scores, log_page_chance, pdgd_gradient, top_k
+from rankloop.online.models.kernels import linear_scores, log_page_chance, pdgd_gradient, top_k
 
 
 def page_chance(scores, page):

@@ -19,7 +19,7 @@ from rankloop.cli.train import train
 from rankloop.clicks import ClickLog, simulate, user, write_clicks
 from rankloop.data import RankingDataset, load_dataset, synthetic
 from rankloop.interleaving import simulate_duel
-from rankloop.online.curve import LearningCurve
+from rankloop.online.learning_curve import LearningCurve
 from rankloop.rankers import RankBoost, RankSVM
 from rankloop.report._by_day import by_day
 from rankloop.unbiased import candidates

@@ -11,7 +11,7 @@ from rankloop.clicks import PBM, ClickLog, RankCTR, simulate
 from rankloop.data import synthetic
 from rankloop.interleaving import verdict
 from rankloop.metrics import compare, evaluate
-from rankloop.online.curve import LearningCurve
+from rankloop.online.learning_curve import LearningCurve
 from rankloop.propensity import Propensity
 from rankloop.rankers import forces
 from rankloop.report._wilson import wilson

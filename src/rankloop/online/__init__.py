@@ -2,11 +2,11 @@
 
 from rankloop.online.bandits import EpsilonGreedy, Thompson, any_click
 from rankloop.online.coltr import COLTR
-from rankloop.online.curve import LearningCurve, learning_curve
 from rankloop.online.dbgd import DBGD, MGD
-from rankloop.online.drift import DriftAlarm
+from rankloop.online.drift_alarm import DriftAlarm
 from rankloop.online.gate import Gate, GateDecision
 from rankloop.online.learner import Learner
+from rankloop.online.learning_curve import LearningCurve, learning_curve
 from rankloop.online.nsgd import NSGD
 from rankloop.online.pdgd import PDGD
 from rankloop.online.ranking import Ranking

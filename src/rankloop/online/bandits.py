@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._atomic import replacing
-from rankloop.online._kernels import top_k
+from rankloop.online.models.kernels import top_k
 from rankloop.online.ranking import Ranking
 
 __all__ = ["EpsilonGreedy", "Scorer", "Thompson", "any_click"]

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.online._kernels import log_page_chance, top_k
 from rankloop.online.learner import Learner
+from rankloop.online.models.kernels import log_page_chance, top_k
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 

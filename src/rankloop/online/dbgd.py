@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.interleaving import Page, TeamDraft
-from rankloop.online._kernels import top_k
 from rankloop.online.learner import Learner
+from rankloop.online.models.kernels import top_k
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.online._model import Model, model_of
-from rankloop.online._state_file import flat, nested, read_state, write_state
+from rankloop.online.models.model import Model, model_of
+from rankloop.online.models.state_file import flat, nested, read_state, write_state
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.online._kernels import top_k
-from rankloop.online._state_file import flat, nested, read_state, write_state
 from rankloop.online.bandits import Scorer
-from rankloop.online.drift import DriftAlarm
+from rankloop.online.drift_alarm import DriftAlarm
+from rankloop.online.models.kernels import top_k
+from rankloop.online.models.state_file import flat, nested, read_state, write_state
 from rankloop.online.pdgd import PDGD
 from rankloop.online.ranking import Ranking
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.online._kernels import linear_scores, pull_back
+from rankloop.online.models.kernels import linear_scores, pull_back
 from rankloop.rankers.linear_ranker import LinearRanker
 
 __all__ = ["LinearModel"]

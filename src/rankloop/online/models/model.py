@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.online._linear import LinearModel
+from rankloop.online.models.linear import LinearModel
 from rankloop.rankers import Ranker
 from rankloop.rankers.linear_ranker import LinearRanker
 
@@ -38,7 +38,7 @@ def model_of(ranker: Ranker, features: RankingDataset | None) -> Model:
     if isinstance(ranker, LinearRanker):
         return LinearModel(ranker, features)
     if type(ranker).__name__ == "NeuralRanker":
-        from rankloop.online._neural import NeuralModel
+        from rankloop.online.models.neural import NeuralModel
 
         network: Any = ranker
         return NeuralModel(network, features)

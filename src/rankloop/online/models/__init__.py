@@ -1,0 +1,1 @@
+"""The rankers that online learners move."""
