@@ -176,7 +176,7 @@ def drawn(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
 def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     """Judged documents of the training and the test queries of benchmarks/search_quality.py."""
     from rankloop.search import Features, Index, Query
-    from rankloop.search.learning import judged_lists
+    from rankloop.search.judged_lists import judged_lists
 
     corpus = catalog.load("msrd-movies")
     documents = [

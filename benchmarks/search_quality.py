@@ -24,8 +24,8 @@ from rankloop.metrics import compare, evaluate
 from rankloop.rankers import Ensemble, LambdaMART, LinearRanker, NeuralRanker, Ranker
 from rankloop.search import BM25F, Analyser, Candidates, Features, Field, Index, Query
 from rankloop.search.encoders import wordllama
-from rankloop.search.generic_words import generic_words
-from rankloop.search.learning import judged_lists
+from rankloop.search.judged_lists import judged_lists
+from rankloop.search.text.generic_words import generic_words
 from search import cranfield as read_cranfield
 from search import movies as read_movies
 

@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from rankloop.search import first as first
     from rankloop.search import load_pipeline as load_pipeline
     from rankloop.search import read_documents as read_documents
-    from rankloop.search.generic_words import generic_words as generic_words
     from rankloop.search.pagerank import pagerank as pagerank
+    from rankloop.search.text.generic_words import generic_words as generic_words
 
 __version__ = "0.1.0"
 

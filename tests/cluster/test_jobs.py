@@ -237,7 +237,7 @@ def renamed(part):
 
 def test_search_features_over_shards_of_queries(tmp_path):
     from rankloop.search import Features, Index
-    from rankloop.search.learning import judged_lists
+    from rankloop.search.judged_lists import judged_lists
 
     index = Index.create(str(tmp_path / "shop"), fields={"title": "text"})
     words = ["red shoes", "red hat", "blue shoes", "green hat", "blue coat", "old coat"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.search import BM25, BM25F, Analyser, Index, Query
-from rankloop.search._top import top_combined, top_sum
+from rankloop.search.index.top import top_combined, top_sum
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -16,7 +16,7 @@ DOCUMENTS = st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12)
 @pytest.fixture(scope="module", autouse=True)
 def _segments_stay_apart():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankloop.search._writer.MERGE_DOCUMENTS", 0)
+        patch.setattr("rankloop.search.index.writer.MERGE_DOCUMENTS", 0)
         yield
 
 

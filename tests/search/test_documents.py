@@ -6,8 +6,8 @@ import polars
 import pytest
 
 from rankloop.search import Index, read_documents
-from rankloop.search.documents import Unreadable
-from rankloop.search.fields import read_fields
+from rankloop.search.field import read_fields
+from rankloop.search.read_documents import Unreadable
 
 ROWS = [{"id": "a", "title": "Red, hat", "price": 5.0}, {"id": "b", "title": "Blue\nshoe", "price": 7.5}]
 FIELDS = read_fields({"title": "text", "price": "number", "v": "vector:2"})

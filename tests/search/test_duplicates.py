@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.search import Index, collapse
-from rankloop.search.duplicates import first_alike, signatures
+from rankloop.search.collapse import first_alike, signatures
 
 
 def test_estimates_are_near_the_share_of_shingles(tmp_path):

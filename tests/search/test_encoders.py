@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from rankloop.search import Analyser, Features, Index
-from rankloop.search._text_hashing import Bags, hashed
 from rankloop.search.encoders import PretrainedEncoder, sentence_transformer, wordllama
-from rankloop.search.generic_words import generic_words
+from rankloop.search.text.generic_words import generic_words
+from rankloop.search.text.hashing import Bags, hashed
 from rankloop.search.two_tower import TwoTower
 
 COLOURS = {"crimson": "red", "azure": "blue", "emerald": "green", "amber": "yellow"}

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.search import Analyser, Index
-from rankloop.search._arrays import pack
-from rankloop.search._expand import edit_distances, near_terms, prefix_terms
+from rankloop.search.index.arrays import pack
+from rankloop.search.index.expand import edit_distances, near_terms, prefix_terms
 
 
 def naive_distance(a, b):

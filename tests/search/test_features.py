@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.search import Analyser, Candidates, Field, Index, Query
-from rankloop.search._feature_kernels import PROXIMITY, STATISTICS
-from rankloop.search.click_history import ClickHistory
-from rankloop.search.features import Features
+from rankloop.search.features.click_history import ClickHistory
+from rankloop.search.features.features import Features
+from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=9).map(" ".join)
 PLAIN = Analyser(None)

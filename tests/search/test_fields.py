@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankloop.search import Analyser, Field
-from rankloop.search.fields import read_fields, seconds
+from rankloop.search.field import read_fields, seconds
 
 
 def test_declarations():

@@ -296,8 +296,8 @@ def test_another_format_says_so(tmp_path):
 
 
 def test_waiting_documents_spill_to_disk_and_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankloop.search._writer.SPILL_TOKENS", 10)
-    monkeypatch.setattr("rankloop.search._writer.MERGE_DOCUMENTS", 6)
+    monkeypatch.setattr("rankloop.search.index.writer.SPILL_TOKENS", 10)
+    monkeypatch.setattr("rankloop.search.index.writer.MERGE_DOCUMENTS", 6)
     index = Index.create(tmp_path / "i", FIELDS)
     documents = {str(i): {"id": str(i), "title": "red fox", "body": f"dog {i} " * 3} for i in range(9)}
     index.add(documents.values())

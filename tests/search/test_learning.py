@@ -7,8 +7,8 @@ import pytest
 from rankloop.data import Qrels
 from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.search import Index, Query, collapse, first
-from rankloop.search.features import Features
-from rankloop.search.pipeline_file import load_pipeline
+from rankloop.search.features.features import Features
+from rankloop.search.load_pipeline import load_pipeline
 
 WORDS = ["red", "blue", "green", "old", "new", "fast", "slow", "big", "small", "round"]
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.search import Index, Query, parse
-from rankloop.search.fields import read_fields
-from rankloop.search.query import span_of
+from rankloop.search.field import read_fields
+from rankloop.search.text.query import span_of
 
 FIELDS = read_fields({"title": "text", "genre": "keyword", "price": "number", "day": "date"})
 

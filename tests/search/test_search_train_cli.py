@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from rankloop.cli import app
 from rankloop.search import Index, Pipeline
-from rankloop.search.pipeline_file import load_pipeline
+from rankloop.search.load_pipeline import load_pipeline
 
 COLOURS = ("red", "blue", "green", "black", "white", "grey")
 

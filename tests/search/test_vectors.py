@@ -41,7 +41,7 @@ def test_exact_search_over_segments_with_deletes_and_readds(tmp_path):
 
 
 def test_graphs_find_what_a_scan_finds_after_deletes_and_readds(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankloop.search.vectors.GRAPH_FROM", 500)
+    monkeypatch.setattr("rankloop.search.index.vectors.GRAPH_FROM", 500)
     rng = np.random.default_rng(1)
     vectors = rng.normal(size=(2000, 8)).astype(np.float32)
     index = build(tmp_path, vectors)

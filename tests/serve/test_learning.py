@@ -267,7 +267,7 @@ def test_curves_belong_to_layouts(shop):
 
 
 def test_one_learner_at_a_time(shop, tmp_path):
-    from rankloop.search._lock import WriterLock
+    from rankloop.search.index.lock import WriterLock
 
     lock = WriterLock(tmp_path / "learning.lock")
     lock.acquire()

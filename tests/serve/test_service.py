@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rankloop.data import RankingDataset
 from rankloop.rankers import RankSVM
 from rankloop.search import Analyser, Features, Index, Query, parse, snippet
-from rankloop.search.fields import read_fields
+from rankloop.search.field import read_fields
 from rankloop.serve import Service
 from rankloop.serve._segments import Segment
 from rankloop.serve.answering import Showing, as_filters, asked, plain

@@ -27,7 +27,7 @@ def index(
     from pathlib import Path
 
     from rankloop.search import Analyser, Index, read_documents
-    from rankloop.search.fields import read_fields
+    from rankloop.search.field import read_fields
 
     if (Path(into) / "manifest.json").exists():
         target = Index.open(into)

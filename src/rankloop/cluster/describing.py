@@ -18,7 +18,7 @@ from rankloop.data.shards.manifest import Entry, shard_of
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store
 from rankloop.search import Features, Index
-from rankloop.search.learning import AMONG, grades_of, judged_lists
+from rankloop.search.judged_lists import AMONG, grades_of, judged_lists
 
 __all__ = ["features", "transform"]
 

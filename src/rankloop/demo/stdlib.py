@@ -15,7 +15,7 @@ from rankloop.demo.library import Library, split_name
 from rankloop.demo.mining import Mined, mined_queries
 from rankloop.demo.usage import Usage
 from rankloop.search import Analyser, Field, Index
-from rankloop.search.links import link_signals
+from rankloop.search.features.link_signals import link_signals
 
 __all__ = ["Popularity", "collect", "comments_of", "index_library", "mined_lists", "references"]
 

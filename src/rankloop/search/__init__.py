@@ -3,25 +3,25 @@
 A stage takes `Candidates` and gives `Candidates`; a pipeline is stages joined by `>>`.
 """
 
-from rankloop.search.analyser import Analyser
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates, Hit
-from rankloop.search.click_history import ClickHistory
-from rankloop.search.documents import read_documents
-from rankloop.search.duplicates import collapse
-from rankloop.search.features import Features
-from rankloop.search.fields import Field
+from rankloop.search.collapse import collapse
+from rankloop.search.features.click_history import ClickHistory
+from rankloop.search.features.features import Features
+from rankloop.search.features.link_signals import link_signals, url_depth, url_length
+from rankloop.search.field import Field
 from rankloop.search.fusion import reciprocal_rank, tune_weights, weighted
-from rankloop.search.generic_words import generic_words
-from rankloop.search.index import Index
-from rankloop.search.links import link_signals, url_depth, url_length
+from rankloop.search.index.index import Index
+from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline, Stage, first
-from rankloop.search.pipeline_file import load_pipeline
-from rankloop.search.query import Query, parse
+from rankloop.search.read_documents import read_documents
 from rankloop.search.retriever import Retriever
-from rankloop.search.snippets import snippet
+from rankloop.search.text.analyser import Analyser
+from rankloop.search.text.generic_words import generic_words
+from rankloop.search.text.query import Query, parse
+from rankloop.search.text.snippet import snippet
 from rankloop.search.two_tower import TwoTower
 
 __all__ = [

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.search._segment import Segment
-from rankloop.search._snapshot import Snapshot
-from rankloop.search._top import term_frequencies, top_sum
+from rankloop.search.index.segment import Segment
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.top import term_frequencies, top_sum
 
 __all__ = ["BM25", "Contribution", "Found", "Leaf", "floor_of", "frequencies", "idf", "merged_best"]
 

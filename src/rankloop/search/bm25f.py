@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.search._segment import REMEMBERED, Segment
-from rankloop.search._snapshot import Snapshot
-from rankloop.search._top import top_combined
 from rankloop.search.bm25 import (
     Contribution,
     Found,
@@ -22,6 +19,9 @@ from rankloop.search.bm25 import (
     merged_best,
     weights,
 )
+from rankloop.search.index.segment import REMEMBERED, Segment
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.top import top_combined
 
 __all__ = ["BM25F", "any_df"]
 

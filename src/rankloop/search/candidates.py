@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.search._segment import name_of_field
-from rankloop.search._snapshot import Snapshot
-from rankloop.search.query import Query, as_query
-from rankloop.search.snippets import snippet
+from rankloop.search.index.segment import name_of_field
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.text.query import Query, as_query
+from rankloop.search.text.snippet import snippet
 
 if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf

@@ -9,8 +9,8 @@ from rankloop.search.candidates import Candidates
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.metrics import Evaluation
-    from rankloop.search.features import Features
-    from rankloop.search.learning import Judgments, Queries
+    from rankloop.search.features.features import Features
+    from rankloop.search.judged_lists import Judgments, Queries
     from rankloop.search.ranked import Ranked
 
 __all__ = ["Pipeline", "Stage", "StageLike", "as_stage", "first"]
@@ -71,7 +71,7 @@ class Pipeline(Stage):
         `valid` too. `among` names the documents it learns from: "judged", "retrieved", or "both". A retriever
         that fuses sources and was given no weights gets weights tuned on the same judged queries first.
         """
-        from rankloop.search.learning import fused_well
+        from rankloop.search.judged_lists import fused_well
 
         self.stages = (fused_well(self.stages[0], queries, judgments), *self.stages[1:])
         train = self.dataset(queries, judgments, among=among)
@@ -83,14 +83,14 @@ class Pipeline(Stage):
         self, queries: "Queries", judgments: "Judgments", *, among: str = "judged"
     ) -> "RankingDataset":
         """The lists that `fit` learns from."""
-        from rankloop.search.learning import judged_lists
+        from rankloop.search.judged_lists import judged_lists
 
         return judged_lists(self.stages[0], self.features, queries, judgments, among)
 
     def evaluate(self, queries: "Queries", judgments: "Judgments", metrics: Any = None) -> "Evaluation":
         """How good the shown documents are; what nobody judged counts as label 0."""
         from rankloop.metrics import evaluate
-        from rankloop.search.learning import grades_of, run_of
+        from rankloop.search.judged_lists import grades_of, run_of
 
         asked = {str(qid) for qid in queries}
         judged = {qid: grades for qid, grades in grades_of(judgments).items() if qid in asked}
@@ -112,7 +112,7 @@ class Pipeline(Stage):
     @property
     def features(self) -> "Features":
         """The feature set of the pipeline."""
-        from rankloop.search.features import Features
+        from rankloop.search.features.features import Features
 
         found = [stage for stage in self.stages if isinstance(stage, Features)]
         if len(found) != 1:
@@ -124,13 +124,13 @@ class Pipeline(Stage):
     @property
     def fingerprint(self) -> str:
         """A hash of the index generation, the feature set and the model: what a score depends on."""
-        from rankloop.search.pipeline_file import fingerprint
+        from rankloop.search.load_pipeline import fingerprint
 
         return fingerprint(self)
 
     def save(self, path: str | Path) -> None:
         """Write one file that `rankloop.search.load_pipeline(path, index)` reads."""
-        from rankloop.search.pipeline_file import save
+        from rankloop.search.load_pipeline import save
 
         save(self, path)
 

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.search._match import Filters, allowed_documents, leaves_of
 from rankloop.search.bm25 import BM25, Contribution, Found
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.fusion import reciprocal_rank, tune_weights, warn_about_quality, weighted
+from rankloop.search.index.match import Filters, allowed_documents, leaves_of
+from rankloop.search.index.vectors import nearest, similarities
 from rankloop.search.pipeline import Stage
-from rankloop.search.query import Query, as_query
-from rankloop.search.vectors import nearest, similarities
+from rankloop.search.text.query import Query, as_query
 
 if TYPE_CHECKING:
-    from rankloop.search.index import Index
+    from rankloop.search.index.index import Index
 
 __all__ = ["WORDS", "Encoder", "Retriever"]
 

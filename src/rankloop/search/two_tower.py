@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop._progress import progress
-from rankloop.search._text_hashing import Bags, hashed
-from rankloop.search.index import Index
-from rankloop.search.query import Query
+from rankloop.search.index.index import Index
+from rankloop.search.text.hashing import Bags, hashed
+from rankloop.search.text.query import Query
 
 __all__ = ["TwoTower"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
-from rankloop.search.query import span_of
 from rankloop.search.ranked import Ranked
+from rankloop.search.text.query import span_of
 from rankloop.serve.passages import Passages
 from rankloop.serve.schema import FilterValue, Range, Result
 

@@ -17,8 +17,8 @@ from rankloop.metrics import Comparison, compare
 from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Index, Pipeline, Query, first
-from rankloop.search._lock import WriterLock
-from rankloop.search.learning import run_of
+from rankloop.search.index.lock import WriterLock
+from rankloop.search.judged_lists import run_of
 from rankloop.serve.config import Config, Gate
 from rankloop.serve.learning_candidates import Gain, Trained, compared, trained
 from rankloop.serve.learning_gate import JUDGED, decide, judged_worse

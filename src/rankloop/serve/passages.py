@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from rankloop.search import Analyser, Candidates, snippet
-from rankloop.search.analyser import Span
+from rankloop.search.text.analyser import Span
 
 __all__ = ["Passages"]
 

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from rankloop.search import Field, Index
-from rankloop.search.query import parse
-from rankloop.search.snippets import snippet
+from rankloop.search.text.query import parse
+from rankloop.search.text.snippet import snippet
 from rankloop.serve.pages.asked import FILTER, Asked
 from rankloop.serve.schema import Result, SearchAnswer
 

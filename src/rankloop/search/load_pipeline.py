@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike
 
 from rankloop._atomic import replacing
 from rankloop._names import one_of
-from rankloop.search._snapshot import Snapshot
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
-from rankloop.search.click_history import ClickHistory
-from rankloop.search.duplicates import collapse
-from rankloop.search.features import Features
-from rankloop.search.index import Index
+from rankloop.search.collapse import collapse
+from rankloop.search.features.click_history import ClickHistory
+from rankloop.search.features.features import Features
+from rankloop.search.index.index import Index
+from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.pipeline import Pipeline, StageLike, first
 from rankloop.search.ranked import Ranked
 from rankloop.search.retriever import Retriever

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.search._snapshot import Snapshot
 from rankloop.search.candidates import Candidates
+from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.pipeline import Stage
 
 __all__ = ["collapse", "signatures"]

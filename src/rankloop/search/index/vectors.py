@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rankloop._atomic import replacing
 from rankloop._extras import require
-from rankloop.search._segment import Segment
-from rankloop.search._snapshot import Snapshot
-from rankloop.search.fields import Field
+from rankloop.search.field import Field
+from rankloop.search.index.segment import Segment
+from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["build_graphs", "nearest", "similarities"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.search.analyser import Analyser
+from rankloop.search.text.analyser import Analyser
 
 __all__ = ["KINDS", "Field", "read_fields", "seconds"]
 

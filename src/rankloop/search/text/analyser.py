@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rankloop._extras import require
 from rankloop._names import one_of
-from rankloop.search._stop_words import STOP_WORDS
+from rankloop.search.text.stop_words import STOP_WORDS
 
 __all__ = ["Analyser", "Span"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from rankloop._extras import require
-from rankloop.search.fields import Field
+from rankloop.search.field import Field
 
 __all__ = ["Unreadable", "read_documents"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.search.analyser import Analyser
+from rankloop.search.text.analyser import Analyser
 
 __all__ = ["Bags", "hashed"]
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search.fields import Field, seconds
+from rankloop.search.field import Field, seconds
 
 __all__ = ["Clause", "Query", "as_query", "parse", "span_of"]
 
@@ -68,7 +68,7 @@ def parse(text: str, fields: Mapping[str, Field] | None = None) -> Query:
     a value (`genre:drama`, `title:"red shoes"`), a number or range (`price:10..20`, `price:>=10`), a date or
     part of one (`released:2024`, `released:2024-05..2024-08`).
 
-    >>> from rankloop.search.fields import read_fields
+    >>> from rankloop.search.field import read_fields
     >>> known = read_fields({"title": "text", "price": "number"})
     >>> [(c.kind, c.text, c.excluded) for c in parse('red "running shoes" -old -"', known).clauses]
     [('word', 'red', False), ('phrase', 'running shoes', False), ('word', 'old', True)]

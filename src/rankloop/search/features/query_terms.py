@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._snapshot import Snapshot
 from rankloop.search.bm25 import idf
 from rankloop.search.bm25f import any_df
+from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["WHOLE", "Asked", "asked", "whole_fields"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._atomic import replacing
-from rankloop.search._arrays import read_arrays
-from rankloop.search._segment import Segment
-from rankloop.search.analyser import Analyser
-from rankloop.search.fields import Field
+from rankloop.search.field import Field
+from rankloop.search.index.arrays import read_arrays
+from rankloop.search.index.segment import Segment
+from rankloop.search.text.analyser import Analyser
 
 __all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
 

@@ -9,10 +9,10 @@ from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.data import Qrels, RankingDataset
 from rankloop.search.candidates import Candidates
-from rankloop.search.features import Features
+from rankloop.search.features.features import Features
 from rankloop.search.pipeline import StageLike
-from rankloop.search.query import Query
 from rankloop.search.retriever import Retriever
+from rankloop.search.text.query import Query
 
 __all__ = ["AMONG", "fused_well", "grades_of", "judged_lists", "run_of"]
 

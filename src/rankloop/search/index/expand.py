@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.search._segment import Segment
-from rankloop.search._snapshot import Snapshot
+from rankloop.search.index.segment import Segment
+from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["MOST", "near_terms", "prefix_terms"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.search._asked import Asked
 from rankloop.search.candidates import Candidates
-from rankloop.search.click_history import ClickHistory
+from rankloop.search.features.click_history import ClickHistory
+from rankloop.search.features.query_terms import Asked
 
 __all__ = ["CLICKS", "MEANING", "NEEDS", "QUERY", "broadcast", "clicked", "versions"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._arrays import pack
-from rankloop.search._postings import forward_index, invert, joined
-from rankloop.search._segment import Arrays, id_columns, keyword_columns, name_of_field
-from rankloop.search.analyser import Analyser
-from rankloop.search.fields import Field
+from rankloop.search.field import Field
+from rankloop.search.index.arrays import pack
+from rankloop.search.index.postings import forward_index, invert, joined
+from rankloop.search.index.segment import Arrays, id_columns, keyword_columns, name_of_field
+from rankloop.search.text.analyser import Analyser
 
 __all__ = ["Buffer"]
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._arrays import pack, unpack
-from rankloop.search._postings import invert, joined
-from rankloop.search._segment import Arrays, Segment, id_columns, keyword_columns, name_of_field
-from rankloop.search.fields import Field
+from rankloop.search.field import Field
+from rankloop.search.index.arrays import pack, unpack
+from rankloop.search.index.postings import invert, joined
+from rankloop.search.index.segment import Arrays, Segment, id_columns, keyword_columns, name_of_field
 
 __all__ = ["merge"]
 

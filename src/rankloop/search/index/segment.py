@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._arrays import pack, read_arrays, unpack
+from rankloop.search.index.arrays import pack, read_arrays, unpack
 
 __all__ = ["Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
 

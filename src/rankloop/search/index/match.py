@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 from rankloop._names import one_of
-from rankloop.search._expand import near_terms, prefix_terms
-from rankloop.search._segment import Segment, name_of_field
-from rankloop.search._snapshot import Snapshot
 from rankloop.search.bm25 import Leaf
-from rankloop.search.fields import seconds
-from rankloop.search.query import Clause, Query
+from rankloop.search.field import seconds
+from rankloop.search.index.expand import near_terms, prefix_terms
+from rankloop.search.index.segment import Segment, name_of_field
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.text.query import Clause, Query
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._arrays import write_arrays
-from rankloop.search._buffer import Buffer
-from rankloop.search._lock import WriterLock
-from rankloop.search._merge import merge
-from rankloop.search._segment import Segment
-from rankloop.search._snapshot import MANIFEST, Part, Snapshot
-from rankloop.search.vectors import build_graphs
+from rankloop.search.index.arrays import write_arrays
+from rankloop.search.index.buffer import Buffer
+from rankloop.search.index.lock import WriterLock
+from rankloop.search.index.merge import merge
+from rankloop.search.index.segment import Segment
+from rankloop.search.index.snapshot import MANIFEST, Part, Snapshot
+from rankloop.search.index.vectors import build_graphs
 
 __all__ = ["Writer"]
 

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.search._asked import WHOLE, Asked, asked, whole_fields
-from rankloop.search._feature_families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
-from rankloop.search._feature_kernels import PROXIMITY, STATISTICS
-from rankloop.search._snapshot import Snapshot
-from rankloop.search._text_features import TEXT, proximities, text_statistics
 from rankloop.search.candidates import Candidates
-from rankloop.search.click_history import ClickHistory
-from rankloop.search.index import Index
+from rankloop.search.features.click_history import ClickHistory
+from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
+from rankloop.search.features.kernels import PROXIMITY, STATISTICS
+from rankloop.search.features.query_terms import WHOLE, Asked, asked, whole_fields
+from rankloop.search.features.text import TEXT, proximities, text_statistics
+from rankloop.search.index.index import Index
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.vectors import similarities
 from rankloop.search.pipeline import Stage
-from rankloop.search.vectors import similarities
 
 if TYPE_CHECKING:
-    from rankloop.search.explained import Explained
+    from rankloop.search.features.explained import Explained
 
 __all__ = ["COLUMN", "Features"]
 
@@ -159,7 +159,7 @@ class Features(Stage):
 
     def explain(self, found: Candidates, id: Any) -> "list[Explained]":
         """Every feature of one candidate, in words, with the terms behind text features."""
-        from rankloop.search.explained import explained
+        from rankloop.search.features.explained import explained
 
         return explained(self, found, id)
 

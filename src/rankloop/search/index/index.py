@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop._progress import progress
-from rankloop.search._match import Filters, allowed_documents, leaves_of, matching_documents
-from rankloop.search._segment import name_of_field
-from rankloop.search._snapshot import MANIFEST, Manifest, Snapshot
-from rankloop.search._writer import Writer
-from rankloop.search.analyser import Analyser
 from rankloop.search.bm25 import BM25
-from rankloop.search.documents import Unreadable
-from rankloop.search.fields import Field, read_fields
-from rankloop.search.query import Query, as_query
+from rankloop.search.field import Field, read_fields
+from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
+from rankloop.search.index.segment import name_of_field
+from rankloop.search.index.snapshot import MANIFEST, Manifest, Snapshot
+from rankloop.search.index.writer import Writer
+from rankloop.search.read_documents import Unreadable
 from rankloop.search.retriever import Retriever
+from rankloop.search.text.analyser import Analyser
+from rankloop.search.text.query import Query, as_query
 
 __all__ = ["Added", "Index", "Skipped"]
 

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rankloop.search._asked import WHOLE, asked
-from rankloop.search._feature_families import MEANING
-from rankloop.search._feature_kernels import STATISTICS
-from rankloop.search._text_features import text_statistics
 from rankloop.search.candidates import Candidates
+from rankloop.search.features.families import MEANING
+from rankloop.search.features.kernels import STATISTICS
+from rankloop.search.features.query_terms import WHOLE, asked
+from rankloop.search.features.text import text_statistics
 
 if TYPE_CHECKING:
-    from rankloop.search.features import Features
+    from rankloop.search.features.features import Features
 
 __all__ = ["Explained", "explained"]
 

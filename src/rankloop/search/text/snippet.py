@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from html import escape
 
-from rankloop.search.analyser import Analyser, Span
+from rankloop.search.text.analyser import Analyser, Span
 
 __all__ = ["snippet"]
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.search._asked import WHOLE, Asked, whole_fields
-from rankloop.search._feature_kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
-from rankloop.search._segment import Segment
-from rankloop.search._snapshot import Snapshot
-from rankloop.search._top import term_frequencies
-from rankloop.search._whole_document import end_to_end
+from rankloop.search.features.kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
+from rankloop.search.features.query_terms import WHOLE, Asked, whole_fields
+from rankloop.search.features.whole_document import end_to_end
+from rankloop.search.index.segment import Segment
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.top import term_frequencies
 
 __all__ = ["TEXT", "proximities", "text_statistics"]
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rankloop.search.analyser import Analyser
-from rankloop.search.query import Query
+from rankloop.search.text.analyser import Analyser
+from rankloop.search.text.query import Query
 
 __all__ = ["generic_words"]
 

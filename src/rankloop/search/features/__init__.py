@@ -1,0 +1,1 @@
+"""Features of queries and documents, all candidates at once."""

@@ -1,0 +1,1 @@
+"""The embedded index: segments, postings, snapshots, one writer."""

@@ -1,0 +1,1 @@
+"""From text to terms and back: analysis, the query language, snippets."""
