@@ -83,7 +83,7 @@ def cpu():
 
 
 def send_workers_home():
-    from rankloop.cluster._local import _send_home
+    from rankloop.cluster.backends.local import _send_home
 
     _send_home()
 

@@ -10,9 +10,12 @@ import pytest
 
 from rankloop import clicks, cluster, metrics, propensity
 from rankloop.clicks import simulate
-from rankloop.cluster import _failures, _local, _ray, _versions, tuning
-from rankloop.cluster._engine import over
-from rankloop.cluster._propensity_sums import Part, Total
+from rankloop.cluster import _failures, tuning
+from rankloop.cluster.backends import local as _local
+from rankloop.cluster.backends import ray as _ray
+from rankloop.cluster.backends import versions as _versions
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.propensity_sums import Part, Total
 from rankloop.data import synthetic
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
@@ -438,7 +441,7 @@ def test_what_may_come_from_a_lost_worker_is_tried_again():
 def test_progress_adds_up(shards, rankers, monkeypatch):
     from contextlib import contextmanager
 
-    from rankloop.cluster import _engine
+    from rankloop.cluster.backends import backend as _engine
 
     told = []
 

@@ -15,7 +15,9 @@ from types import SimpleNamespace
 import pytest
 
 from rankloop import cluster, metrics
-from rankloop.cluster import _ray, _versions, counting, training
+from rankloop.cluster import counting, training
+from rankloop.cluster.backends import ray as _ray
+from rankloop.cluster.backends import versions as _versions
 from rankloop.data import synthetic, write_svmlight
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
@@ -93,7 +95,7 @@ def in_the_fourth_round(nodes, node_is_killed, monkeypatch):
 
         import ray as inside
 
-        from rankloop.cluster import _ray as there
+        from rankloop.cluster.backends import ray as there
 
         pathlib.Path(marks, inside.get_runtime_context().get_node_id()).write_text("")
         told = []

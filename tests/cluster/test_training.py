@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rankloop import cluster
-from rankloop.cluster import _local, training
-from rankloop.cluster._trees import Work, grow, settled
+from rankloop.cluster import training
+from rankloop.cluster.backends import local as _local
+from rankloop.cluster.training.trees import Work, grow, settled
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.losses import LambdaRank

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankloop.cluster._failures import LostWorkerError as LostWorkerError
-    from rankloop.cluster.counting import aggregate as aggregate
-    from rankloop.cluster.curves import propensity as propensity
-    from rankloop.cluster.describing import features as features
-    from rankloop.cluster.describing import transform as transform
-    from rankloop.cluster.learning import learn as learn
-    from rankloop.cluster.measuring import compare as compare
-    from rankloop.cluster.measuring import evaluate as evaluate
-    from rankloop.cluster.scoring import predict as predict
-    from rankloop.cluster.training import fit as fit
-    from rankloop.cluster.tuning import tune as tune
+    from rankloop.cluster.aggregate import aggregate as aggregate
+    from rankloop.cluster.backends.failures import LostWorkerError as LostWorkerError
+    from rankloop.cluster.evaluate import compare as compare
+    from rankloop.cluster.evaluate import evaluate as evaluate
+    from rankloop.cluster.features import features as features
+    from rankloop.cluster.features import transform as transform
+    from rankloop.cluster.fit import fit as fit
+    from rankloop.cluster.learn import learn as learn
+    from rankloop.cluster.predict import predict as predict
+    from rankloop.cluster.propensity import propensity as propensity
+    from rankloop.cluster.tune import tune as tune
 
 _HOME = {
     "LostWorkerError": "_failures",

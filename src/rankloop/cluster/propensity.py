@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop.clicks.aggregate import merged
-from rankloop.cluster import _propensity_sums as sums_of
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, shards_of
-from rankloop.cluster._propensity_sums import Part, Total
+from rankloop.cluster import propensity_sums as sums_of
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, shards_of
+from rankloop.cluster.propensity_sums import Part, Total
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity

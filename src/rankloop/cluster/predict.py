@@ -4,8 +4,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, ranker_bytes, ranker_of, shards_of, told
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, ranker_bytes, ranker_of, shards_of, told
 from rankloop.data.shards.folder import ShardFolder, put_shard
 from rankloop.data.shards.manifest import Entry
 from rankloop.data.shards.shards import Shards, open_shards

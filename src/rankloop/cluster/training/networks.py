@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from rankloop.cluster._engine import Member
-from rankloop.cluster._telling import telling
+from rankloop.cluster.backends.backend import Member
+from rankloop.cluster.training.progress import telling
 from rankloop.data import RankingDataset
 from rankloop.data.save import load_dataset
 from rankloop.data.shards.shards import Shards

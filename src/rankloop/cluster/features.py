@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rankloop._names import one_of
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, shards_of, told
-from rankloop.cluster._worker import packed
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, shards_of, told
+from rankloop.cluster.backends.worker import packed
 from rankloop.data import Qrels, RankingDataset, to_frame
 from rankloop.data.shards.folder import ShardFolder, put_shard
 from rankloop.data.shards.manifest import Entry, shard_of

@@ -13,9 +13,9 @@ from typing import Any
 
 from rankloop._jit import thread_count
 from rankloop._progress import Advance
-from rankloop.cluster._failures import AGAIN, RETRIES, LostWorkerError, passing
-from rankloop.cluster._versions import refuse_others
-from rankloop.cluster._worker import held_port, packed, unpacked
+from rankloop.cluster.backends.failures import AGAIN, RETRIES, LostWorkerError, passing
+from rankloop.cluster.backends.versions import refuse_others
+from rankloop.cluster.backends.worker import held_port, packed, unpacked
 
 __all__ = ["Local"]
 
@@ -163,7 +163,7 @@ class _Process:
         threads = {name: os.environ.get(name, share) for name in _THREADS}
         path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rankloop.cluster._worker", str(theirs.fileno())],
+            [sys.executable, "-m", "rankloop.cluster.backends.worker", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL if silent else None,  # LightGBM tells there how it connects

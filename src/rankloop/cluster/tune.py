@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from rankloop._extras import require
 from rankloop._names import unknown
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, shards_of
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, shards_of
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store

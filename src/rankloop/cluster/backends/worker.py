@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
-from rankloop.cluster._versions import here
+from rankloop.cluster.backends.versions import here
 
 try:
     import cloudpickle as pickler

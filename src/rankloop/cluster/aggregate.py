@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from rankloop.clicks import Aggregate
 from rankloop.clicks.aggregate import cells_frame, light, merged, of_cells
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, shards_of, told
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, shards_of, told
 from rankloop.data.shards.folder import ShardFolder, put_shard
 from rankloop.data.shards.manifest import Entry, checked_frame
 from rankloop.data.shards.shards import Shards

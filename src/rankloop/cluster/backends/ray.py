@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from rankloop._extras import require
 from rankloop._progress import Advance
-from rankloop.cluster._failures import AGAIN, RETRIES, LostWorkerError, passing
-from rankloop.cluster._versions import here, refuse_others
-from rankloop.cluster._worker import held_port, packed, packed_error, unpacked
+from rankloop.cluster.backends.failures import AGAIN, RETRIES, LostWorkerError, passing
+from rankloop.cluster.backends.versions import here, refuse_others
+from rankloop.cluster.backends.worker import held_port, packed, packed_error, unpacked
 
 __all__ = ["Ray"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of, unknown
-from rankloop.cluster._engine import over
-from rankloop.cluster._inputs import each, ranker_bytes, ranker_of, shards_of
+from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.inputs import each, ranker_bytes, ranker_of, shards_of
 from rankloop.data.shards.shards import Shards
 from rankloop.metrics import Comparison, Evaluation, Metric
 from rankloop.metrics.evaluate import _wanted

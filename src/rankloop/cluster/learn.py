@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rankloop.cluster._inputs import shards_of
-from rankloop.cluster.counting import aggregate
-from rankloop.cluster.curves import propensity as curve_of
+from rankloop.cluster.aggregate import aggregate
+from rankloop.cluster.backends.inputs import shards_of
+from rankloop.cluster.propensity import propensity as curve_of
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from rankloop._progress import Advance
-from rankloop.cluster._engine import Member
+from rankloop.cluster.backends.backend import Member
 
 __all__ = ["telling"]
 

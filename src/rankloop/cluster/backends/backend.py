@@ -49,10 +49,10 @@ def engine(on: str, workers: int | None) -> Engine:
     if workers is not None and workers < 1:
         raise ValueError(f"workers is 1 or more, got {workers}")
     if on == "local":
-        from rankloop.cluster._local import Local
+        from rankloop.cluster.backends.local import Local
 
         return Local(workers)
-    from rankloop.cluster._ray import Ray
+    from rankloop.cluster.backends.ray import Ray
 
     return Ray(workers)
 

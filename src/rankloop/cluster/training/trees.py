@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankloop.cluster._engine import Member
-from rankloop.cluster._telling import telling
+from rankloop.cluster.backends.backend import Member
+from rankloop.cluster.training.progress import telling
 from rankloop.data import RankingDataset
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.shards.shards import Shards

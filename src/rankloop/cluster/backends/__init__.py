@@ -1,0 +1,1 @@
+"""Where jobs run: worker processes on this machine, or Ray."""

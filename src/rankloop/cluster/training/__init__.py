@@ -1,0 +1,1 @@
+"""Trees and networks trained by several workers."""
