@@ -21,7 +21,7 @@ from rankloop.data import RankingDataset, load_dataset, synthetic
 from rankloop.interleaving import simulate_duel
 from rankloop.online.learning_curve import LearningCurve
 from rankloop.rankers import RankBoost, RankSVM
-from rankloop.report._by_day import by_day
+from rankloop.report.reports.by_day import by_day
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
 from rankloop.unbiased.counterfactual_estimate import Estimate

@@ -14,7 +14,7 @@ from rankloop.metrics import compare, evaluate
 from rankloop.online.learning_curve import LearningCurve
 from rankloop.propensity import Propensity
 from rankloop.rankers import forces
-from rankloop.report._wilson import wilson
+from rankloop.report.drawing.wilson import wilson
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.report._scale import Scale, number_text, span, tick_texts, ticks
+from rankloop.report.drawing.scale import Scale, number_text, span, tick_texts, ticks
 
 NUMBERS = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)
 

@@ -5,8 +5,8 @@ from html import unescape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.report._canvas import clean, tag
-from rankloop.report._text import shorten, width_of, wrapped
+from rankloop.report.drawing.canvas import clean, tag
+from rankloop.report.drawing.text import shorten, width_of, wrapped
 
 
 @given(st.text(max_size=60), st.floats(30, 400))

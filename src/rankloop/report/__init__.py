@@ -5,28 +5,28 @@ notebook shows it). Figures are plain SVG without any other package, drawn for l
 and phones. A `Report` collects them on one page that needs nothing from outside.
 """
 
-from rankloop.report._theme import STYLE
 from rankloop.report.click_fit import click_fit
 from rankloop.report.ctr_by_position import ctr_by_position
+from rankloop.report.drawing.theme import STYLE
 from rankloop.report.figure import Figure
-from rankloop.report.force_picture import force_picture
 from rankloop.report.gains_and_losses import gains_and_losses
 from rankloop.report.heat_map import heat_map
 from rankloop.report.importance import importance
+from rankloop.report.lambdas_picture import force_picture
 from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.ndcg_picture import ndcg_picture
 from rankloop.report.over_time import over_time
-from rankloop.report.page import Report
 from rankloop.report.position_curve import position_curve
 from rankloop.report.preference import preference
-from rankloop.report.report_of_comparison import report_of_comparison
-from rankloop.report.report_of_duel import report_of_duel
-from rankloop.report.report_of_learning import report_of_learning
-from rankloop.report.report_of_log import report_of_log
-from rankloop.report.report_of_online import report_of_online
-from rankloop.report.report_of_ranker import report_of_ranker
-from rankloop.report.report_of_run import report_of_run
+from rankloop.report.report import Report
+from rankloop.report.reports.report_of_comparison import report_of_comparison
+from rankloop.report.reports.report_of_duel import report_of_duel
+from rankloop.report.reports.report_of_learning import report_of_learning
+from rankloop.report.reports.report_of_log import report_of_log
+from rankloop.report.reports.report_of_online import report_of_online
+from rankloop.report.reports.report_of_ranker import report_of_ranker
+from rankloop.report.reports.report_of_run import report_of_run
 from rankloop.report.tuning_picture import tuning_picture
 
 __all__ = [

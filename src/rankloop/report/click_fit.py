@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import curves_figure, floats, ranks_axis
-from rankloop.report._dots import dots
-from rankloop.report._panel import Curve, Panel
-from rankloop.report._scale import number_text
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import curves_figure, floats, ranks_axis
+from rankloop.report.drawing.dots import dots
+from rankloop.report.drawing.panel import Curve, Panel
+from rankloop.report.drawing.scale import number_text
 from rankloop.report.figure import Figure
 
 __all__ = ["click_fit"]

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import curves_figure, floats, named, nothing, ranks_axis, told
-from rankloop.report._panel import Curve, Panel
-from rankloop.report._scale import span
-from rankloop.report._wilson import wilson
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import curves_figure, floats, named, nothing, ranks_axis, told
+from rankloop.report.drawing.panel import Curve, Panel
+from rankloop.report.drawing.scale import span
+from rankloop.report.drawing.wilson import wilson
 from rankloop.report.figure import Figure
 
 __all__ = ["ctr_by_position"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankloop._atomic import replacing
-from rankloop.report._canvas import Canvas, clean, tag
-from rankloop.report._theme import STYLE
+from rankloop.report.drawing.canvas import Canvas, clean, tag
+from rankloop.report.drawing.theme import STYLE
 
 __all__ = ["Figure"]
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import floats, nothing
-from rankloop.report._panel import Panel
-from rankloop.report._scale import span
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.panel import Panel
+from rankloop.report.drawing.scale import span
 from rankloop.report.figure import Figure
 
 __all__ = ["gains_and_losses"]

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import nothing
-from rankloop.report._scale import number_text
-from rankloop.report._text import shorten, width_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.scale import number_text
+from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["heat_map"]

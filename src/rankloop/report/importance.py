@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import floats, nothing
-from rankloop.report._scale import Scale, number_text, span
-from rankloop.report._text import BOLD, shorten, width_of
-from rankloop.report._theme import role_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.scale import Scale, number_text, span
+from rankloop.report.drawing.text import BOLD, shorten, width_of
+from rankloop.report.drawing.theme import role_of
 from rankloop.report.figure import Figure
 
 __all__ = ["importance"]

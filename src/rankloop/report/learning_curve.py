@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import curves_figure, floats, named
-from rankloop.report._panel import Curve, Panel
-from rankloop.report._scale import number_text
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import curves_figure, floats, named
+from rankloop.report.drawing.panel import Curve, Panel
+from rankloop.report.drawing.scale import number_text
 from rankloop.report.figure import Figure
 
 __all__ = ["learning_curve"]

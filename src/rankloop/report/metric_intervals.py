@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import nothing
-from rankloop.report._dots import Interval, dots
-from rankloop.report._scale import number_text
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.dots import Interval, dots
+from rankloop.report.drawing.scale import number_text
 from rankloop.report.figure import Figure
 
 __all__ = ["metric_intervals"]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import floats, nothing
-from rankloop.report._text import shorten, width_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["ndcg_picture"]

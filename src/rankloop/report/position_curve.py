@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.report._curves import curves_figure, floats, named, ranks_axis
-from rankloop.report._panel import Curve
+from rankloop.report.drawing.curves import curves_figure, floats, named, ranks_axis
+from rankloop.report.drawing.panel import Curve
 from rankloop.report.figure import Figure
 
 __all__ = ["position_curve"]

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import nothing
-from rankloop.report._scale import p_text
-from rankloop.report._text import BOLD, shorten, width_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.scale import p_text
+from rankloop.report.drawing.text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["preference"]

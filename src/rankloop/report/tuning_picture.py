@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import nothing
-from rankloop.report._panel import Curve, Panel
-from rankloop.report._scale import number_text, span
-from rankloop.report._text import shorten
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.panel import Curve, Panel
+from rankloop.report.drawing.scale import number_text, span
+from rankloop.report.drawing.text import shorten
 from rankloop.report.figure import Figure
 
 __all__ = ["tuning_picture"]

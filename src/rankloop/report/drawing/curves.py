@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._panel import Curve, Panel
-from rankloop.report._scale import number_text, span
-from rankloop.report._theme import role_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.panel import Curve, Panel
+from rankloop.report.drawing.scale import number_text, span
+from rankloop.report.drawing.theme import role_of
 from rankloop.report.figure import Figure
 
 __all__ = ["curves_figure", "floats", "named", "nothing", "ranks_axis", "told"]

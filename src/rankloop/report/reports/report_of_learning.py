@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rankloop.report._looked_at import looked_at
 from rankloop.report.ctr_by_position import ctr_by_position
 from rankloop.report.metric_intervals import metric_intervals
-from rankloop.report.page import Report
 from rankloop.report.position_curve import position_curve
+from rankloop.report.report import Report
+from rankloop.report.reports.looked_at import looked_at
 
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog

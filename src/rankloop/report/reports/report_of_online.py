@@ -5,7 +5,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rankloop.report.learning_curve import learning_curve
-from rankloop.report.page import Report
+from rankloop.report.report import Report
 
 if TYPE_CHECKING:
     from rankloop.online import LearningCurve

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloop.report.figure import Figure
-from rankloop.report.force_picture import force_picture
+from rankloop.report.lambdas_picture import force_picture
 from rankloop.report.ndcg_picture import ndcg_picture
 
 if TYPE_CHECKING:

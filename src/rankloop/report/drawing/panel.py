@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._scale import Scale, number_text, tick_texts
-from rankloop.report._text import shorten, width_of
-from rankloop.report._theme import dash, role_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.scale import Scale, number_text, tick_texts
+from rankloop.report.drawing.text import shorten, width_of
+from rankloop.report.drawing.theme import dash, role_of
 
 __all__ = ["Curve", "Panel"]
 

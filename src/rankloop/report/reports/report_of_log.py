@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankloop.report._by_day import by_day
 from rankloop.report.click_fit import click_fit
 from rankloop.report.ctr_by_position import ctr_by_position
 from rankloop.report.heat_map import heat_map
-from rankloop.report.page import Report
 from rankloop.report.position_curve import position_curve
+from rankloop.report.report import Report
+from rankloop.report.reports.by_day import by_day
 
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog, LogReport

@@ -6,8 +6,8 @@ import numpy as np
 
 from rankloop.report.figure import Figure
 from rankloop.report.learning_curve import learning_curve
-from rankloop.report.page import Report
 from rankloop.report.preference import preference
+from rankloop.report.report import Report
 
 if TYPE_CHECKING:
     from rankloop.interleaving import Duel, Verdict

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankloop.report._looked_at import looked_at
-from rankloop.report._one_list import one_list
 from rankloop.report.figure import Figure
 from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
-from rankloop.report.page import Report
+from rankloop.report.report import Report
+from rankloop.report.reports.looked_at import looked_at
+from rankloop.report.reports.one_list import one_list
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset

@@ -1,6 +1,6 @@
 """How a report looks, beside its figures."""
 
-from rankloop.report._theme import variables_of
+from rankloop.report.drawing.theme import variables_of
 
 __all__ = ["PAGE_STYLE"]
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from rankloop import __version__
 from rankloop._atomic import replacing
-from rankloop.report._canvas import clean, legal
-from rankloop.report._page_style import PAGE_STYLE
-from rankloop.report._scale import number_text
-from rankloop.report._theme import STYLE
+from rankloop.report.drawing.canvas import clean, legal
+from rankloop.report.drawing.page_style import PAGE_STYLE
+from rankloop.report.drawing.scale import number_text
+from rankloop.report.drawing.theme import STYLE
 from rankloop.report.figure import Figure
 
 __all__ = ["Report"]

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._scale import Scale, number_text, span, tick_texts
-from rankloop.report._text import BOLD, shorten, width_of
-from rankloop.report._theme import role_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.scale import Scale, number_text, span, tick_texts
+from rankloop.report.drawing.text import BOLD, shorten, width_of
+from rankloop.report.drawing.theme import role_of
 
 __all__ = ["Interval", "dots"]
 

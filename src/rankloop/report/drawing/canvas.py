@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from html import escape
 
-from rankloop.report._text import BOLD, shorten, width_of, wrapped
-from rankloop.report._theme import dash
+from rankloop.report.drawing.text import BOLD, shorten, width_of, wrapped
+from rankloop.report.drawing.theme import dash
 
 __all__ = ["Canvas", "clean", "legal", "tag"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankloop.report.metric_intervals import metric_intervals
-from rankloop.report.page import Report
-from rankloop.report.report_of_ranker import add_ranker
+from rankloop.report.report import Report
+from rankloop.report.reports.report_of_ranker import add_ranker
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from rankloop.report._scale import p_text
+from rankloop.report.drawing.scale import p_text
 from rankloop.report.gains_and_losses import gains_and_losses
 from rankloop.report.metric_intervals import metric_intervals
-from rankloop.report.page import Report
+from rankloop.report.report import Report
 
 if TYPE_CHECKING:
     from rankloop.metrics import Comparison

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.report._canvas import Canvas
-from rankloop.report._curves import floats, nothing
-from rankloop.report._scale import number_text
-from rankloop.report._text import shorten, width_of
+from rankloop.report.drawing.canvas import Canvas
+from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.scale import number_text
+from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["force_picture"]

@@ -1,0 +1,1 @@
+"""SVG: scales, panels, curves, words, colours."""

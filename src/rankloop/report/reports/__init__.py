@@ -1,0 +1,1 @@
+"""Whole pages: one for each kind of result."""
