@@ -16,9 +16,9 @@ from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg
 from rankloop.serve.config import Gate
-from rankloop.serve.learning_candidates import compared, trained
-from rankloop.serve.learning_gate import decide
-from rankloop.serve.learning_window import curves_of
+from rankloop.serve.learning.candidates import compared, trained
+from rankloop.serve.learning.gate import decide
+from rankloop.serve.learning.window import curves_of
 
 QUERIES, DOCUMENTS, PAGES = 80, 10, (2000, 8000)
 USERS = ("pbm", "eye_tracking")

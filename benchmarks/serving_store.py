@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from rankloop.clicks import ClickLog
-from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.spool import Spool
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.spool import Spool
+from rankloop.serve.events.store import Store
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

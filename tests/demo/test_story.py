@@ -17,7 +17,7 @@ from rankloop.demo.reporting import report_of_story
 from rankloop.demo.served import prepare, typical_search
 from rankloop.interleaving import Verdict
 from rankloop.search import Index
-from rankloop.serve.schema import SearchRequest
+from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.service import Service
 
 FEATURES = ("bm25(title)", "length(title)", "value(popularity)", "value(quality)")

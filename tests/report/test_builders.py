@@ -222,8 +222,8 @@ def test_what_a_service_recorded(tmp_path):
     pytest.importorskip(
         "sqlalchemy", reason="no event store without sqlalchemy: pip install 'rankloop[serve]'"
     )
-    from rankloop.serve.shown import Event, ShownPage
-    from rankloop.serve.store import Store
+    from rankloop.serve.events.shown_page import Event, ShownPage
+    from rankloop.serve.events.store import Store
 
     settings = f'index = "shop.index"\ndatabase = "sqlite:///{tmp_path}/events.db"\n'
     (tmp_path / "shop.toml").write_text(settings)

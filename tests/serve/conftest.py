@@ -5,8 +5,8 @@ import secrets
 import numpy as np
 import pytest
 
-from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.store import Store
 from serve.postgres_server import Postgres, postgres_programs
 
 

@@ -10,7 +10,7 @@ import uvicorn
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve import Config, Service
-from rankloop.serve.running import web
+from rankloop.serve.http.process import web
 
 TOKEN = "the token of the tests"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}

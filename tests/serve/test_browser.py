@@ -14,7 +14,7 @@ from rankloop.demo.people import put_people
 from rankloop.search import Index
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Gate, Limits
-from rankloop.serve.learning import learn_once
+from rankloop.serve.learning.run import learn_once
 from serve.running import another, on_a_port, wait_until
 
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
@@ -111,7 +111,7 @@ def rows(service, query, kind):
     """Events of a kind on the pages of a query: (document, position, value)."""
     from sqlalchemy import select
 
-    from rankloop.serve.tables import events, pages
+    from rankloop.serve.events.tables import events, pages
 
     asked = (
         select(events.c.document, events.c.position, events.c.value)
@@ -187,8 +187,8 @@ def test_the_ranking_changes_when_another_version_is_promoted(shop, browser):
 
 def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monkeypatch):
     """People want quality, which the words say nothing about; what they click teaches it."""
-    monkeypatch.setattr("rankloop.serve.learning_candidates.TREES", 40)
-    monkeypatch.setattr("rankloop.serve.learning_candidates.JUDGE", 30)
+    monkeypatch.setattr("rankloop.serve.learning.candidates.TREES", 40)
+    monkeypatch.setattr("rankloop.serve.learning.candidates.JUDGE", 30)
     random = np.random.default_rng(0)
     topics = [f"topic{at}" for at in range(40)]
     index = Index.create(tmp_path / "shop.index", fields={"title": "text", "quality": "number"})

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.serve import _writing
-from rankloop.serve.filtering import in_time
-from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.spool import Spool, SpoolFull
-from rankloop.serve.store import Store, StoreAway
+from rankloop.serve.events import writing as _writing
+from rankloop.serve.events.filters import in_time
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.spool import Spool, SpoolFull
+from rankloop.serve.events.store import Store, StoreAway
 
 DOCUMENTS = "abcd"
 

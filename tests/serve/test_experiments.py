@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.interleaving.ab_verdict import ab_verdict, always_valid_difference
-from rankloop.serve.experiments import Experiment, Experiments
-from rankloop.serve.policy import arm_of, share_of, swapped
-from rankloop.serve.schema import EventIn, SearchRequest
-from rankloop.serve.schema_admin import ExperimentRequest
-from rankloop.serve.shown import ShownPage
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import ShownPage
+from rankloop.serve.events.store import Store
+from rankloop.serve.experiments.experiments import Experiment, Experiments
+from rankloop.serve.experiments.policy import arm_of, share_of, swapped
+from rankloop.serve.http.schema import EventIn, SearchRequest
+from rankloop.serve.http.schema_admin import ExperimentRequest
 from serve.running import ADMIN, another, client_of, serving, wait_until
 
 

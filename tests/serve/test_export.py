@@ -9,7 +9,7 @@ import rankloop as rl
 from rankloop.cli.clicks import export
 from rankloop.clicks import ClickLog
 from rankloop.serve.config import Config
-from rankloop.serve.store import Store
+from rankloop.serve.events.store import Store
 
 DAY = 86_400
 TABLES = ("pages", "page_features", "events", "clicks", "judgments")

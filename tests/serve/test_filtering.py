@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from rankloop.serve.filtering import CLICKS_A_SECOND, SEARCHES_A_MINUTE, in_time, is_bot, kept
+from rankloop.serve.events.filters import CLICKS_A_SECOND, SEARCHES_A_MINUTE, in_time, is_bot, kept
 
 
 def frames(pages, events=()):

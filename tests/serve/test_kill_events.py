@@ -6,16 +6,16 @@ import time
 
 import pytest
 
-from rankloop.serve.shown import Event
-from rankloop.serve.spool import Spool
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import Event
+from rankloop.serve.events.spool import Spool
+from rankloop.serve.events.store import Store
 
 # A worker like the service: takes events, says so when they are safe, and stores them in the background.
 WORKER = """
 import sys
-from rankloop.serve.shown import Event, ShownPage
-from rankloop.serve.spool import Spool
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.spool import Spool
+from rankloop.serve.events.store import Store
 
 url, folder, worker = sys.argv[1:]
 spool = Spool(folder, segment_bytes=3000)
@@ -64,7 +64,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_comes_twice(database, tmp_path
 
 def test_a_batch_cut_between_its_two_halves_is_finished_later(store, page, click, tmp_path, monkeypatch):
     """A store that dies before it joins events and pages: the spool still has them, and tries again."""
-    from rankloop.serve import _writing
+    from rankloop.serve.events import writing as _writing
 
     class Killed(BaseException):
         pass

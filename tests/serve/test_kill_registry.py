@@ -5,13 +5,13 @@ import sys
 import time
 
 import rankloop as rl
-from rankloop.serve.registry import Registry
-from rankloop.serve.store import Store
+from rankloop.serve.events.store import Store
+from rankloop.serve.models.registry import Registry
 
 WORKER = """
 import sys
-from rankloop.serve.registry import Registry
-from rankloop.serve.store import Store
+from rankloop.serve.models.registry import Registry
+from rankloop.serve.events.store import Store
 
 url, folder, file = sys.argv[1:]
 registry = Registry(Store.open(url), folder)

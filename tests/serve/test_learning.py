@@ -18,16 +18,16 @@ from rankloop.demo.people import put_people
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve.config import Config, Gate
-from rankloop.serve.learning import learn_once, runs
-from rankloop.serve.learning_candidates import Gain
-from rankloop.serve.learning_gate import decide
-from rankloop.serve.learning_record import begin
-from rankloop.serve.learning_window import curves_of
-from rankloop.serve.registry import Registry
-from rankloop.serve.schema import SearchRequest
+from rankloop.serve.events.shown_page import ShownPage
+from rankloop.serve.events.store import Store
+from rankloop.serve.http.schema import SearchRequest
+from rankloop.serve.learning.candidates import Gain
+from rankloop.serve.learning.gate import decide
+from rankloop.serve.learning.record import begin
+from rankloop.serve.learning.run import learn_once, runs
+from rankloop.serve.learning.window import curves_of
+from rankloop.serve.models.registry import Registry
 from rankloop.serve.service import Service
-from rankloop.serve.shown import ShownPage
-from rankloop.serve.store import Store
 
 NOW = 1_700_000_000.0
 FEATURES = ("bm25(title)", "covered(title)", "length(title)", "value(quality)", "value(noise)")
@@ -36,8 +36,8 @@ TOPICS = [f"topic{at}" for at in range(60)]
 
 @pytest.fixture(autouse=True)
 def small_forests(monkeypatch):
-    monkeypatch.setattr("rankloop.serve.learning_candidates.TREES", 40)
-    monkeypatch.setattr("rankloop.serve.learning_candidates.JUDGE", 30)
+    monkeypatch.setattr("rankloop.serve.learning.candidates.TREES", 40)
+    monkeypatch.setattr("rankloop.serve.learning.candidates.JUDGE", 30)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,7 @@ def test_a_failed_run_says_why(shop, tmp_path, monkeypatch):
     def broken(*arguments, **options):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("rankloop.serve.learning.curves_of", broken)
+    monkeypatch.setattr("rankloop.serve.learning.run.curves_of", broken)
     with pytest.raises(OSError, match="the disk is full"):
         learn_once(config, now=NOW)
     with Store.open(config.database) as store:
@@ -286,7 +286,7 @@ def test_a_killed_run_leaves_nothing_half_written(shop, tmp_path, where):
     code = f"""
         import os, signal, sys
         from rankloop.serve import learning, learning_candidates
-        from rankloop.serve.registry import Registry
+        from rankloop.serve.models.registry import Registry
         learning_candidates.TREES = learning_candidates.JUDGE = 30
         def die(*arguments, **options):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -331,8 +331,8 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
-    from rankloop.serve import learning_schedule
-    from rankloop.serve.learning_schedule import Schedule
+    from rankloop.serve.learning.run import schedule as learning_schedule
+    from rankloop.serve.learning.schedule import Schedule
 
     small = "from rankloop.serve import learning_candidates as some; some.TREES = some.JUDGE = 20; "
     monkeypatch.setattr(learning_schedule, "_PROGRAM", small + learning_schedule._PROGRAM)
@@ -348,9 +348,9 @@ def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
 
 
 def test_a_schedule_that_fails_says_so(tmp_path, monkeypatch, caplog):
-    from rankloop.serve.learning_schedule import Schedule
+    from rankloop.serve.learning.schedule import Schedule
 
-    monkeypatch.setattr("rankloop.serve.learning_schedule._PROGRAM", "raise SystemExit('no index here')")
+    monkeypatch.setattr("rankloop.serve.learning.schedule._PROGRAM", "raise SystemExit('no index here')")
     schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
     schedule.start()
     wait_until(lambda: schedule.last, 60)

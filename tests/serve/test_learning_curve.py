@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankloop.propensity import Propensity
-from rankloop.serve.learning_curve import steadied
+from rankloop.serve.learning.curve import steadied
 
 
 def curve(values, variance):

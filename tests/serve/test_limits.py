@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.serve.config import Limits
-from rankloop.serve.limits import TokenBuckets
+from rankloop.serve.http.limits import TokenBuckets
 from serve.running import client_of
 
 SMALL = Limits(body=2_000, query=20, k=5, events=2, rate=0.0)
@@ -139,7 +139,7 @@ def test_a_trusted_proxy_says_for_whom_it_asks(tmp_path):
 def test_a_slow_body_does_not_hold_a_place():
     import asyncio
 
-    from rankloop.serve.limits import Bodies
+    from rankloop.serve.http.limits import Bodies
 
     async def never(scope, receive, send):
         raise AssertionError("the app must not see it")

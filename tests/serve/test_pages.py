@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsRegressor
 
 from rankloop.rankers import PointwiseRanker, RankSVM
-from rankloop.serve.pages.asked import Asked
-from rankloop.serve.pages.drifting import changed_features, changed_shares, drift
+from rankloop.serve.events.shown_page import Event
+from rankloop.serve.events.sums import DaySum
+from rankloop.serve.http.schema import Result, SearchRequest
+from rankloop.serve.pages.address import Asked
+from rankloop.serve.pages.drift import changed_features, changed_shares, drift
 from rankloop.serve.pages.evidence import _moved
 from rankloop.serve.pages.traffic import by_day
 from rankloop.serve.pages.views import _passage
-from rankloop.serve.schema import Result, SearchRequest
-from rankloop.serve.shown import Event
-from rankloop.serve.sums import DaySum
 from serve.running import TOKEN, another, client_of, serving, wait_until
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -438,7 +438,7 @@ def test_an_open_dashboard_and_one_that_is_off(tmp_path):
 
 
 def test_searching_goes_on_while_the_database_is_away(client, service, monkeypatch):
-    from rankloop.serve.store import Store, StoreAway
+    from rankloop.serve.events.store import Store, StoreAway
 
     def away(*given, **named):
         raise StoreAway("the database does not answer; what was recorded waits on disk")

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import rankloop as rl
-from rankloop.serve.registry import Registry, Roles
+from rankloop.serve.models.registry import Registry, Roles
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ import pytest
 from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
-from rankloop.serve.running import GARBAGE, SOURCE, listening, run, run_workers, worker
-from rankloop.serve.schema import SearchRequest
+from rankloop.serve.http.process import GARBAGE, SOURCE, listening, run, run_workers, worker
+from rankloop.serve.http.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
 COMMITTER = """
@@ -187,8 +187,8 @@ def test_several_workers_can_be_reached_where_they_say(tmp_path, monkeypatch, ca
             reached.append(address)
         return (f"at {address}",)
 
-    monkeypatch.setattr("rankloop.serve.running._greeting", greeting)
-    monkeypatch.setattr("rankloop.serve.running.Multiprocess.run", lambda self: None)
+    monkeypatch.setattr("rankloop.serve.http.process._greeting", greeting)
+    monkeypatch.setattr("rankloop.serve.http.process.Multiprocess.run", lambda self: None)
     monkeypatch.setenv(SOURCE, "")
     run_workers(tmp_path / "shop.index", host="127.0.0.1", port=0, workers=2)
     assert capsys.readouterr().out == f"at {reached[0]}\n"
@@ -213,7 +213,7 @@ def test_garbage_is_searched_for_often_and_not_in_what_is_made_at_the_start(tmp_
         searched.append(any(one is server.config.app for one in gc.get_objects()))
         assert gc.get_threshold()[0] == GARBAGE
 
-    monkeypatch.setattr("rankloop.serve.running._Server.run", served)
+    monkeypatch.setattr("rankloop.serve.http.process._Server.run", served)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     run(config(tmp_path), host="127.0.0.1", port=0)
     assert searched == [False]

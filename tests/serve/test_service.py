@@ -17,11 +17,11 @@ from rankloop.rankers import RankSVM
 from rankloop.search import Analyser, Features, Index, Query, parse, snippet
 from rankloop.search.field import read_fields
 from rankloop.serve import Service
-from rankloop.serve._segments import Segment
-from rankloop.serve.answering import Showing, as_filters, asked, plain
+from rankloop.serve.answer import Showing, as_filters, asked, plain
 from rankloop.serve.config import Config, Gate, Limits
+from rankloop.serve.events.segments import Segment
+from rankloop.serve.http.schema import EventIn, Range, RankRequest, SearchRequest
 from rankloop.serve.passages import Passages, _Remembering
-from rankloop.serve.schema import EventIn, Range, RankRequest, SearchRequest
 from serve.running import another, client_of, config, make_index, serving, wait_until
 
 FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "added": "date"})

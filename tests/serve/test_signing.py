@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.serve.signing import BadSignature, Expired, Signer, new_page_id
+from rankloop.serve.events.signer import BadSignature, Expired, Signer, new_page_id
 
 SECRET = b"0123456789abcdef0123456789abcdef"
 

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 from sqlalchemy.exc import DataError
 
-from rankloop.serve import _engine, _segments
-from rankloop.serve._records import decode, encode
-from rankloop.serve._segments import framed, records
-from rankloop.serve.shown import Event
-from rankloop.serve.spool import Spool, SpoolFull
-from rankloop.serve.store import Store, StoreAway
+from rankloop.serve.events import connections as _engine
+from rankloop.serve.events import segments as _segments
+from rankloop.serve.events.records import decode, encode
+from rankloop.serve.events.segments import framed, records
+from rankloop.serve.events.shown_page import Event
+from rankloop.serve.events.spool import Spool, SpoolFull
+from rankloop.serve.events.store import Store, StoreAway
 
 HEAD = 12
 

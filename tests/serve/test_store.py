@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from rankloop.clicks import ClickLog
 from rankloop.propensity import swap_intervention
-from rankloop.serve.shown import Event, ShownPage, swap
-from rankloop.serve.store import Store, StoreAway
+from rankloop.serve.events.shown_page import Event, ShownPage, swap
+from rankloop.serve.events.store import Store, StoreAway
 
 
 def test_a_page_comes_back_as_it_was_shown(store, page):

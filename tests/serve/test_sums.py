@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
+from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 
 DAY = 86_400
 

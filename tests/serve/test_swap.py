@@ -12,7 +12,7 @@ from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.search import Index
 from rankloop.serve import Service
-from rankloop.serve.schema import SearchRequest
+from rankloop.serve.http.schema import SearchRequest
 from serve.running import ADMIN, another, client_of, config, make_index, serving, wait_until
 
 

@@ -47,7 +47,7 @@ def export(
     import time
 
     from rankloop.serve.config import Config
-    from rankloop.serve.store import Store
+    from rankloop.serve.events.store import Store
 
     with Store.open(Config.read(service).database) as store:
         store.export(folder, since=None if days is None else time.time() - 86_400 * days)

@@ -41,7 +41,7 @@ def demo(
     from rankloop.demo.served import serve as serve_page
 
     if serve:
-        from rankloop.serve.running import listening
+        from rankloop.serve.http.process import listening
 
         listening("127.0.0.1", port).close()  # a port that is taken should not be found out at the end
     told = tell(name, out=out, seed=seed, download=download)

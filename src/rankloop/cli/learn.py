@@ -103,7 +103,7 @@ def _serve(config: Path, again: bool, seed: int, json: bool, others: dict[str, A
     """One run of learning in a service."""
     from rankloop.cli._outputs import show
     from rankloop.serve.config import Config
-    from rankloop.serve.learning import learn_once
+    from rankloop.serve.learning.run import learn_once
 
     given = [name for name, value in others.items() if value is not None]
     if given:

@@ -26,7 +26,7 @@ def serve(
     for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
         require(module, "serve")
     from rankloop.serve.config import Config
-    from rankloop.serve.running import run, run_workers
+    from rankloop.serve.http.process import run, run_workers
 
     if workers != 1:
         run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)

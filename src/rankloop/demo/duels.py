@@ -15,10 +15,10 @@ from rankloop.data import RankingDataset
 from rankloop.demo.collection import PAGE
 from rankloop.demo.people import clicks_on, documents_of
 from rankloop.interleaving import method
-from rankloop.serve.experiments import Experiment
-from rankloop.serve.shown import ShownPage
-from rankloop.serve.store import Store
-from rankloop.serve.tables import experiments
+from rankloop.serve.events.shown_page import ShownPage
+from rankloop.serve.events.store import Store
+from rankloop.serve.events.tables import experiments
+from rankloop.serve.experiments.experiments import Experiment
 
 __all__ = ["put_duel"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.serve.shown import Event, ShownPage, swap
-from rankloop.serve.store import Store
+from rankloop.serve.events.shown_page import Event, ShownPage, swap
+from rankloop.serve.events.store import Store
 
 __all__ = ["clicks_on", "documents_of", "put_people", "shown_pages"]
 

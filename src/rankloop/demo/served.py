@@ -17,8 +17,8 @@ from rankloop.demo.learners import METRIC
 from rankloop.demo.people import put_people
 from rankloop.demo.story import Told
 from rankloop.serve.config import Config
-from rankloop.serve.registry import Registry
-from rankloop.serve.store import Store
+from rankloop.serve.events.store import Store
+from rankloop.serve.models.registry import Registry
 
 __all__ = ["prepare", "serve", "typical_search"]
 
@@ -56,7 +56,7 @@ def prepare(told: Told) -> tuple[Path, dict[str, str]]:
 
 def serve(settings: Path, versions: dict[str, str], told: Told, port: int) -> None:
     """Serve the page until interrupted; the token of administration is made for this time only."""
-    from rankloop.serve.running import run
+    from rankloop.serve.http.process import run
 
     token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)

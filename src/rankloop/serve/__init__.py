@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from rankloop._extras import require
 
 if TYPE_CHECKING:
-    from rankloop.serve.app import create_app as create_app
     from rankloop.serve.config import Config as Config
-    from rankloop.serve.registry import Registry as Registry
+    from rankloop.serve.events.store import Store as Store
+    from rankloop.serve.http.app import create_app as create_app
+    from rankloop.serve.models.registry import Registry as Registry
     from rankloop.serve.service import Service as Service
-    from rankloop.serve.store import Store as Store
 
 _HOME = {
     "Config": "config",

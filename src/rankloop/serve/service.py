@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Self
 
 from rankloop.search import Index
-from rankloop.serve.answering import asked
+from rankloop.serve.answer import asked
 from rankloop.serve.config import Config
-from rankloop.serve.ranking import by_own_features, by_the_index, own_ranker
-from rankloop.serve.schema import (
+from rankloop.serve.events.signer import new_page_id
+from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.http.schema import (
     Accepted,
     EventIn,
     RankRequest,
     Result,
     SearchAnswer,
 )
-from rankloop.serve.schema_admin import Readiness
-from rankloop.serve.searching import Searching
-from rankloop.serve.signing import new_page_id
-from rankloop.serve.store import Store, StoreAway
+from rankloop.serve.http.schema_admin import Readiness
+from rankloop.serve.models.reranking import by_own_features, by_the_index, own_ranker
+from rankloop.serve.searcher import Searching
 
 __all__ = ["Service"]
 

@@ -5,8 +5,8 @@ import re
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from rankloop.serve.api_answers import service_of
-from rankloop.serve.pages.entrance import door, has_token, let_look, may_look
+from rankloop.serve.http.answers import service_of
+from rankloop.serve.pages.login import door, has_token, let_look, may_look
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from rankloop.data import RankingDataset
 from rankloop.rankers import Ranker, contributions
 from rankloop.report import importance, metric_intervals, position_curve
+from rankloop.serve.events.sample import sampled_features
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, percent
-from rankloop.serve.sampling import sampled_features
 
 if TYPE_CHECKING:
-    from rankloop.serve.learning_record import LearningRun
-    from rankloop.serve.registry import Version
+    from rankloop.serve.events.sums import DaySum
+    from rankloop.serve.learning.record import LearningRun
+    from rankloop.serve.models.registry import Version
     from rankloop.serve.service import Service
-    from rankloop.serve.sums import DaySum
 
 __all__ = ["learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
 

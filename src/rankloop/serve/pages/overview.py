@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankloop.serve.learning_record import runs
-from rankloop.serve.pages import drifting, evidence, traffic, trials
+from rankloop.serve.learning.record import runs
+from rankloop.serve.pages import drift as drifting
+from rankloop.serve.pages import evidence, traffic
+from rankloop.serve.pages import experiments as trials
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
 
 if TYPE_CHECKING:
+    from rankloop.serve.events.sums import DaySum
     from rankloop.serve.service import Service
-    from rankloop.serve.sums import DaySum
 
 __all__ = ["Overview", "overview"]
 

@@ -12,8 +12,8 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
-from rankloop.serve.api_answers import service_of
-from rankloop.serve.store import StoreAway
+from rankloop.serve.events.store import StoreAway
+from rankloop.serve.http.answers import service_of
 
 __all__ = [
     "PageRoute",

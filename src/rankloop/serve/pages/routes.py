@@ -2,17 +2,15 @@
 
 from fastapi import APIRouter
 
-from rankloop.serve.pages import (
-    acting,
-    comparing,
-    dashboard,
-    entrance,
-    explaining,
-    files,
-    judging,
-    people,
-    searching,
-)
+from rankloop.serve.pages import actions as acting
+from rankloop.serve.pages import assets as files
+from rankloop.serve.pages import comparison as comparing
+from rankloop.serve.pages import dashboard
+from rankloop.serve.pages import explanation as explaining
+from rankloop.serve.pages import judgments as judging
+from rankloop.serve.pages import login as entrance
+from rankloop.serve.pages import search as searching
+from rankloop.serve.pages import visitors as people
 
 __all__ = ["router"]
 

@@ -9,8 +9,8 @@ from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, duration, percent
 
 if TYPE_CHECKING:
-    from rankloop.serve.registry import Version
-    from rankloop.serve.sums import DaySum, PositionSum, SlowQuery, WorstQuery
+    from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
+    from rankloop.serve.models.registry import Version
 
 __all__ = ["by_day", "by_position", "slowest", "worst"]
 

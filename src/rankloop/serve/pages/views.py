@@ -11,8 +11,8 @@ from markupsafe import Markup
 from rankloop.search import Field, Index
 from rankloop.search.text.query import parse
 from rankloop.search.text.snippet import snippet
-from rankloop.serve.pages.asked import FILTER, Asked
-from rankloop.serve.schema import Result, SearchAnswer
+from rankloop.serve.http.schema import Result, SearchAnswer
+from rankloop.serve.pages.address import FILTER, Asked
 
 __all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fields", "hits", "view"]
 

@@ -1,0 +1,1 @@
+"""What was shown and what people did: signed, spooled, stored, read back."""

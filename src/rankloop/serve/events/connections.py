@@ -1,0 +1,181 @@
+"""Connections to the event store: SQLite in WAL mode, or PostgreSQL; one schema, and one error when away."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DisconnectionError,
+    InterfaceError,
+    OperationalError,
+    TimeoutError,
+)
+
+from rankloop._extras import require
+from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
+
+__all__ = ["Engines", "StoreAway", "connected", "open_engines"]
+
+_BUSY = 5.0  # seconds to wait for another writer of SQLite
+_READERS, _MORE_READERS = 2, 13  # connections to a SQLite file that stay open, and more while they are needed
+_WRITER_CACHE = 32 << 10  # kilobytes: a large batch of pages changes so much before it is written
+_AWAY = (OperationalError, InterfaceError, DisconnectionError, TimeoutError)
+_ONE_MAKER = 0x72616E6B  # PostgreSQL's advisory lock while tables are made
+
+
+class StoreAway(ConnectionError):  # noqa: N818 - it reads aloud
+    """The database does not answer now; what waits in the spool is not lost."""
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The connections to a store: with PostgreSQL those that read and those that write are the same."""
+
+    reads: Engine
+    writes: Engine
+
+    @property
+    def dialect(self) -> str:
+        return self.writes.dialect.name
+
+    @property
+    def name(self) -> str:
+        """Where the store is, without its password."""
+        return self.writes.url.render_as_string(hide_password=True)
+
+    def dispose(self) -> None:
+        """Close what is open; more can be opened."""
+        self.reads.dispose()
+        self.writes.dispose()
+
+
+def open_engines(url: str) -> Engines:
+    """Engines of a store whose tables are there and are of this version's schema."""
+    try:
+        told = make_url(url)
+    except ArgumentError:
+        raise ValueError(
+            "a store is sqlite:///path or postgresql+psycopg://user:password@host/name; this is no such URL"
+        ) from None
+    if told.get_backend_name() == "sqlite":
+        engines = _sqlite(told)
+    elif told.get_backend_name() == "postgresql":
+        require("psycopg", "postgres")
+        engine = create_engine(
+            told.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": 3},
+        )
+        engines = Engines(engine, engine)
+    else:
+        raise ValueError(
+            f"a store is sqlite:///path or postgresql+psycopg://..., got {told.get_backend_name()!r}"
+        )
+    try:
+        _make_tables(engines)
+    except BaseException as error:
+        engines.dispose()
+        if isinstance(error, DatabaseError):
+            raise ValueError(f"{engines.name} is not an event store: {error.orig}") from error
+        raise
+    return engines
+
+
+@contextmanager
+def connected(engines: Engines, *, writes: bool) -> Iterator[Connection]:
+    """A connection in one transaction; `StoreAway` where there is none to be had."""
+    engine = engines.writes if writes else engines.reads
+    try:
+        with engine.connect().execution_options(writes=writes) as connection, connection.begin():
+            yield connection
+    except _AWAY as error:
+        said = str(getattr(error, "orig", None) or error).strip().splitlines() or ["no answer"]
+        raise StoreAway(f"the event store {engines.name} does not answer: {said[0]}") from error
+
+
+def _sqlite(url: URL) -> Engines:
+    """One connection writes, as SQLite has one writer at a time; others read, and few of them stay open.
+
+    Only the writer has a large cache: its commits make those of all others void. No file is mapped into
+    memory: what is mapped counts as the process's own, and grows with the file.
+    """
+    if not url.database or url.database == ":memory:":
+        raise ValueError("events are kept in a file: sqlite:///events.db")
+    path = Path(url.database).absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600, exist_ok=True)
+    writes = _of_file(url, path, pool_size=1, max_overflow=0, pool_timeout=_BUSY)
+    reads = _of_file(url, path, pool_size=_READERS, max_overflow=_MORE_READERS, pool_use_lifo=True)
+
+    @event.listens_for(writes, "connect")
+    def opened(connection: sqlite3.Connection, record: Any) -> None:
+        connection.execute(f"PRAGMA cache_size=-{_WRITER_CACHE}")
+
+    return Engines(reads, writes)
+
+
+def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
+    engine = create_engine(url, creator=lambda: _open_file(path), hide_parameters=True, **pool)
+
+    @event.listens_for(engine, "connect")
+    def opened(connection: sqlite3.Connection, record: Any) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")  # batches are large, so safety costs little
+        connection.execute("PRAGMA journal_size_limit=67108864")  # what a long read let grow shrinks again
+        connection.execute("PRAGMA secure_delete=ON")  # who is forgotten is not left in free pages
+        connection.execute("PRAGMA mmap_size=0")
+        record.info["file"] = _identity(path)
+
+    @event.listens_for(engine, "checkout")
+    def same_file(connection: Any, record: Any, proxy: Any) -> None:
+        """A file that was moved away must not take writes under its new name."""
+        if record.info["file"] != _identity(path):
+            raise DisconnectionError(f"{path} is not the file that was opened")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _open_file(path: Path) -> sqlite3.Connection:
+    """Opens what is there: a file that has gone away is not made anew behind its owner's back."""
+    return sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
+    )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_tables(engines: Engines) -> None:
+    """Tables are made once, whichever worker comes first; those of a newer version are refused."""
+    with connected(engines, writes=True) as connection:
+        if engines.dialect == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
+        schema_version.create(connection, checkfirst=True)
+        version = connection.execute(select(schema_version.c.version)).scalar()
+        if version is None:
+            connection.execute(insert(schema_version), {"version": SCHEMA})
+        elif version > SCHEMA:
+            raise ValueError(
+                f"the event store {engines.name} has schema {version}, written by a newer rankloop; "
+                f"this one reads schemas up to {SCHEMA}: upgrade rankloop"
+            )
+        metadata.create_all(connection)

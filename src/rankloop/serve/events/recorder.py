@@ -1,0 +1,55 @@
+"""Pages and events on their way to the store: signed, on disk first, refused without a signature."""
+
+import time
+from collections.abc import Sequence
+
+from rankloop.serve.config import Config
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.signer import Signer
+from rankloop.serve.events.spool import Spool, SpoolFull
+from rankloop.serve.events.store import Store
+from rankloop.serve.http.schema import Accepted, EventIn, Refused
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """Writes to a queue on disk that is emptied into the store: searching never waits for the database."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
+        self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
+        self.spool.start(store)
+        self.trouble: str | None = None
+
+    def close(self) -> None:
+        """Bring what waits to the store, if it answers."""
+        self.spool.stop()
+
+    def user(self, user: str | None) -> str | None:
+        """What stands for a person in the log."""
+        return self.signer.user_key(user) if user else None
+
+    def page(self, page: ShownPage) -> str | None:
+        """The signed id of a page that is on disk; None where the disk is full: results come all the same."""
+        try:
+            self.spool.put([page], durable=False)  # losing power may lose a page, losing this process may not
+        except SpoolFull as error:
+            self.trouble = f"pages are not recorded: {error.strerror}"
+            return None
+        self.trouble = None
+        return self.signer.sign(page.page_id)
+
+    def events(self, events: Sequence[EventIn]) -> Accepted:
+        """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
+        now = time.time()
+        kept, refused = [], []
+        for one in events:
+            try:
+                page_id = self.signer.open(one.impression)
+                kept.append(Event(one.id, page_id, one.kind, one.document, one.position, one.value, now))
+            except ValueError as error:
+                refused.append(Refused(id=one.id, reason=str(error)))
+        if kept:
+            self.spool.put(kept)
+        return Accepted(accepted=len(kept), refused=refused)

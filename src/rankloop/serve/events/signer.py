@@ -1,0 +1,89 @@
+"""Signed impression ids: a click counts only with the signature of the page it happened on."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import time
+
+__all__ = ["BadSignature", "Expired", "Signer", "new_page_id"]
+
+_SIGNATURE = 32  # bytes of HMAC-SHA256
+
+
+class BadSignature(ValueError):  # noqa: N818 - it reads aloud
+    """The token was not made here, or was changed since."""
+
+
+class Expired(ValueError):  # noqa: N818
+    """The token was made here, too long ago."""
+
+
+def new_page_id() -> str:
+    """128 random bits in hex: nobody guesses another page's id."""
+    return secrets.token_hex(16)
+
+
+class Signer:
+    """Signs page ids, and hides user ids, with one secret.
+
+    A token is `page_id.expiry.signature`: readable, unforgeable (HMAC-SHA256), and useless after `lifetime`
+    seconds. `purpose` keeps tokens of one use from being valid for another.
+
+    >>> signer = Signer(b"a secret of at least sixteen bytes", lifetime=60)
+    >>> token = signer.sign("0123456789abcdef0123456789abcdef", now=1000.0)
+    >>> signer.open(token, now=1059.0)
+    '0123456789abcdef0123456789abcdef'
+    >>> signer.open(token, now=1061.0)
+    Traceback (most recent call last):
+    rankloop.serve.events.signer.Expired: this page's token expired 1 s ago; search again
+    """
+
+    def __init__(self, secret: bytes, lifetime: float = 86_400, *, purpose: str = "page") -> None:
+        if len(secret) < 16:
+            raise ValueError(
+                f"a secret has at least 16 bytes, got {len(secret)}; use secrets.token_bytes(32)"
+            )
+        if lifetime <= 0:
+            raise ValueError(f"lifetime is a number of seconds above 0, got {lifetime}")
+        self._secret, self.lifetime, self.purpose = secret, lifetime, purpose
+
+    def __repr__(self) -> str:
+        return f"Signer(lifetime={self.lifetime}, purpose={self.purpose!r})"
+
+    def sign(self, page_id: str, now: float | None = None) -> str:
+        """The token a client gets with its page."""
+        if "." in page_id:
+            raise ValueError(f"a page id holds no dots, got {page_id!r}")
+        expiry = int((time.time() if now is None else now) + self.lifetime)
+        return f"{page_id}.{expiry}.{self._signature(page_id, str(expiry))}"
+
+    def open(self, token: str, now: float | None = None) -> str:
+        """The page id of a token, or `BadSignature`, or `Expired`."""
+        parts = token.split(".") if token.isascii() else []
+        if len(parts) != 3:
+            raise BadSignature("a page's token has three parts, this has not; send it as it was given")
+        page_id, expiry, signature = parts
+        if not hmac.compare_digest(signature, self._signature(page_id, expiry)):
+            raise BadSignature("this page's token was not signed here; send it as it was given")
+        late = (time.time() if now is None else now) - int(expiry)
+        if late > 0:
+            raise Expired(f"this page's token expired {late:.0f} s ago; search again")
+        return page_id
+
+    def user_key(self, user: str) -> str:
+        """A keyed hash that stands for a user: the id itself is never stored.
+
+        >>> Signer(b"a secret of at least sixteen bytes").user_key("ada")
+        '64e339c5f1bda87af5af888be2951f09'
+        """
+        return self._digest("user", user).hex()[:32]
+
+    def _signature(self, page_id: str, expiry: str) -> str:
+        whole = self._digest(self.purpose, page_id, expiry)[:_SIGNATURE]
+        return base64.urlsafe_b64encode(whole).rstrip(b"=").decode()
+
+    def _digest(self, *parts: str) -> bytes:
+        """The HMAC of parts, each with its length: no two lists of parts read the same."""
+        text = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)
+        return hmac.digest(self._secret, text, hashlib.sha256)

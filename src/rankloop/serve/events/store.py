@@ -1,0 +1,212 @@
+"""The event store: what was shown, what people did, and what estimators read from it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import Connection, select
+
+from rankloop.data import Qrels, RankingDataset
+from rankloop.serve.events import judgments as judging
+from rankloop.serve.events import reading as _reading
+from rankloop.serve.events import retention as keeping
+from rankloop.serve.events import sums
+from rankloop.serve.events import writing as _writing
+from rankloop.serve.events.connections import Engines, StoreAway, connected, open_engines
+from rankloop.serve.events.experiment_pages import ExperimentPage, experiment_pages
+from rankloop.serve.events.export import export
+from rankloop.serve.events.records import page_of
+from rankloop.serve.events.shown_page import Event, ShownPage, swap
+from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
+from rankloop.serve.events.tables import feature_sets, page_features, pages
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Event", "ExperimentPage", "ShownPage", "Store", "StoreAway", "swap"]
+
+
+class Store:
+    """Pages, events, judgments, and the tables of the registry, on SQLite or PostgreSQL.
+
+    Every method is one transaction (or one to write and one to join) and safe to call from any thread.
+    `StoreAway` says that the database does not answer now. Times are UTC seconds; windows take `since`
+    (inclusive) and `until` (exclusive) of the time a page was shown.
+
+    >>> import tempfile
+    >>> store = Store.open(f"sqlite:///{tempfile.mkdtemp()}/events.db")
+    >>> page = ShownPage("0" * 32, 10.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
+    >>> store.put_pages([page])
+    1
+    >>> store.put_events([Event("e1", page.page_id, "click", "b", time=12.0)] * 2)
+    1
+    >>> store.click_frame().select("document", "position", "click").rows()
+    [('a', 1, 0), ('b', 2, 1)]
+    >>> store.close()
+    """
+
+    def __init__(self, engines: Engines) -> None:
+        self.engines = engines
+
+    @classmethod
+    def open(cls, url: str) -> "Store":
+        """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing."""
+        return cls(open_engines(url))
+
+    def close(self) -> None:
+        self.engines.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """Where it is, without its password."""
+        return self.engines.name
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that only reads, in one transaction."""
+        with connected(self.engines, writes=False) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A connection whose changes are committed together, or not at all."""
+        with connected(self.engines, writes=True) as connection:
+            yield connection
+
+    def put_pages(self, shown: Sequence[ShownPage]) -> int:
+        """Record pages; one that is there already stays as it is. Gives how many were new."""
+        return _writing.put_pages(self.engines, shown)
+
+    def put_events(self, happened: Sequence[Event]) -> int:
+        """Record events, each once; one may come before its page. Gives how many were new."""
+        return _writing.put_events(self.engines, happened)
+
+    def page(self, page_id: str) -> ShownPage | None:
+        """A page as it was shown."""
+        asked = (
+            select(pages, feature_sets.c.names, page_features.c.matrix)
+            .join(feature_sets, feature_sets.c.features == pages.c.features)
+            .join(page_features, page_features.c.page_id == pages.c.page_id)
+            .where(pages.c.page_id == page_id)
+        )
+        with self.reading() as connection:
+            row = connection.execute(asked).mappings().first()
+        return None if row is None else page_of(row, row["names"], row["matrix"])
+
+    def click_frame(
+        self,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        layout: str | None = None,
+        include_bots: bool = False,
+        depth: int | None = None,
+    ) -> "polars.DataFrame":
+        """One impression a row, as `ClickLog.from_frame` reads it; `depth` leaves out lower positions.
+
+        Repeated clicks on a document of a page count once; without `include_bots` what the rules of
+        `rankloop.serve.events.filters` take for machines is left out. `intervention` and `original_position` say
+        what was swapped, as `rankloop.simulate` does.
+        """
+        with self.reading() as connection:
+            left = _reading.read_kept(connection, since, until, layout, include_bots)
+        frame = _reading.click_frame(left.pages, left.events)
+        return frame if depth is None else frame.filter(frame["position"] <= depth)
+
+    def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
+        """How many pages (and, under "time", events) each rule of `rankloop.serve.events.filters` leaves out."""
+        with self.reading() as connection:
+            return _reading.read_kept(connection, since, until, None, False).dropped
+
+    def dataset(
+        self,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        layout: str | None = None,
+        having: Sequence[str] = (),
+    ) -> RankingDataset:
+        """Per query every document shown in the window, with the features of the last time; labels are 0.
+
+        Columns are those of the newest pages that have the features `having`; pages that share none with
+        them, such as candidates of another engine, are left out.
+        """
+        with self.reading() as connection:
+            return _reading.dataset(connection, since, until, layout, having)
+
+    def credits(self, experiment: str) -> list[ExperimentPage]:
+        """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
+        with self.reading() as connection:
+            return experiment_pages(connection, experiment)
+
+    def put_judgment(
+        self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
+    ) -> None:
+        """What a person thinks of a document for a query; a later opinion replaces their earlier one."""
+        with self.writing() as connection:
+            now = time.time() if at is None else at
+            judging.put_judgment(connection, query, document, grade, user, now)
+
+    def judgments(self) -> Qrels:
+        """Everyone's grades, averaged: what offline evaluation reads."""
+        with self.reading() as connection:
+            return judging.read_judgments(connection)
+
+    def judgments_text(self) -> str:
+        """The same as a qrels file; blanks in queries are written as %20, and percent signs as %25."""
+        return judging.as_text(self.judgments())
+
+    def by_position(
+        self, *, since: float | None = None, until: float | None = None, layout: str | None = None
+    ) -> list[PositionSum]:
+        """How often each position was shown and clicked; crawlers are left out here and below."""
+        with self.reading() as connection:
+            return sums.by_position(connection, since, until, layout)
+
+    def daily(self, *, since: float | None = None, until: float | None = None) -> list[DaySum]:
+        """What happened on each UTC day to the pages of each ranker."""
+        with self.reading() as connection:
+            return sums.daily(connection, since, until)
+
+    def worst_queries(
+        self, n: int = 20, *, since: float | None = None, until: float | None = None, seconds: float = 60.0
+    ) -> list[WorstQuery]:
+        """The queries with most pages that failed: nothing was clicked, or it was asked in other words.
+
+        `reformulated` counts pages whose user's next search was another one, within `seconds`.
+        """
+        with self.reading() as connection:
+            return sums.worst_queries(connection, n, since, until, seconds)
+
+    def slowest_queries(
+        self, n: int = 20, *, since: float | None = None, until: float | None = None
+    ) -> list[SlowQuery]:
+        """The queries that took longest on average."""
+        with self.reading() as connection:
+            return sums.slowest_queries(connection, n, since, until)
+
+    def retain(self, days: float, *, now: float | None = None) -> int:
+        """Delete what was shown more than `days` ago, with its events; gives how many pages went."""
+        return keeping.retain(self, days, time.time() if now is None else now)
+
+    def forget(self, user: str, *, now: float | None = None) -> int:
+        """Delete everything of a user until now, by key (see `Signer.user_key`); gives how many pages went.
+
+        Pages that still wait in a spool are not taken in any more.
+        """
+        return keeping.forget(self, user, time.time() if now is None else now)
+
+    def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
+        """Write a folder of Parquet files: see `rankloop.serve.events.export`."""
+        export(self, folder, since=since, until=until)

@@ -1,0 +1,145 @@
+"""Batches into the store: each record once, and clicks put where their page showed them."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, TypeVarTuple
+
+from sqlalchemy import Column, Connection, CursorResult, Select, Table, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rankloop.serve.events.connections import Engines, connected
+from rankloop.serve.events.filters import in_time
+from rankloop.serve.events.records import event_row, feature_key, page_row
+from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.tables import clicks, events, feature_sets, forgotten, page_features, pages
+
+__all__ = ["having_ids", "insert_new", "put_events", "put_pages", "upsert"]
+
+_SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
+_Row = TypeVarTuple("_Row")
+_EACH_ID = {
+    "sqlite": text("SELECT value FROM json_each(:ids)"),
+    "postgresql": text("SELECT json_array_elements_text(CAST(:ids AS json))"),
+}
+
+
+def put_pages(engines: Engines, shown: Sequence[ShownPage]) -> int:
+    """Record pages; one that is there already stays as it is. Gives how many were new."""
+    if not shown:
+        return 0
+    with connected(engines, writes=True) as connection:
+        shown = _not_forgotten(connection, shown)
+        sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
+        known = [{"features": key, "names": json.dumps(names)} for names, key in sets.items()]
+        insert_new(connection, feature_sets, known)
+        matrices = [
+            {"page_id": page.page_id, "time": page.time, "matrix": page.features.astype("<f4").tobytes()}
+            for page in shown
+        ]
+        insert_new(connection, page_features, matrices)
+        new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
+    _place_waiting_clicks(engines, [page.page_id for page in shown])
+    return new
+
+
+def put_events(engines: Engines, happened: Sequence[Event]) -> int:
+    """Record events, each once; one may come before its page. Gives how many were new."""
+    if not happened:
+        return 0
+    with connected(engines, writes=True) as connection:
+        new = insert_new(connection, events, [event_row(one) for one in happened])
+    clicked = ((one.page_id, one.document, one.time) for one in happened if one.kind == "click")
+    _place(engines, clicked)
+    return new
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
+    """Insert the rows whose key is new; gives how many were."""
+    if not rows:
+        return 0
+    names = list(rows[0])
+    listed = ", ".join(connection.dialect.identifier_preparer.quote(name) for name in names)
+    if connection.dialect.name == "sqlite":
+        places = ", ".join("?" * len(names))
+        into = f"INSERT INTO {table.name} ({listed}) VALUES ({places}) ON CONFLICT DO NOTHING"
+        return connection.exec_driver_sql(into, [tuple(row.values()) for row in rows]).rowcount
+    into = (
+        f"INSERT INTO {table.name} ({listed}) "
+        f"SELECT {listed} FROM json_populate_recordset(NULL::{table.name}, :rows) ON CONFLICT DO NOTHING"
+    )
+    told = json.dumps(rows, ensure_ascii=False, default=_hexadecimal)
+    return connection.execute(
+        text(into), {"rows": told}, execution_options={"preserve_rowcount": True}
+    ).rowcount
+
+
+def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
+    """Insert a row, or change the one with its key."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    added = dialect.insert(table).values(**row)
+    keys = [column.name for column in table.primary_key]
+    changed = {name: added.excluded[name] for name in row if name not in keys}
+    connection.execute(added.on_conflict_do_update(index_elements=keys, set_=changed))
+
+
+def having_ids(
+    connection: Connection, asked: "Select[*_Row]", column: Column[str], ids: Collection[str], **options: Any
+) -> "CursorResult[*_Row]":
+    """The rows of a query whose column holds one of many ids, which go to the database as one value.
+
+    The value is no part of the query: values and table functions of SQLAlchemy's queries are cycles, and old
+    cycles stay in memory until Python looks through everything.
+    """
+    chosen = asked.where(column.in_(_EACH_ID[connection.dialect.name]))
+    return connection.execute(chosen, {"ids": json.dumps(list(ids))}, execution_options=options)
+
+
+def _hexadecimal(blob: bytes) -> str:
+    """Bytes as PostgreSQL reads them from text."""
+    return "\\x" + blob.hex()
+
+
+def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
+    """Pages but those of people who were forgotten while the page was on its way."""
+    users = {page.user for page in shown if page.user is not None}
+    asked = select(forgotten.c.user, forgotten.c.time)
+    gone = {row[0]: row[1] for row in having_ids(connection, asked, forgotten.c.user, users)}
+    return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
+
+
+def _place_waiting_clicks(engines: Engines, page_ids: Collection[str]) -> None:
+    """Clicks that came before their page find their place now."""
+    asked = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
+    with connected(engines, writes=False) as connection:
+        waiting = having_ids(connection, asked, events.c.page_id, page_ids).all()
+    _place(engines, waiting)
+
+
+def _place(engines: Engines, clicked: Iterable[tuple[str, str, float]]) -> None:
+    """Clicks and pages are joined after both are committed: of two writers, the later one sees both.
+
+    A writer that dies in between has not taken its batch off the spool, and joins them next time.
+    """
+    by_page: dict[str, list[tuple[str, float]]] = {}
+    for page_id, document, time in clicked:
+        by_page.setdefault(page_id, []).append((document, time))
+    if not by_page:
+        return
+    with connected(engines, writes=False) as connection:
+        placed = list(_placed(connection, by_page))
+    if placed:
+        with connected(engines, writes=True) as connection:
+            insert_new(connection, clicks, placed)
+
+
+def _placed(connection: Connection, by_page: dict[str, list[tuple[str, float]]]) -> Iterator[dict[str, Any]]:
+    shown = select(*(pages.c[name] for name in _SHOWN), pages.c.documents)
+    for *told, documents in having_ids(connection, shown, pages.c.page_id, by_page):
+        page = dict(zip(_SHOWN, told, strict=True))
+        place = {document: rank for rank, document in enumerate(json.loads(documents), 1)}
+        first: dict[str, float] = {}
+        for document, time in by_page[page["page_id"]]:
+            if document in place and in_time(time, page["time"]):
+                first[document] = min(time, first.get(document, time))
+        for document, time in first.items():
+            yield {**page, "document": document, "position": place[document], "clicked": time}

@@ -1,0 +1,1 @@
+"""Versions compared on real people, and how their pages are put together."""

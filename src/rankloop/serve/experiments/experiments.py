@@ -1,0 +1,177 @@
+"""Two versions compared on real people: interleaved on one page, or each on its own share of them."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import insert, select, update
+
+from rankloop.interleaving import Page, always_valid, method, verdict
+from rankloop.interleaving.ab_verdict import ab_verdict
+from rankloop.serve.events.store import ExperimentPage, Store
+from rankloop.serve.events.tables import experiments
+
+__all__ = ["Experiment", "Experiments", "Standing"]
+
+KINDS = ("interleave", "ab")
+PATIENCE = 10  # times as long as a verdict took to find, it is told again
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A comparison of versions `a` and `b` on a share of all pages."""
+
+    id: str
+    kind: str
+    a: str
+    b: str
+    share: float
+    method: str
+    seed: int
+    started: float
+    ended: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An experiment and what its clicks say so far."""
+
+    experiment: Experiment
+    pages: int
+    verdict: dict[str, Any] | None
+    always_valid: dict[str, Any] | None
+
+
+class Experiments:
+    """The experiments in a store: start, stop, and the verdict so far.
+
+    Shares of running experiments are disjoint parts of all people, so they sum to 1 at most.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[str, tuple[float, Standing]] = {}
+
+    def start(
+        self, a: str, b: str, *, kind: str, share: float = 1.0, how: str = "team_draft", note: str = ""
+    ) -> Experiment:
+        """Begin; two versions on one page (`interleave`), or people divided between them (`ab`)."""
+        if a == b:
+            raise ValueError(f"an experiment compares two versions, got {a} twice")
+        if kind not in KINDS:
+            raise ValueError(f"an experiment is one of {', '.join(KINDS)}, got {kind!r}")
+        if not 0 < share <= 1:
+            raise ValueError(f"share is above 0 and at most 1, got {share}")
+        if kind == "interleave":
+            method(how)
+        made = Experiment(
+            id=secrets.token_hex(6),
+            kind=kind,
+            a=a,
+            b=b,
+            share=share,
+            method=how if kind == "interleave" else "",
+            seed=secrets.randbelow(2**31),
+            started=time.time(),
+            note=note,
+        )
+        with self.store.writing() as connection:
+            taken = connection.execute(select(experiments.c.share).where(experiments.c.ended.is_(None)))
+            free = 1.0 - sum(taken.scalars())
+            if share > free + 1e-9:
+                raise ValueError(
+                    f"running experiments leave a share of {free:.2f}, got {share}; end one first"
+                )
+            connection.execute(insert(experiments), asdict(made))
+        return made
+
+    def end(self, id: str) -> Experiment:
+        """End one; its verdict stays."""
+        with self.store.writing() as connection:
+            changed = connection.execute(
+                update(experiments)
+                .where(experiments.c.id == id, experiments.c.ended.is_(None))
+                .values(ended=time.time())
+            )
+        found = self.get(id)
+        if not changed.rowcount and found.ended is None:
+            raise LookupError(f"no experiment {id!r}")
+        return found
+
+    def get(self, id: str) -> Experiment:
+        """One experiment; `LookupError` if there is none of that id."""
+        with self.store.reading() as connection:
+            row = connection.execute(select(experiments).where(experiments.c.id == id)).mappings().first()
+        if row is None:
+            raise LookupError(f"no experiment {id!r}")
+        return Experiment(**row)
+
+    def every(self) -> list[Experiment]:
+        """All of them, the newest first."""
+        with self.store.reading() as connection:
+            rows = connection.execute(select(experiments).order_by(experiments.c.started.desc())).mappings()
+            return [Experiment(**row) for row in rows]
+
+    def running(self) -> tuple[Experiment, ...]:
+        """Those that pages are part of now, the oldest first."""
+        return tuple(one for one in reversed(self.every()) if one.ended is None)
+
+    def standing(self, one: Experiment) -> Standing:
+        """What the clicks say so far, with an interval for one look and one for any number of looks.
+
+        What took long to find out is not asked again at once: many may look, one of them counts.
+        """
+        until, known = self._known.get(one.id, (0.0, None))
+        if known is not None and known.experiment == one and time.monotonic() < until:
+            return known
+        start = time.monotonic()
+        found = self._standing(one)
+        end = time.monotonic()
+        self._known[one.id] = (end + PATIENCE * (end - start), found)
+        return found
+
+    def _standing(self, one: Experiment) -> Standing:
+        pages = self.store.credits(one.id)
+        if not pages:
+            return Standing(one, 0, None, None)
+        if one.kind == "ab":
+            told = ab_verdict(
+                [bool(page.clicked) for page in pages],
+                [bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages],
+                [page.ranker == one.a for page in pages],
+                _users(pages),
+                names=(one.a, one.b),
+            )
+            return Standing(one, len(pages), told.get("verdict"), told.get("always_valid"))
+        credits = _credits(one, pages)
+        users = _users(pages)
+        said = verdict(credits, users=users, names=(one.a, one.b))
+        looked = always_valid(_by_user(credits[:, 0] - credits[:, 1], users))
+        bound = {
+            "p_value": float(looked.p_value[-1]),
+            "low": float(looked.low[-1]) - 0.5,  # as a preference: 0 means no difference
+            "high": float(looked.high[-1]) - 0.5,
+            "decided": looked.stop is not None,
+        }
+        return Standing(one, len(pages), said.to_dict(), bound)
+
+
+def _credits(one: Experiment, pages: Sequence[ExperimentPage]) -> Any:
+    how = method(one.method)
+    return np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
+
+
+def _users(pages: Sequence[ExperimentPage]) -> list[str]:
+    """Who saw each page; a page without a user is its own."""
+    return [page.user or page.page_id for page in pages]
+
+
+def _by_user(differences: Any, users: Sequence[str]) -> Any:
+    """One outcome per person, in the order in which they came: their pages are not independent."""
+    place: dict[str, int] = {}
+    at = [place.setdefault(user, len(place)) for user in users]
+    return np.sign(np.bincount(at, differences, minlength=len(place)))

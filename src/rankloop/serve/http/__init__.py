@@ -1,0 +1,1 @@
+"""The service on the web: routes, schema, limits, the process."""

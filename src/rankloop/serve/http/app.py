@@ -1,0 +1,151 @@
+"""The service on the web: routes, limits, headers, errors in one sentence."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from rankloop import __version__
+from rankloop.serve.config import Config
+from rankloop.serve.events.store import StoreAway
+from rankloop.serve.http import experiments as api_experiments
+from rankloop.serve.http import health as api_health
+from rankloop.serve.http import models as api_models
+from rankloop.serve.http import search as api_search
+from rankloop.serve.http.headers import Headers
+from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
+from rankloop.serve.http.metrics import Metrics
+from rankloop.serve.pages.routes import router as pages
+from rankloop.serve.service import Service
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["create_app", "learning"]
+
+RETRY = "5"  # seconds
+WAITING = 64  # requests that wait for the disk at once: they share one wait
+DESCRIPTION = "Search that logs what estimators need, learns from clicks, and proves that it got better."
+
+
+def create_app(config: Config | Service | str | Path, *, own: bool = False) -> FastAPI:
+    """The app of a service, a config, a config file or an index; it closes what it opened, or `own`s."""
+    service = config if isinstance(config, Service) else Service.open(config)
+    own = own or service is not config
+    settings = service.config
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with learning(settings):
+            yield
+        if own:
+            service.close()
+
+    app = FastAPI(
+        title="rankloop",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # their scripts come from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.service = service
+    app.state.metrics = Metrics(service)
+    app.state.threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
+    app.state.waiting = CapacityLimiter(WAITING)
+    for part in (api_search, api_models, api_experiments, api_health):
+        app.include_router(part.router)
+    app.include_router(pages)
+    _say_errors(app)
+    limits = settings.limits
+    app.add_middleware(Bodies, limit=limits.body)
+    app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["content-type"],
+        )
+    if settings.hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
+    app.add_middleware(Headers)
+    app.add_middleware(_Counted, metrics=app.state.metrics)
+    return app
+
+
+@contextmanager
+def learning(settings: Config) -> Iterator[None]:
+    """New rankers are learned beside the service for as long as it runs, if that was asked for."""
+    if settings.learn_every <= 0:
+        yield
+        return
+    from rankloop.serve.learning.schedule import Schedule
+
+    schedule = Schedule(settings)
+    schedule.start()
+    try:
+        yield
+    finally:
+        schedule.stop()
+
+
+def _say_errors(app: FastAPI) -> None:
+    """A mistake of the caller is told in one sentence; what it sent is not repeated."""
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        told = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
+        return JSONResponse({"detail": told}, 422)
+
+    @app.exception_handler(ValueError)
+    async def wrong(request: Request, error: ValueError) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 400)
+
+    @app.exception_handler(LookupError)
+    async def absent(request: Request, error: LookupError) -> Response:
+        if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
+            raise error
+        return JSONResponse({"detail": _sentence(error)}, 404)
+
+    @app.exception_handler(StoreAway)
+    async def later(request: Request, error: StoreAway) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+
+    @app.exception_handler(OSError)
+    async def broken(request: Request, error: OSError) -> Response:
+        said = f"the service cannot write: {error.strerror or 'its disk fails'}"
+        return JSONResponse({"detail": said}, 503, {"Retry-After": RETRY})
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).encode("utf-8", "replace").decode()[:1000]
+
+
+class _Counted:
+    """Middleware: counts answers by route and status."""
+
+    def __init__(self, app: "ASGIApp", metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def counting(message: "Message") -> None:
+            if message["type"] == "http.response.start":
+                route: Any = scope.get("route")
+                self.metrics.request(getattr(route, "path", "other"), message["status"])
+            await send(message)
+
+        await self.app(scope, receive, counting)

@@ -1,0 +1,164 @@
+"""The service as a process: it says what it serves, and ends with everything in the store."""
+
+import gc
+import os
+import signal
+import socket
+import webbrowser
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.supervisors import Multiprocess
+
+from rankloop.serve.config import TOKEN_VARIABLE, Config
+from rankloop.serve.http.app import create_app, learning
+from rankloop.serve.service import Service
+
+__all__ = ["listening", "run", "run_workers", "web", "worker"]
+
+SOURCE = "RANKLOOP_SERVE"  # the environment variable that tells workers what they serve
+BACKLOG = 2048
+LOCAL = ("127.0.0.1", "::1", "localhost")
+GARBAGE = 5000  # new objects after which those that are of no use are looked for
+PATIENCE = 10  # seconds for requests under way when it is asked to stop
+
+
+def run(
+    config: Config,
+    *,
+    host: str,
+    port: int,
+    open_browser: bool = False,
+    places: Mapping[str, str] | None = None,
+) -> None:
+    """Serve until interrupted or terminated; requests under way are answered, and what waits is stored.
+
+    `places` are more paths of the page to tell of, by name.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
+        service.warm()
+        address = _address(host, found)
+        server = _Server(web(service))
+        server.greeting = _greeting(service, address, host, places or {})
+        server.page = address if open_browser else None
+        _settle()
+        server.run(sockets=[found])
+
+
+def run_workers(
+    source: str | Path, *, host: str, port: int, workers: int, open_browser: bool = False
+) -> None:
+    """The same with several processes on one port; `source` is the config file or the index they read."""
+    config = Config.read(source)
+    if workers < 1:
+        raise ValueError(f"there is at least one worker, got {workers}")
+    with listening(host, port) as found:
+        address = _address(host, found)
+        found.listen(BACKLOG)  # who comes before the workers do waits for them
+        with Service.open(config) as service:  # the first model is made here, once
+            print("\n".join(_greeting(service, address, host, {})), flush=True)
+        os.environ[SOURCE] = str(source)
+        told = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
+        if open_browser:
+            webbrowser.open(address)
+        with learning(config):
+            Multiprocess(told, sockets=[found]).run()
+
+
+def worker() -> FastAPI:
+    """The app of one of several processes; learning is the business of the process above them."""
+    service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
+    service.warm()
+    app = create_app(service, own=True)
+    _settle()
+    return app
+
+
+def web(service: Service, **options: Any) -> uvicorn.Config:
+    """How a service is put on the web."""
+    return uvicorn.Config(create_app(service), **(_options(service.config) | options))
+
+
+def _options(config: Config) -> dict[str, Any]:
+    """Only proxies that are named may say for whom they ask."""
+    return {
+        "log_level": "warning",
+        "server_header": False,
+        "timeout_graceful_shutdown": PATIENCE,
+        "proxy_headers": bool(config.proxies),
+        "forwarded_allow_ips": list(config.proxies),
+    }
+
+
+def _settle() -> None:
+    """Take what was made so far out of Python's search for garbage, and search the rest often.
+
+    What is there at the start stays; all requests would wait while it is looked through. The command line,
+    in a hurry to start, searches so rarely that the remains of closed connections would pile up.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 10, 10)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket on the port, or one sentence why not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Only a socket that says TCP gets TCP_NODELAY from asyncio; without it answers wait 40 ms.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        if isinstance(error, OverflowError):
+            raise ValueError(f"a port is a number from 0 to 65535, got {port}") from None
+        if isinstance(error, socket.gaierror):
+            raise ValueError(f"{host!r} is no address of this machine; try --host 127.0.0.1") from None
+        raise ValueError(f"port {port} of {host} is not to be had ({error.strerror}); try --port 0") from None
+    return found
+
+
+class _Server(uvicorn.Server):
+    """Says where it is once it can be reached."""
+
+    greeting: tuple[str, ...] = ()
+    page: str | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print("\n".join(self.greeting), flush=True)
+        if self.page is not None:
+            webbrowser.open(self.page)
+
+
+def _address(host: str, found: socket.socket) -> str:
+    return f"http://{'localhost' if host in LOCAL else host}:{found.getsockname()[1]}"
+
+
+def _greeting(service: Service, address: str, host: str, places: Mapping[str, str]) -> tuple[str, ...]:
+    """What is served and where; the token is never printed."""
+    config = service.config
+    lines = [
+        f"{len(service.index):,} documents of {config.index}, ranked by {service.live.production.version}",
+        f"  page       {address}/",
+        *(f"  {name:<9}  {address}{path}" for name, path in places.items()),
+        f"  dashboard  {address}/dashboard",
+        f"  API        {address}/openapi.json",
+        f"  events     {service.store.name}",
+        "end with Ctrl-C",
+    ]
+    if not config.admin_token:
+        lines.append(f"administration is off; to promote and roll back, set {TOKEN_VARIABLE} to a token")
+    if host not in LOCAL:
+        lines.append("other machines can reach this; put TLS before it")
+    return tuple(lines)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    raise SystemExit(0)

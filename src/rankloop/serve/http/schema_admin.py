@@ -1,0 +1,115 @@
+"""What those who administer ask and are answered, and machines that look after machines."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from rankloop.serve.http.schema import Asked, example
+
+__all__ = [
+    "ExperimentOut",
+    "ExperimentRequest",
+    "ExperimentsAnswer",
+    "ForgetRequest",
+    "Forgotten",
+    "Health",
+    "ModelOut",
+    "ModelsAnswer",
+    "PromoteRequest",
+    "Readiness",
+    "RoleRequest",
+]
+
+
+class ModelOut(BaseModel):
+    version: str
+    role: str | None
+    time: float
+    sha256: str
+    lineage: dict[str, Any]
+
+
+class ModelsAnswer(BaseModel):
+    """All versions, who serves, and how far the shadow agrees."""
+
+    production: str
+    previous: str | None = None
+    shadow: str | None = None
+    canary: str | None = None
+    canary_share: float = 0.0
+    shadow_agreement: dict[str, float] | None = None
+    versions: list[ModelOut]
+
+
+class PromoteRequest(Asked):
+    """Which version shall serve everybody."""
+
+    version: Annotated[str, Field(min_length=1, max_length=50, examples=["v2"])]
+
+
+class RoleRequest(Asked):
+    """Which version shall be shadow or canary; none ends it. `share` is of the people, for a canary."""
+
+    version: Annotated[str | None, Field(max_length=50)] = None
+    share: Annotated[float, Field(gt=0, le=1)] = 0.05
+
+
+class ExperimentRequest(Asked):
+    """Two versions to compare on a share of the people."""
+
+    model_config = example(kind="interleave", a="v1", b="v2", share=0.5, note="is the new one better?")
+
+    kind: Literal["interleave", "ab"] = "interleave"
+    a: Annotated[str, Field(min_length=1, max_length=50)]
+    b: Annotated[str, Field(min_length=1, max_length=50)]
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    method: Annotated[str, Field(max_length=50)] = "team_draft"
+    note: Annotated[str, Field(max_length=500)] = ""
+
+
+class ExperimentOut(BaseModel):
+    """An experiment and its verdict so far; `always_valid` may be looked at every day."""
+
+    id: str
+    kind: str
+    a: str
+    b: str
+    share: float
+    method: str
+    started: float
+    ended: float | None
+    note: str
+    pages: int
+    verdict: dict[str, Any] | None = None
+    always_valid: dict[str, Any] | None = None
+
+
+class ExperimentsAnswer(BaseModel):
+    experiments: list[ExperimentOut]
+
+
+class ForgetRequest(Asked):
+    """Whose pages and events are to be deleted."""
+
+    user: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Forgotten(BaseModel):
+    pages: int
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+    version: str
+
+
+class Readiness(BaseModel):
+    """Whether pages can be served, and what is wrong with the rest."""
+
+    ready: bool
+    ranker: str | None
+    documents: int
+    generation: int
+    database: str
+    waiting: int
+    troubles: list[str] = []

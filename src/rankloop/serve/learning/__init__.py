@@ -1,0 +1,1 @@
+"""Learning from the clicks of a window, behind a gate."""

@@ -1,0 +1,107 @@
+"""The page of a learning run: what was read, what was learned, and why it serves or does not."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop._table import Table
+from rankloop.report import Report, ctr_by_position, importance, metric_intervals, position_curve
+
+if TYPE_CHECKING:
+    from rankloop.metrics import Comparison
+    from rankloop.serve.learning.candidates import Trained
+    from rankloop.serve.learning.record import LearningRun
+    from rankloop.serve.learning.window import Window
+
+__all__ = ["report_of_run"]
+
+_LEFT_OUT = {
+    "bot": "pages of crawlers, left out",
+    "searches": "pages of people who search too often, left out",
+    "clicks": "pages with too many clicks at once, left out",
+    "viewport": "pages clicked on out of view, left out",
+    "time": "events outside the life of their page, left out",
+    "features": "pages described by other features, left out",
+}
+
+
+def report_of_run(
+    run: "LearningRun",
+    record: Mapping[str, Any],
+    window: "Window",
+    made: "Trained",
+    judged: "Comparison | None",
+) -> Report:
+    """One page that says whether to believe the new ranking, with everything it was decided by."""
+    best = record["best"]
+    gain = record["candidates"][best]["gain"]
+    report = Report(
+        f"Learning run {run.id}", f"Production is {record['production']}; the candidate is {best}."
+    )
+    report.add(
+        "The verdict",
+        f"Against production, {best} gains {gain[0]:+.4f} (surely at least {gain[1]:+.4f}): "
+        f"{record['said']}.",
+        *(f"Beware: {one}." for one in record["warnings"]),
+    )
+    report.add("How each would have done", *_estimates(record), _table(record))
+    if judged is not None:
+        report.add("By people's own judgments", judged)
+    curves = {
+        name: (one["values"], one["low"], one["high"]) if one["method"] != "given" else one["values"]
+        for name, one in record["curves"].items()
+    }
+    report.add("How likely each rank is to be seen", position_curve(curves), ctr_by_position(window.log))
+    report.add("What the candidates look at", *_features(made, best))
+    return report.add("What was read", _facts(record["window"], record["dropped"]))
+
+
+def _facts(window: Mapping[str, Any], dropped: Mapping[str, int]) -> dict[str, Any]:
+    """The window in words, with times as people read them and what each rule left out."""
+    told = {name: value for name, value in window.items() if value is not None}
+    for name in ("since", "until"):
+        if name in told:
+            told[name] = f"{datetime.fromtimestamp(told[name], UTC):%Y-%m-%d %H:%M} UTC"
+    return told | {_LEFT_OUT.get(rule, f"left out: {rule}"): count for rule, count in dropped.items()}
+
+
+def _estimates(record: Mapping[str, Any]) -> list[Any]:
+    found = record["candidates"]
+    values = {name: {"from clicks": tuple(one["value"])} for name, one in found.items()}
+    gains = {name: {"gain": tuple(one["gain"])} for name, one in found.items() if name != "production"}
+    return [
+        metric_intervals(
+            values,
+            title="Estimated from clicks, by the doubly robust estimate",
+            note="Every query is judged by a ranker that did not learn from it.",
+        ),
+        metric_intervals(
+            gains, signed=True, title="Gain over production", note="Bounds at the gate's level."
+        ),
+    ]
+
+
+def _table(record: Mapping[str, Any]) -> Table:
+    rows = [
+        (
+            name,
+            f"{one['value'][0]:.4f}",
+            *(f"{value:+.4f}" for value in one["gain"]),
+            f"{one['clicks']:,.0f}",
+        )
+        for name, one in record["candidates"].items()
+    ]
+    return Table(("ranking", "value", "gain", "surely above", "surely below", "worth clicks"), rows)
+
+
+def _features(made: "Trained", best: str) -> list[Any]:
+    from rankloop.rankers import importance as counted
+
+    ranker = made.candidates[best].ranker
+    if hasattr(ranker, "coef_"):
+        weights = (ranker.feature_names_in_.tolist(), np.abs(ranker.coef_))
+        return [importance({"weight": weights}, note="Sizes of the weights on standardised features.")]
+    found = {by: counted(ranker, by=by) for by in ("split", "gain")}
+    return [importance(found, note="How often trees split on a feature, and what the splits gained.")]

@@ -1,0 +1,169 @@
+"""What a learning run reads: the clicks of a window, the documents behind them, and how ranks are seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+from rankloop.clicks import ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity import Propensity, drift, swap_intervention
+from rankloop.serve.events.store import Store
+from rankloop.serve.events.tables import pages
+from rankloop.serve.learning.curve import steadied
+
+__all__ = ["Curves", "Window", "curves_of", "read_window", "searched"]
+
+UNSURE = 10.0  # upper by lower end of an interval, beyond which a curve is a guess
+HALVES = 2000  # pages below which the curve of either half says little
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The pages of a window down to `depth`, and every document on them with its features as served."""
+
+    log: ClickLog
+    data: RankingDataset
+    since: float | None
+    until: float
+    depth: int
+    others: int = 0
+    """Pages that were left out because their documents are described by other features."""
+
+    @property
+    def clicks(self) -> int:
+        return int(self.log.click.sum())
+
+    @property
+    def clicked_queries(self) -> int:
+        """Queries with a click at least."""
+        clicked = np.add.reduceat(self.log.click.astype(np.int64), self.log.offsets[:-1]) > 0
+        return len(np.unique(self.log.page_query.code[clicked]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Which window it was, and how much was in it."""
+        return {
+            "since": self.since,
+            "until": self.until,
+            "pages": self.log.n_pages,
+            "clicks": self.clicks,
+            "queries": self.log.n_queries,
+            "documents": self.data.n_documents,
+            "depth": self.depth,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """One curve per layout (or none that an experiment gives), and what speaks against trusting them."""
+
+    by_layout: dict[str, Propensity] = field(default_factory=dict)
+    alarms: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> "Propensity | dict[str, Propensity] | None":
+        """What corrections take: one curve, one per layout, or nothing."""
+        if len(self.by_layout) == 1:
+            return next(iter(self.by_layout.values()))
+        return self.by_layout or None
+
+
+def read_window(
+    store: Store, *, since: float | None, until: float, depth: int, having: Sequence[str] = ()
+) -> Window | None:
+    """The window of a store; None where nobody searched. Clicks below rank `depth` are left out.
+
+    Pages without the features `having`, such as candidates of another engine, are left out too.
+    """
+    if not searched(store, since=since, until=until):
+        return None
+    log = ClickLog.from_store(store, since=since, until=until, depth=depth)
+    if not len(log):
+        return None
+    data = store.dataset(since=since, until=until, having=having)
+    known = np.minimum.reduceat(log.rows(data, missing="mark"), log.offsets[:-1]) >= 0
+    kept = log if known.all() else log.select(known)
+    return Window(kept, data, since, until, depth, int(np.sum(~known))) if len(kept) else None
+
+
+def searched(store: Store, *, since: float | None, until: float) -> bool:
+    """Whether anybody was shown anything in a window."""
+    asked = select(pages.c.page_id).where(pages.c.time < until, pages.c.shown > 0, pages.c.bot.is_(False))
+    if since is not None:
+        asked = asked.where(pages.c.time >= since)
+    with store.reading() as connection:
+        return connection.execute(asked.limit(1)).first() is not None
+
+
+def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
+    """How likely each rank is to be seen, by layout, and the pages of layouts for which that is known.
+
+    Curves come from experiments in the log (swaps). Without one there is no curve, and an alarm says so.
+    """
+    names = ["page"] if log.page_layout is None else _present(log)
+    found: dict[str, Propensity] = {}
+    notes: list[str] = []
+    for name in names:
+        try:
+            found[name] = _curve(log if len(names) == 1 else _of_layout(log, name), seed)
+        except ValueError as error:
+            notes.append(f"layout {name!r} has no curve: {error}")
+    if not found:
+        alarm = "no swapped pages show how ranks are seen, so the curve is learned with the ranker"
+        return Curves({}, (alarm,), tuple(notes)), log
+    kept = log
+    if len(found) < len(names):
+        notes.append(f"learned from pages of {', '.join(found)} only")
+        kept = ClickLog.concat([_of_layout(log, name) for name in found])
+    notes += [one for name, curve in found.items() for one in _unsure(name, curve)]
+    alarms = _changed(kept, seed) if len(found) == 1 else []
+    return Curves(found, tuple(alarms), tuple(notes)), kept
+
+
+def _present(log: ClickLog) -> list[str]:
+    assert log.page_layout is not None
+    return [str(name) for name in log.page_layout.table[np.unique(log.page_layout.code)]]
+
+
+def _of_layout(log: ClickLog, name: str) -> ClickLog:
+    assert log.page_layout is not None
+    return log.select(log.page_layout.table.astype(np.str_)[log.page_layout.code] == name)
+
+
+def _curve(log: ClickLog, seed: int) -> Propensity:
+    """From swapped pages as deep as they tell ranks apart, and steadied down to the last rank."""
+    deepest = log.n_positions
+    for depth in range(deepest, 1, -1):
+        try:
+            found = swap_intervention(log, depth=depth, seed=seed)
+        except ValueError:
+            if depth == 2:
+                raise
+        else:
+            return steadied(found, depth=deepest)
+    raise ValueError("pages of one result show no second rank")
+
+
+def _unsure(name: str, curve: Propensity) -> list[str]:
+    """Only a note: the bounds of every estimate already count how unsure the curve is."""
+    factor = float(np.max(curve.high / np.maximum(curve.low, 1e-300)))
+    if factor <= UNSURE:
+        return []
+    return [f"the curve of layout {name!r} is known to a factor of {factor:.0f} only; swap more pages"]
+
+
+def _changed(log: ClickLog, seed: int) -> list[str]:
+    """Whether the first and the last half of the pages have the same curve."""
+    if log.n_pages < 2 * HALVES or log.timestamp is None:
+        return []
+    order = np.argsort(log.timestamp[log.offsets[:-1]], kind="stable")
+    halves = np.array_split(order, 2)
+    try:
+        first, last = (swap_intervention(log.select(np.sort(half)), seed=seed) for half in halves)
+        found = drift(first, last)
+    except ValueError:  # a half without swaps at every rank cannot be compared
+        return []
+    return [] if found.holds else [f"how ranks are seen changed within the window (p = {found.p_value:.2g})"]

@@ -1,0 +1,133 @@
+"""The versions that serve right now, swapped as one reference."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rankloop.search import BM25, Features, Index, Pipeline, first
+from rankloop.search.ranked import Ranked
+
+if TYPE_CHECKING:
+    from rankloop.serve.config import Config
+    from rankloop.serve.experiments.experiments import Experiment
+    from rankloop.serve.models.registry import Registry, Roles
+
+__all__ = ["Live", "Model", "Models", "first_model", "logged_features"]
+
+REMEMBERED = 8  # versions in memory beside those that serve, and fingerprints of each
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A version in memory."""
+
+    version: str
+    pipeline: Pipeline
+    _prints: dict[int, str] = field(default_factory=dict)
+
+    def fingerprint(self, generation: int) -> str:
+        """What scores depend on; computed once for a generation of the index."""
+        found = self._prints.get(generation)
+        if found is None:
+            found = self.pipeline.fingerprint
+            if len(self._prints) >= REMEMBERED:
+                self._prints.clear()
+            self._prints[generation] = found
+        return found
+
+    @property
+    def ranked(self) -> Ranked:
+        """The stage that orders."""
+        return next(stage for stage in self.pipeline.stages if isinstance(stage, Ranked))
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """Who serves what: all that a request looks at, and never half of it old."""
+
+    roles: "Roles"
+    experiments: "tuple[Experiment, ...]"
+    models: dict[str, Model]
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def production(self) -> Model:
+        """The version that serves everybody else."""
+        return self.models[str(self.roles.production)]
+
+
+class Models:
+    """Versions of the registry in memory; those that serve stay, the others come and go."""
+
+    def __init__(self, registry: "Registry", index: Index) -> None:
+        self.registry = registry
+        self.index = index
+        self._known: OrderedDict[str, Model] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, version: str) -> Model:
+        """A version, loaded and checked if it is not here yet; a damaged one is a ValueError."""
+        with self._lock:
+            if version in self._known:
+                self._known.move_to_end(version)
+                return self._known[version]
+        model = Model(version, self.registry.load(version, self.index))
+        model.fingerprint(self.index.generation)
+        with self._lock:
+            self._known[version] = model
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return model
+
+    def live(self, roles: "Roles", experiments: "Iterable[Experiment]", before: Live | None = None) -> Live:
+        """All that serves, loaded; what cannot be loaded stays out, and production stays what it was."""
+        models: dict[str, Model] = {}
+        troubles: list[str] = []
+
+        def has(version: str | None) -> bool:
+            if version is None:
+                return False
+            try:
+                models[version] = (
+                    before.models[version] if before and version in before.models else self.get(version)
+                )
+            except (ValueError, OSError) as error:
+                troubles.append(f"{version} is refused: {error}")
+                return False
+            return True
+
+        if not has(roles.production):
+            if before is None:
+                raise ValueError(f"the version in production cannot be served; {'; '.join(troubles)}")
+            roles = replace(roles, production=before.roles.production)
+            has(roles.production)
+        if not has(roles.shadow):
+            roles = replace(roles, shadow=None)
+        if not has(roles.canary):
+            roles = replace(roles, canary=None)
+        running = tuple(one for one in experiments if has(one.a) and has(one.b))
+        return Live(roles, running, models, tuple(troubles))
+
+
+def first_model(index: Index, config: "Config") -> Pipeline:
+    """BM25 with all features beside it, so that learning needs no second pass over the index."""
+    from rankloop.rankers import FeatureSum
+
+    features = logged_features(index, config)
+    snapshot = index.snapshot
+    model = BM25(fields=dict(config.weights) or None)
+    weights = {
+        f"bm25({snapshot.text_fields[number]})": weight for number, weight in model.weights(snapshot).items()
+    }
+    if any(name not in features.names for name in weights):  # BM25 of every field is not among them
+        features = Features([*features.declared, *(name for name in weights if name not in features.names)])
+    ranker = FeatureSum(weights, features=features.names)
+    retriever = index.retriever(k=config.candidates, model=model, typos=config.typos)
+    return retriever >> features >> ranker >> first(config.k)
+
+
+def logged_features(index: Index, config: "Config") -> Features:
+    """What is logged of every shown document, whichever version ranked it."""
+    return Features(config.features) if config.features else Features.standard(index)

@@ -1,0 +1,206 @@
+"""The model registry: versions with their lineage, and which of them serves."""
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
+
+from rankloop._names import unknown
+from rankloop.serve.events.store import Store
+from rankloop.serve.events.tables import models, roles
+from rankloop.serve.events.writing import insert_new
+from rankloop.serve.models.files import keep, kept
+
+if TYPE_CHECKING:
+    from rankloop.search import Index
+    from rankloop.search.pipeline import Pipeline
+
+__all__ = ["Registry", "Roles", "Version"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A model: where it comes from, the hash of its file, and what it does now."""
+
+    version: str
+    time: float
+    lineage: Mapping[str, Any]
+    sha256: str
+    role: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who serves: `canary` a `share` of the users, `shadow` nobody; `previous` is what a rollback brings."""
+
+    production: str | None = None
+    previous: str | None = None
+    shadow: str | None = None
+    canary: str | None = None
+    share: float = 0.0
+
+    def of(self, version: str) -> str | None:
+        """What a version does now."""
+        names = ("production", "canary", "shadow", "previous")
+        return next((name for name in names if getattr(self, name) == version), None)
+
+
+class Registry:
+    """Versions "v1", "v2", ... whose files lie in `folder` under their hash, and rows in the store.
+
+    A file is written beside and renamed before its row is there, and the row names its hash: a version that
+    can be seen is whole. Every change of roles is one transaction, so that all workers agree.
+    """
+
+    def __init__(self, store: Store, folder: str | Path) -> None:
+        self.store, self.folder = store, Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def register(self, search: "Pipeline | str | Path", *, lineage: Mapping[str, Any]) -> str:
+        """Keep a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
+        told = _json(lineage)
+        digest = keep(search, self.folder)
+        with self.store.writing() as connection:
+            _one_at_a_time(connection)
+            number = (connection.execute(select(func.max(models.c.number))).scalar() or 0) + 1
+            version = f"v{number}"
+            row = {"number": number, "version": version, "time": time.time(), "sha256": digest}
+            connection.execute(insert(models), {**row, "lineage": told})
+        return version
+
+    def versions(self) -> list[Version]:
+        """All versions, oldest first."""
+        with self.store.reading() as connection:
+            now = _roles(connection)
+            rows = connection.execute(select(models).order_by(models.c.number)).mappings().all()
+        return [_version(row, now) for row in rows]
+
+    def version(self, version: str) -> Version:
+        """One version by name."""
+        with self.store.reading() as connection:
+            return _version(_row(connection, version), _roles(connection))
+
+    def load(self, version: str, index: "Index", **options: Any) -> "Pipeline":
+        """The pipeline of a version, if its file is what was registered; `options` as of `load_pipeline`."""
+        from rankloop.search import load_pipeline
+
+        return load_pipeline(kept(self.version(version).sha256, self.folder, version), index, **options)
+
+    def path(self, version: str) -> Path:
+        """The file of a version."""
+        return self.folder / f"{self.version(version).sha256}.zip"
+
+    def note(self, version: str, results: Mapping[str, Any]) -> None:
+        """Add results (offline, counterfactual, interleaved) to the lineage of a version."""
+        with self.store.writing() as connection:
+            _one_at_a_time(connection)
+            lineage = {**json.loads(_row(connection, version)["lineage"]), **results}
+            change = update(models).where(models.c.version == version)
+            connection.execute(change.values(lineage=_json(lineage)))
+
+    def roles(self) -> Roles:
+        """Who serves now."""
+        with self.store.reading() as connection:
+            return _roles(connection)
+
+    def promote(self, version: str) -> None:
+        """Let a version serve everybody; the one before it can be rolled back to."""
+        with self.store.writing() as connection:
+            history = _one_at_a_time(connection)
+            _row(connection, version)
+            now = _roles(connection)
+            if now.production == version:
+                return
+            if now.production is not None:
+                history.append(now.production)
+            _change(connection, production=version, history=json.dumps(history), **_freed(now, version))
+
+    def roll_back(self) -> str:
+        """Let the version before serve again, and give its name."""
+        with self.store.writing() as connection:
+            history = _one_at_a_time(connection)
+            if not history:
+                raise ValueError("there is no version to roll back to; promote one by name")
+            version = history.pop()
+            now = _roles(connection)
+            _change(connection, production=version, history=json.dumps(history), **_freed(now, version))
+        return version
+
+    def shadow(self, version: str | None) -> None:
+        """Let a version score what others serve, unseen; None ends it."""
+        self._assign("shadow", version)
+
+    def canary(self, version: str | None, share: float = 0.05) -> None:
+        """Let a version serve a share of the users; None ends it."""
+        if version is not None and not 0 < share <= 1:
+            raise ValueError(f"the share of a canary lies in (0, 1], got {share}")
+        self._assign("canary", version, share=0.0 if version is None else share)
+
+    def _assign(self, role: str, version: str | None, **others: Any) -> None:
+        with self.store.writing() as connection:
+            _one_at_a_time(connection)
+            if version is not None:
+                _row(connection, version)
+                if _roles(connection).production == version:
+                    raise ValueError(f"{version} is in production; a {role} is another version")
+            _change(connection, **{role: version}, **others)
+
+
+def _json(lineage: Mapping[str, Any]) -> str:
+    """As JSON that every client reads: a number that is none is null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {str(name): plain(one) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(lineage))
+
+
+def _one_at_a_time(connection: Connection) -> list[str]:
+    """Lock the row of roles until the transaction ends, and give what was in production before."""
+    empty = {"row": 1, "history": "[]", "share": 0.0, "changed": time.time()}
+    insert_new(connection, roles, [empty])
+    history: list[str] = json.loads(
+        connection.execute(select(roles.c.history).where(roles.c.row == 1).with_for_update()).scalar_one()
+    )
+    return history
+
+
+def _roles(connection: Connection) -> Roles:
+    row = connection.execute(select(roles).where(roles.c.row == 1)).mappings().first()
+    if row is None:
+        return Roles()
+    history = json.loads(row["history"])
+    previous = history[-1] if history else None
+    return Roles(row["production"], previous, row["shadow"], row["canary"], row["share"])
+
+
+def _row(connection: Connection, version: str) -> RowMapping:
+    row = connection.execute(select(models).where(models.c.version == version)).mappings().first()
+    if row is None:
+        known = connection.execute(select(models.c.version)).scalars().all()
+        raise unknown("version", version, known)
+    return row
+
+
+def _version(row: RowMapping, now: Roles) -> Version:
+    version = row["version"]
+    return Version(version, row["time"], json.loads(row["lineage"]), row["sha256"], now.of(version))
+
+
+def _freed(now: Roles, version: str) -> dict[str, Any]:
+    """A version that serves everybody is no shadow and no canary any more."""
+    freed: dict[str, Any] = {"shadow": None} if now.shadow == version else {}
+    return freed | ({"canary": None, "share": 0.0} if now.canary == version else {})
+
+
+def _change(connection: Connection, **values: Any) -> None:
+    connection.execute(update(roles).where(roles.c.row == 1).values(**values, changed=time.time()))

@@ -1,0 +1,101 @@
+"""What the address of a page asks for: a query, filters, how many results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, nan
+from urllib.parse import urlencode
+
+from rankloop.search import Field
+from rankloop.serve.http.schema import MOST_RESULTS, FilterValue, Range
+
+__all__ = ["Asked"]
+
+FILTER, FROM, TO = "f.", "from.", "to."
+LONGEST = 500  # letters of a value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A search as an address says it: `?q=red+shoes&f.brand=Hare&f.price=10..50&k=20`.
+
+    A form says a range in two parts, `from.price=10&to.price=50`.
+
+    >>> asked = Asked.of([("q", "red shoes"), ("f.brand", "Hare")], k=10)
+    >>> asked.chosen
+    (('f.brand', 'Hare'),)
+    >>> asked.toggled("brand", "Hare").href
+    '/?q=red+shoes'
+    """
+
+    query: str
+    chosen: tuple[tuple[str, str], ...] = ()
+    k: int = 10
+    usual: int = 10
+    most: int = MOST_RESULTS
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[str, str]], k: int, most: int = MOST_RESULTS) -> "Asked":
+        """The search in the pairs of an address; what is no number of results is the usual one."""
+        given = dict(pairs)
+        typed = {name.partition(".")[2] for name, _ in pairs if name.startswith((FROM, TO))}
+        chosen = dict.fromkeys(
+            (name, value)
+            for name, value in pairs
+            if name.startswith(FILTER) and value and name.removeprefix(FILTER) not in typed
+        )
+        for name in sorted(typed):
+            low, high = (given.get(end + name, "").strip() for end in (FROM, TO))
+            if low or high:
+                chosen[FILTER + name, f"{low}..{high}"] = None
+        many = given.get("k", "")
+        results = min(max(int(many), 1), most) if many.isdecimal() and len(many) < 5 else k
+        return cls(" ".join(given.get("q", "").split()), tuple(chosen), results, k, most)
+
+    @property
+    def href(self) -> str:
+        """The address of this search."""
+        many = [("k", str(self.k))] if self.k != self.usual else []
+        return "/?" + urlencode([("q", self.query), *self.chosen, *many])
+
+    def toggled(self, field: str, value: str) -> "Asked":
+        """The same with one filter more, or less if it was there."""
+        one = (FILTER + field, value)
+        others = tuple(pair for pair in self.chosen if pair != one)
+        return replace(
+            self, chosen=others if len(others) < len(self.chosen) else (*others, one), k=self.usual
+        )
+
+    def longer(self) -> "Asked":
+        """The same with more results."""
+        return replace(self, k=min(self.k + max(self.usual, 10), self.most))
+
+    def filters(self, fields: Mapping[str, Field]) -> dict[str, FilterValue]:
+        """The filters as a request takes them: one of several values, or a range `low..high`."""
+        made: dict[str, FilterValue] = {}
+        for name, value in self.chosen:
+            field = name.removeprefix(FILTER)
+            if len(value) > LONGEST:
+                raise ValueError(f"a filter has at most {LONGEST} letters, got {len(value)}")
+            if field in fields and fields[field].kind in ("number", "date"):
+                low, dots, high = value.partition("..")
+                ends = [_end(field, fields[field].kind, end) for end in ((low, high) if dots else (low, low))]
+                made[field] = Range(min=ends[0], max=ends[1])
+            else:
+                before = made.get(field, [])
+                made[field] = [*(before if isinstance(before, list) else []), value]
+        return made
+
+
+def _end(field: str, kind: str, text: str) -> float | str | None:
+    """One end of a range; dates stay text."""
+    if not text.strip():
+        return None
+    if kind == "date":
+        return text[:40]
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise ValueError(f"{field!r} is filtered by a number or a range like 10..50, got {text[:40]!r}")
+    return number

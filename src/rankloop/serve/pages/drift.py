@@ -1,0 +1,109 @@
+"""The panel of drift: whether the last day differs from the days before it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import erfc, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+
+from rankloop.serve.events.sample import sampled_features
+from rankloop.serve.pages.panels import Head, Panel, table
+from rankloop.serve.pages.rendering import figure, percent
+
+if TYPE_CHECKING:
+    from rankloop.serve.events.sums import DaySum
+    from rankloop.serve.service import Service
+
+__all__ = ["Change", "changed_features", "changed_shares", "drift"]
+
+DIFFERS = 0.001  # the chance of a false alarm, each time the page is looked at
+SAMPLE = 300  # pages of the last day, and as many before it
+SHOWN = 3  # features
+_SHARES = {
+    "Pages with a click": "clicked_pages",
+    "Clicks on the first result": "clicked_first",
+    "Pages without a result": "empty",
+}
+_TITLE = "Drift"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something before and lately, with the chance of such a difference if nothing changed."""
+
+    name: str
+    before: str
+    lately: str
+    p_value: float
+
+
+def drift(service: "Service", rows: "Sequence[DaySum]", since: float) -> Panel:
+    """Clicks, and features as they were served, of the version that served most on the last day."""
+    last = max((one.day for one in rows), default=0.0)
+    new = max((one for one in rows if one.day == last), key=lambda one: one.pages, default=None)
+    old = [one for one in rows if new is not None and one.day < last and one.ranker == new.ranker]
+    if new is None or not old:
+        who = "Two days of pages" if new is None else f"Two days of pages of {new.ranker}"
+        return Panel("drift", _TITLE, f"{who} are needed to see a change.")
+    names = service.features.names
+    before = sampled_features(service.store, names, SAMPLE, since=since, until=last, ranker=new.ranker)
+    lately = sampled_features(service.store, names, SAMPLE, since=last, ranker=new.ranker)
+    return _panel(new.ranker, changed_shares(old, new), changed_features(names, before, lately))
+
+
+def changed_shares(old: "Sequence[DaySum]", new: "DaySum") -> list[Change]:
+    """By the two-sided test of two shares with a pooled variance."""
+    found = []
+    for name, what in _SHARES.items():
+        hits, pages = sum(getattr(one, what) for one in old), sum(one.pages for one in old)
+        before, lately = hits / pages, getattr(new, what) / new.pages
+        pooled = (hits + getattr(new, what)) / (pages + new.pages)
+        spread = sqrt(pooled * (1 - pooled) * (1 / pages + 1 / new.pages))
+        p_value = erfc(abs(before - lately) / spread / sqrt(2)) if spread else 1.0
+        found.append(Change(name, percent(before), percent(lately), p_value))
+    return found
+
+
+def changed_features(
+    names: Sequence[str], before: Sequence[NDArray[np.float32]], lately: Sequence[NDArray[np.float32]]
+) -> list[Change]:
+    """The features that changed most, by the test of Kolmogorov and Smirnov on the means of pages.
+
+    A page counts once, as its documents are alike; p-values are those of so many looks (Bonferroni).
+    """
+    if not before or not lately:
+        return []
+    old, new = (_means(pages) for pages in (before, lately))
+    found = []
+    for at, name in enumerate(names):
+        one, other = (means[np.isfinite(means[:, at]), at] for means in (old, new))
+        if not len(one) or not len(other):
+            continue
+        p_value = min(1.0, len(names) * float(ks_2samp(one, other).pvalue))
+        found.append(Change(name, figure(float(one.mean())), figure(float(other.mean())), p_value))
+    return sorted(found, key=lambda one: one.p_value)[:SHOWN]
+
+
+def _means(pages: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
+    """The mean of each feature on each page; nan where no document of a page has it."""
+    sums = np.stack([np.nansum(page, axis=0, dtype=np.float64) for page in pages])
+    known = np.stack([np.isfinite(page).sum(axis=0) for page in pages])
+    means: NDArray[np.float64] = np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0)
+    return means
+
+
+def _panel(ranker: str, shares: list[Change], features: list[Change]) -> Panel:
+    found = [*shares, *features]
+    alarms = [f"{one.name}: {one.lately} after {one.before}" for one in found if one.p_value < DIFFERS]
+    return Panel(
+        "drift",
+        _TITLE,
+        f"The last day beside the days before it in this window, of pages by {ranker}: shares, and the "
+        "features that changed most (means of pages).",
+        heads=(Head("What"), Head("Before", True), Head("Last day", True), Head("p-value", True)),
+        rows=table((one.name, one.before, one.lately, f"{one.p_value:.2g}") for one in found),
+        alarm="; ".join(alarms) + " is more than chance." if alarms else "",
+    )

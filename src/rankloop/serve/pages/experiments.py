@@ -1,0 +1,94 @@
+"""The panel of experiments, with what their clicks say so far."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankloop.report import preference
+from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
+from rankloop.serve.pages.rendering import count, moment, signed
+
+if TYPE_CHECKING:
+    from rankloop.serve.experiments.experiments import Experiment, Standing
+    from rankloop.serve.models.registry import Version
+    from rankloop.serve.service import Service
+
+__all__ = ["experiments"]
+
+FINISHED = 5  # experiments that ended and are still shown
+
+
+def experiments(service: "Service", known: "Sequence[Version]", *, changing: bool) -> Panel:
+    """Running experiments with what their clicks say, and the last that ended."""
+    every = service.experiments.every()
+    running = [one for one in every if one.ended is None]
+    ended = [one for one in every if one.ended is not None][:FINISHED]
+    told = [service.experiments.standing(one) for one in (*running, *ended)]
+    duels = [_counts(one.verdict) for one in told if one.verdict and one.experiment.kind == "interleave"]
+    return Panel(
+        "experiments",
+        "Experiments",
+        "" if told else "None has run yet.",
+        drawn(preference(duels, title="", note=""), "Which ranking people prefer") if duels else None,
+        heads=(
+            Head("Versions"),
+            Head("Kind"),
+            Head("Since", whole=True),
+            Head("Pages", True),
+            Head("Difference", True),
+            Head("Verdict"),
+            *([Head("")] if changing else []),
+        ),
+        rows=table(
+            (
+                f"{one.experiment.a} against {one.experiment.b}",
+                _kind(one.experiment),
+                moment(one.experiment.started),
+                count(one.pages),
+                _difference(one),
+                _verdict(one),
+                *([_end(one.experiment)] if changing else []),
+            )
+            for one in told
+        ),
+        versions=tuple(one.version for one in known) if changing and len(known) > 1 else (),
+        free=round(100 * (1 - sum(one.share for one in running))),
+        broad=True,
+    )
+
+
+def _kind(one: "Experiment") -> str:
+    share = f", {100 * one.share:.0f} % of people" if one.share < 1 else ""
+    return ("interleaved" if one.kind == "interleave" else "A/B") + share
+
+
+def _counts(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Wins, losses and ties: what they prove is in the table, which may be looked at every day."""
+    return {name: verdict[name] for name in ("first", "second", "wins", "losses", "ties")}
+
+
+def _difference(one: "Standing") -> str:
+    told: Mapping[str, Any] = one.verdict or {}
+    if one.experiment.kind == "ab":
+        told = told.get("clicked", {})
+    value = told.get("preference", told.get("difference"))
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{signed(value)} [{signed(told['low'])}, {signed(told['high'])}]"
+
+
+def _verdict(one: "Standing") -> str:
+    if not one.verdict:
+        return "no clicks yet"
+    winner = one.verdict.get("winner")
+    if winner and one.always_valid and one.always_valid.get("decided"):
+        return f"{winner} is preferred"
+    ended = one.experiment.ended is not None
+    if winner:
+        return f"{winner} is ahead" + (", not yet certain" if not ended else ", not certain")
+    return "no difference was shown" if ended else "no difference so far"
+
+
+def _end(one: "Experiment") -> Cell:
+    if one.ended is not None:
+        return Cell("ended")
+    return Cell("End", action="/dashboard/experiments/end", name="experiment", value=one.id)

@@ -1,0 +1,130 @@
+"""Why a result is where it is, drawn as bars."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from rankloop.serve.http.answers import service_of
+from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
+from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
+
+__all__ = ["router"]
+
+SHOWN, GAPS = 8, 4  # features
+LONGEST = 60  # letters of the other's title
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/why")
+def why(request: Request, q: str = "", document: str = "", above: str = "", version: str = "") -> Response:
+    """The reasons for one document, and why `above` is above it: a page, or a piece of one (`fragment=1`)."""
+    service = service_of(request)
+    found = service.explain(q, document, above or None, version or None)
+
+    def title(id: str) -> str:
+        return service.showing.title_of(id, service.index[id])
+
+    told = Told.of(found, title(document), title(above) if above else "")
+    if "fragment" in request.query_params:
+        return fragment("reasons.html", told=told)
+    return page(request, "why.html", query=q, told=told)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of the score, and where its bar begins and how wide it is, in percent of the room."""
+
+    name: str
+    value: float | None
+    share: float
+    meaning: str
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What one feature adds to the distance between two documents, with its values in the upper and lower."""
+
+    name: str
+    share: float
+    upper: float | None
+    lower: float | None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Why a document is above or below another, and one change that would lift the lower."""
+
+    said: str
+    gaps: list[Gap]
+    change: str
+
+    @classmethod
+    def of(cls, found: Explanation, other: str) -> "Rival":
+        told: Any = found.against
+        above = told["above"]["document"] == found.document
+        name = other if len(other) <= LONGEST else f"{other[:LONGEST]}…"
+        by = figure(told["above"]["score"] - told["below"]["score"])
+        change = ""
+        if told["changes"]:
+            one = told["changes"][0]
+            now = "unknown" if one["now"] is None else figure(one["now"])
+            lifted = f"{name} to it" if above else "it there"
+            change = f"{one['feature']} at {figure(one['value'])} in place of {now} would lift {lifted}."
+        gaps = [
+            Gap(one["feature"], one["share"], one["above"], one["below"])
+            for one in told["features"]
+            if one["share"]
+        ]
+        said = f"It is above {name} by {by}" if above else f"{name} is above it by {by}"
+        return cls(said, gaps[:GAPS], change)
+
+
+@dataclass(frozen=True)
+class Told:
+    """An explanation as the page draws it: the largest shares, and the rest as one sum."""
+
+    title: str
+    ranker: str
+    rank: int | None
+    score: float
+    base: float
+    exact: bool
+    zero: float
+    features: list[Part]
+    others: int
+    rest: float
+    words: list[WordShare]
+    rival: "Rival | None"
+
+    @classmethod
+    def of(cls, found: Explanation, title: str, other: str = "") -> "Told":
+        moving = [one for one in found.features if one.share]
+        shown = moving[:SHOWN]
+        least = min((one.share for one in shown), default=0.0)
+        most = max((one.share for one in shown), default=0.0)
+        room = max(most, 0.0) - min(least, 0.0) or 1.0
+        zero = 100 * -min(least, 0.0) / room
+        return cls(
+            title=title,
+            ranker=found.ranker,
+            rank=found.rank,
+            score=found.score,
+            base=found.base,
+            exact=found.exact,
+            zero=round(zero, 2),
+            features=[_part(one, zero, room) for one in shown],
+            others=len(moving) - len(shown),
+            rest=sum(one.share for one in moving[SHOWN:]),
+            words=found.words,
+            rival=Rival.of(found, other) if found.against else None,
+        )
+
+
+def _part(one: FeatureShare, zero: float, room: float) -> Part:
+    width = 100 * abs(one.share) / room
+    start = zero if one.share > 0 else zero - width
+    return Part(one.name, one.value, one.share, one.meaning, round(start, 2), round(width, 2))
