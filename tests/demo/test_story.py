@@ -13,8 +13,8 @@ from rankloop.demo import Story, tell, tell_of
 from rankloop.demo.collection import Collection
 from rankloop.demo.conclusion import preferred
 from rankloop.demo.movies import collect
-from rankloop.demo.reporting import report_of_story
-from rankloop.demo.served import prepare, typical_search
+from rankloop.demo.report import report_of_story
+from rankloop.demo.service import prepare, typical_search
 from rankloop.interleaving import Verdict
 from rankloop.search import Index
 from rankloop.serve.http.schema import SearchRequest
@@ -64,7 +64,7 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="module")
 def told(tiny):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankloop.demo.story.PAGES", 500)
+        patch.setattr("rankloop.demo.loop.PAGES", 500)
         return tell_of(Story(), tiny, tiny.index.path.parent, seed=0, sessions=20_000)
 
 
@@ -106,7 +106,7 @@ def test_the_report_shows_it(told, tmp_path):
 
 def test_all_rankers_are_served_side_by_side(told):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankloop.demo.served.RECORDED", 400)
+        patch.setattr("rankloop.demo.service.RECORDED", 400)
         settings, versions = prepare(told)
     assert list(versions) == ["bm25", "bm25 + popularity", "naive", "unbiased"]
     with Service.open(settings) as service:
@@ -137,7 +137,7 @@ def test_the_search_to_look_at_first_is_in_the_middle(told):
 
 def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys):
     monkeypatch.setattr("rankloop.demo.tell", lambda name, **options: told)
-    monkeypatch.setattr("rankloop.demo.served.prepare", lambda told: (told.folder / "tiny.toml", {}))
+    monkeypatch.setattr("rankloop.demo.service.prepare", lambda told: (told.folder / "tiny.toml", {}))
     demo("tiny", serve=False, json=True)
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(next(line for line in lines if line.startswith("{")))["seconds"]["report"] >= 0
@@ -161,7 +161,7 @@ def test_a_conclusion_says_what_was_not_shown():
 @pytest.mark.parametrize(("module", "extra"), [("Stemmer", "search"), ("jinja2", "serve")])
 def test_what_is_not_installed_is_told_at_the_start(module, extra, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("rankloop.demo.story.tell", lambda *given, **options: pytest.fail("it went on"))
+    monkeypatch.setattr("rankloop.demo.loop.tell", lambda *given, **options: pytest.fail("it went on"))
     with pytest.raises(ModuleNotFoundError, match=rf"pip install 'rankloop\[{extra}\]'"):
         demo(serve=False, out=tmp_path)
 

@@ -36,9 +36,9 @@ def demo(
         require(module, "serve")
     from rankloop.demo import tell
     from rankloop.demo.conclusion import conclusion
-    from rankloop.demo.reporting import report_of_story
-    from rankloop.demo.served import prepare
-    from rankloop.demo.served import serve as serve_page
+    from rankloop.demo.report import report_of_story
+    from rankloop.demo.service import prepare
+    from rankloop.demo.service import serve as serve_page
 
     if serve:
         from rankloop.serve.http.process import listening

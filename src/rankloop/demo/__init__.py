@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankloop.demo.story import Told as Told
-    from rankloop.demo.story import tell as tell
-    from rankloop.demo.story import tell_of as tell_of
-    from rankloop.demo.telling import Story as Story
+    from rankloop.demo.loop import Told as Told
+    from rankloop.demo.loop import tell as tell
+    from rankloop.demo.loop import tell_of as tell_of
+    from rankloop.demo.story import Story as Story
 
 _HOME = {"Story": "telling", "Told": "story", "tell": "story", "tell_of": "story"}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rankloop.demo.learners import METRIC
 
 if TYPE_CHECKING:
-    from rankloop.demo.story import Told
+    from rankloop.demo.loop import Told
     from rankloop.interleaving import Verdict
 
 __all__ = ["conclusion", "preferred"]

@@ -7,7 +7,7 @@ import numpy as np
 from rankloop._table import Table
 from rankloop.demo.conclusion import conclusion
 from rankloop.demo.learners import ENOUGH, METRIC
-from rankloop.demo.story import Told
+from rankloop.demo.loop import Told
 from rankloop.report import (
     Report,
     ctr_by_position,

@@ -20,9 +20,9 @@ def compiling_story() -> contextlib.AbstractContextManager[None]:
 def _compile() -> None:
     """The whole story on a library of a few words."""
     from rankloop.demo.library import Library
+    from rankloop.demo.loop import tell_of
     from rankloop.demo.stdlib import collect
-    from rankloop.demo.story import tell_of
-    from rankloop.demo.telling import Story
+    from rankloop.demo.story import Story
     from rankloop.demo.usage import Usage
 
     documents = {f"m{at % 40}.f{at}": _document(at) for at in range(400)}

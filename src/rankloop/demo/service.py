@@ -12,10 +12,10 @@ import numpy as np
 from rankloop._atomic import replacing
 from rankloop.clicks import user
 from rankloop.demo.collection import CANDIDATES, PAGE
-from rankloop.demo.duels import put_duel
+from rankloop.demo.interleaving import put_duel
 from rankloop.demo.learners import METRIC
+from rankloop.demo.loop import Told
 from rankloop.demo.people import put_people
-from rankloop.demo.story import Told
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
 from rankloop.serve.models.registry import Registry
