@@ -7,7 +7,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.cli._inputs import kind_of, read_judgments, read_ranking
+from rankloop.cli.options.inputs import kind_of, read_judgments, read_ranking
 
 LINES = {
     "run": "q1 Q0 doc-7 1 12.5 bm25\n",

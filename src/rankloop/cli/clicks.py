@@ -27,7 +27,7 @@ def check(log: Log, format: Format = None, json: Json = False) -> None:
 
     rankloop clicks check log.parquet
     """
-    from rankloop.cli._outputs import show
+    from rankloop.cli.options.outputs import show
     from rankloop.clicks import check as report_on
     from rankloop.clicks import read_clicks
 
@@ -77,7 +77,7 @@ def fit(
     rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.npz
     """
     import rankloop.clicks as family
-    from rankloop.cli._outputs import show
+    from rankloop.cli.options.outputs import show
     from rankloop.data import open_dataset
 
     if out is not None and (model is None or len(model) != 1):
@@ -135,7 +135,7 @@ def propensity(
     """
     import warnings
 
-    from rankloop.cli._outputs import show
+    from rankloop.cli.options.outputs import show
     from rankloop.clicks import read_clicks
     from rankloop.data import open_dataset
     from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli._reports import ReportFile, check_report
 from rankloop.cli.evaluate import Conventions, Empty, Metrics, Ties
+from rankloop.cli.options.reports import ReportFile, check_report
 
 __all__ = ["compare", "distinct_names"]
 
@@ -43,9 +43,9 @@ def compare(
     rankloop compare base.run new.run --qrels qrels.txt
     """
     from rankloop._names import one_of
-    from rankloop.cli._inputs import read_judgments, read_ranking
-    from rankloop.cli._outputs import show, write_frame
-    from rankloop.cli._warm import compiling_metrics
+    from rankloop.cli.options.inputs import read_judgments, read_ranking
+    from rankloop.cli.options.outputs import show, write_frame
+    from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.compare import compare as comparison_of
 
     one_of("format", format, ("table", "markdown", "latex"))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import On, Workers, check_on
+from rankloop.cli.options.cluster import On, Workers, check_on
 
 __all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
 
@@ -57,9 +57,9 @@ def evaluate(
 
     rankloop evaluate model.rank test.shards --on ray
     """
-    from rankloop.cli._inputs import read_judgments, read_ranking
-    from rankloop.cli._outputs import show, write_frame
-    from rankloop.cli._warm import compiling_metrics
+    from rankloop.cli.options.inputs import read_judgments, read_ranking
+    from rankloop.cli.options.outputs import show, write_frame
+    from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
     check_on(on, workers=workers)
@@ -73,7 +73,7 @@ def evaluate(
         raise ValueError("--by ranks the one data set named; leave out the second file")
     options: dict[str, Any] = {"convention": convention, "ties": ties, "empty": empty}
     if on is not None:
-        from rankloop.cli._cluster import evaluate_on
+        from rankloop.cli.options.cluster import evaluate_on
 
         found = evaluate_on(on, workers, ranking, judged_by, metric, **options)
     else:

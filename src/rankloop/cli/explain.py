@@ -32,8 +32,8 @@ def explain(
 
     rankloop explain runs/trees test.txt --query 17 --a 1 --b 4
     """
-    from rankloop.cli._outputs import show
-    from rankloop.cli._runs import MODEL, read_data
+    from rankloop.cli.options.outputs import show
+    from rankloop.cli.options.runs import MODEL, read_data
     from rankloop.rankers import importance, load, why
 
     if query is None and (a is not None or b is not None):

@@ -46,7 +46,7 @@ def interleave(
     from rankloop.interleaving import pages_needed, read_duel, simulate_duel
 
     if rankers:
-        from rankloop.cli._inputs import read_ranking
+        from rankloop.cli.options.inputs import read_ranking
         from rankloop.data import open_dataset
 
         if len(rankers) < 2:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
-from rankloop.cli._reports import ReportFile, check_report
+from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.reports import ReportFile, check_report
 
 if TYPE_CHECKING:
     from rankloop.propensity import Propensity
@@ -62,7 +62,7 @@ def learn(
     rankloop learn shop.toml
     """
     from rankloop._names import one_of
-    from rankloop.cli._outputs import show
+    from rankloop.cli.options.outputs import show
     from rankloop.clicks import read_clicks
     from rankloop.data import open_dataset
     from rankloop.unbiased import candidates
@@ -81,7 +81,7 @@ def learn(
         "seed": seed,
     }
     if on is not None:
-        from rankloop.cli._cluster import learn_on
+        from rankloop.cli.options.cluster import learn_on
 
         found = learn_on(on, workers, log, data, format, report, checkpoint=checkpoint, **how)
     else:
@@ -101,7 +101,7 @@ def learn(
 
 def _serve(config: Path, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
     """One run of learning in a service."""
-    from rankloop.cli._outputs import show
+    from rankloop.cli.options.outputs import show
     from rankloop.serve.config import Config
     from rankloop.serve.learning.run import learn_once
 

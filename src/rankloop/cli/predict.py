@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli._cluster import On, Workers, check_on
+from rankloop.cli.options.cluster import On, Workers, check_on
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,12 +35,12 @@ def predict(
     import numpy as np
 
     from rankloop._atomic import replacing
-    from rankloop.cli._runs import MODEL, read_data
+    from rankloop.cli.options.runs import MODEL, read_data
     from rankloop.rankers import load
 
     check_on(on, workers=workers)
     if on is not None:
-        from rankloop.cli._cluster import predict_on
+        from rankloop.cli.options.cluster import predict_on
 
         made = predict_on(on, workers, model, data, out)
         typer.echo(f"{made.n_rows:,} scores written to {len(made)} shards in {out}")

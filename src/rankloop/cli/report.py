@@ -57,7 +57,7 @@ def report(
     """
     import json as writer
 
-    from rankloop.cli._reports import check_report
+    from rankloop.cli.options.reports import check_report
 
     check_report(out)
     made = _made(sources, judgments, metric, query, format, seed)
@@ -109,9 +109,9 @@ def _made(
 
 
 def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | None, seed: int) -> Any:
-    from rankloop.cli._inputs import read_judgments, read_ranking
-    from rankloop.cli._runs import MODEL
     from rankloop.cli.compare import distinct_names
+    from rankloop.cli.options.inputs import read_judgments, read_ranking
+    from rankloop.cli.options.runs import MODEL
     from rankloop.metrics.compare import compare
 
     if judgments is None:

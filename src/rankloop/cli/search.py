@@ -51,7 +51,7 @@ def search(
 
 def _learned(path: Path, opened: "Index") -> "tuple[Pipeline, Retriever]":
     """The pipeline of a run, and the retriever it begins with."""
-    from rankloop.cli._train_search import SEARCH
+    from rankloop.cli.options.train_search import SEARCH
     from rankloop.search import Retriever, load_pipeline
 
     learned = load_pipeline(path / SEARCH if path.is_dir() else path, opened)

@@ -70,8 +70,8 @@ def simulate(
     import json as json_lines
 
     import rankloop.clicks as family
-    from rankloop.cli._inputs import read_ranking
-    from rankloop.cli._online import tell_curve
+    from rankloop.cli.options.inputs import read_ranking
+    from rankloop.cli.options.online import tell_curve
     from rankloop.data import open_dataset
 
     if (shown_by is None) == (by is None) and not (online and shown_by is None):

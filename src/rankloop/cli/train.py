@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
-from rankloop.cli._reports import ReportFile, check_report
+from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.reports import ReportFile, check_report
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
@@ -64,7 +64,7 @@ def train(
     import json as writer
     import time
 
-    from rankloop.cli._runs import chosen_ranker, read_config, read_data
+    from rankloop.cli.options.runs import chosen_ranker, read_config, read_data
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
@@ -87,7 +87,7 @@ def train(
     for one in metrics:
         known_metric(one)  # a wrong name is told before the training, not after it
     if index is not None:
-        from rankloop.cli._train_search import train_search
+        from rankloop.cli.options.train_search import train_search
 
         train_search(index, judgments, queries, model, target, metrics, json)
         if report is not None:
@@ -96,7 +96,7 @@ def train(
 
     sets: dict[str, Any]
     if on is not None:
-        from rankloop.cli._cluster import train_on
+        from rankloop.cli.options.cluster import train_on
 
         model, seconds, judged, sets = train_on(on, workers, model, paths, metrics, report, checkpoint)
     else:
@@ -136,7 +136,7 @@ def _write(
     import json
 
     from rankloop._atomic import replacing_folder
-    from rankloop.cli._runs import MODEL, as_toml, data_facts
+    from rankloop.cli.options.runs import MODEL, as_toml, data_facts
 
     contents = {
         "metrics.json": figures,

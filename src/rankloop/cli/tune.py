@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli._cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
 
 __all__ = ["tune"]
 
@@ -48,8 +48,8 @@ def tune(
     import json as writer
 
     from rankloop._atomic import replacing_folder
-    from rankloop.cli._outputs import show
-    from rankloop.cli._runs import as_toml, chosen_ranker, read_config, read_data
+    from rankloop.cli.options.outputs import show
+    from rankloop.cli.options.runs import as_toml, chosen_ranker, read_config, read_data
     from rankloop.rankers import tune as tune_ranker
     from rankloop.report import tuning_picture
 
@@ -71,7 +71,7 @@ def tune(
         "seed": seed,
     }
     if on is not None:
-        from rankloop.cli._cluster import tune_on
+        from rankloop.cli.options.cluster import tune_on
 
         found = tune_on(on, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
     else:
@@ -94,7 +94,7 @@ def _range(text: str) -> tuple[str, Any]:
     >>> _range("C=0.01:10:log"), _range("loss=hinge,squared_hinge"), _range("trees=100:500")
     (('C', (0.01, 10, 'log')), ('loss', ['hinge', 'squared_hinge']), ('trees', (100, 500)))
     """
-    from rankloop.cli._runs import setting
+    from rankloop.cli.options.runs import setting
 
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not key or not value:

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from rankloop.cluster.tune import tune as tune
 
 _HOME = {
-    "LostWorkerError": "_failures",
-    "aggregate": "counting",
-    "compare": "measuring",
-    "evaluate": "measuring",
-    "features": "describing",
-    "fit": "training",
-    "learn": "learning",
-    "predict": "scoring",
-    "propensity": "curves",
-    "transform": "describing",
-    "tune": "tuning",
+    "LostWorkerError": "backends.failures",
+    "aggregate": "aggregate",
+    "compare": "evaluate",
+    "evaluate": "evaluate",
+    "features": "features",
+    "fit": "fit",
+    "learn": "learn",
+    "predict": "predict",
+    "propensity": "propensity",
+    "transform": "features",
+    "tune": "tune",
 }
 
 __all__ = [*_HOME]

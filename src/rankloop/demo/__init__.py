@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankloop.demo.loop import tell_of as tell_of
     from rankloop.demo.story import Story as Story
 
-_HOME = {"Story": "telling", "Told": "story", "tell": "story", "tell_of": "story"}
+_HOME = {"Story": "story", "Told": "loop", "tell": "loop", "tell_of": "loop"}
 
 __all__ = ["Story", "Told", "tell", "tell_of"]
 

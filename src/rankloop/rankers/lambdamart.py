@@ -24,9 +24,9 @@ from rankloop.rankers.trees.forest import Forest
 __all__ = ["LambdaMART"]
 
 ENGINES = {
-    "catboost": ("_engine_catboost", "CatBoostForest"),
-    "lightgbm": ("_engine_lightgbm", "LightGBMForest"),
-    "xgboost": ("_engine_xgboost", "XGBoostForest"),
+    "catboost": ("trees.catboost", "CatBoostForest"),
+    "lightgbm": ("trees.lightgbm", "LightGBMForest"),
+    "xgboost": ("trees.xgboost", "XGBoostForest"),
 }
 _OWN = "engine:"
 _BY = "by:"

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Config": "config",
-    "Registry": "registry",
+    "Registry": "models.registry",
     "Service": "service",
-    "Store": "store",
-    "create_app": "app",
+    "Store": "events.store",
+    "create_app": "http.app",
 }
 
 __all__ = ["Config", "Registry", "Service", "Store", "create_app"]

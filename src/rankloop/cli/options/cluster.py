@@ -79,8 +79,8 @@ def evaluate_on(
     on: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
 ) -> Any:
     """The evaluation of a saved ranker."""
-    from rankloop.cli._inputs import kind_of
-    from rankloop.cli._runs import MODEL
+    from rankloop.cli.options.inputs import kind_of
+    from rankloop.cli.options.runs import MODEL
     from rankloop.cluster import evaluate
 
     model = ranking / MODEL if ranking.is_dir() else ranking
@@ -94,7 +94,7 @@ def evaluate_on(
 
 def predict_on(on: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
     """Scores as a folder of Parquet shards."""
-    from rankloop.cli._runs import MODEL
+    from rankloop.cli.options.runs import MODEL
     from rankloop.cluster import predict
 
     if out is None or out.suffix in (".npy", ".parquet", ".txt"):

@@ -1,0 +1,1 @@
+"""What commands share: inputs, outputs, options."""
