@@ -25,13 +25,13 @@ import torch
 from rankloop.data import Pairs, RankingDataset
 from rankloop.losses import Loss, loss
 from rankloop.losses.cuda.registry import KERNELS, device_loss
+from rankloop.rankers.neural import batches as _batches
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import FeatureTransform
 from rankloop.rankers.neural.network import MLP
 from rankloop.rankers.neural.processes import Processes
 from rankloop.rankers.neural.training import Recipe, scores_of, train
-from rankloop.rankers.neural_ranker import batches as _batches
 
 SHAPES = ((30_000, 120), (1_024, 1_000), (256, 4_000))
 BARS = {(30_000, 120): "1.0", (1_024, 1_000): "1.2", (256, 4_000): "runs"}

@@ -214,7 +214,7 @@ def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[
 
 def vectors(folder: Path, documents: int) -> None:
     """From how many vectors on a graph answers sooner than a scan."""
-    from rankloop.search.index.index import vectors as module
+    from rankloop.search.index import vectors as module
 
     dimension, k = 128, 100
     rng = np.random.default_rng(SEED)

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from importlib import import_module
 
 import numpy as np
 import polars
@@ -10,7 +11,7 @@ import pytest
 
 from rankloop import clicks, cluster, metrics, propensity
 from rankloop.clicks import simulate
-from rankloop.cluster import _failures, tuning
+from rankloop.cluster.backends import failures as _failures
 from rankloop.cluster.backends import local as _local
 from rankloop.cluster.backends import ray as _ray
 from rankloop.cluster.backends import versions as _versions
@@ -20,6 +21,8 @@ from rankloop.data import synthetic
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART, LinearRanker, RankSVM
+
+tuning = import_module("rankloop.cluster.tune")
 
 DATA = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
 METRICS = ["ndcg@10", "err@5", "map"]
@@ -318,7 +321,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
 
 
 def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
-    from rankloop.cluster import scoring
+    scoring = import_module("rankloop.cluster.predict")
 
     asked = []
 
@@ -340,7 +343,7 @@ def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, 
 
 
 def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
-    from rankloop.cluster import counting
+    counting = import_module("rankloop.cluster.aggregate")
     from rankloop.unbiased import candidates
 
     asked = []

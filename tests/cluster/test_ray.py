@@ -9,13 +9,13 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
 
 from rankloop import cluster, metrics
-from rankloop.cluster import counting, training
 from rankloop.cluster.backends import ray as _ray
 from rankloop.cluster.backends import versions as _versions
 from rankloop.data import synthetic, write_svmlight
@@ -23,6 +23,8 @@ from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.saving.load import dumps, loads
+
+counting, training = import_module("rankloop.cluster.aggregate"), import_module("rankloop.cluster.fit")
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray")
@@ -211,7 +213,7 @@ def test_a_node_is_killed_under_a_job(jobs, node_is_killed, monkeypatch):
 
         import ray as inside
 
-        from rankloop.cluster import counting as there
+        there = import_module("rankloop.cluster.aggregate")
 
         node = inside.get_runtime_context().get_node_id()
         if node != head:

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 from rankloop import cluster
-from rankloop.cluster import training
 from rankloop.cluster.backends import local as _local
 from rankloop.cluster.training.trees import Work, grow, settled
 from rankloop.data import RankingDataset, synthetic
@@ -17,6 +17,8 @@ from rankloop.losses import LambdaRank
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker
 from rankloop.rankers.saving.load import dumps, loads
+
+training = import_module("rankloop.cluster.fit")
 
 DATA, VALID = synthetic(n_queries=160, docs_per_query=10, n_features=5, seed=0).split(0.75, seed=0)
 TREES = LambdaMART(trees=12, leaves=5, threads=1, seed=0)

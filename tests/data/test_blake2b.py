@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rankloop.data.shards import blake2b as _blake2b
 from rankloop.data.shards.blake2b import digests
-from rankloop.data.shards.shards import blake2b as _blake2b
 
 
 def by_hand(ids):

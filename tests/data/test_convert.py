@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankloop.cli.convert import convert as command
 from rankloop.data import convert, fingerprint, load_dataset, open_dataset, read_svmlight, write_svmlight
-from rankloop.data.svmlight.read_svmlight import blocks as _svmlight_blocks
+from rankloop.data.svmlight import blocks as _svmlight_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 

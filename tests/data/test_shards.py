@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, fingerprint, save, synthetic, write_parquet, write_svmlight
 from rankloop.data.files.npy_stream import NpyStream
+from rankloop.data.shards import folder as shard_files
 from rankloop.data.shards.manifest import encoded, shard_of
-from rankloop.data.shards.shards import folder as shard_files
 from rankloop.data.shards.shards import is_shards, open_shards
 from rankloop.data.shards.spill import Spill
 from rankloop.data.shards.store import Store
@@ -221,8 +221,8 @@ def test_other_counts_and_columns_are_refused(folder):
         ("{", "is not whole"),
         ("[]", "does not describe shards"),
         ('{"kind": "rankloop.RankingDataset"}', "is it a saved data set"),
-        ('{"kind": "rankloop.Shards.documents", "format": 99}', "upgrade rankloop"),
-        ('{"kind": "rankloop.Shards.documents", "format": 1}', "has no shards"),
+        ('{"kind": "rankloop.data.Shards.documents", "format": 99}', "upgrade rankloop"),
+        ('{"kind": "rankloop.data.Shards.documents", "format": 1}', "has no shards"),
     ],
 )
 def test_a_manifest_that_is_none_is_refused(folder, text, said):
@@ -339,7 +339,7 @@ def test_a_killed_writer_leaves_a_folder_that_can_be_written_again(tmp_path):
     """A real kill: the process ends in the middle of its second shard, its lock and first shard stay."""
     script = (
         "import os, signal, sys\n"
-        "from rankloop.data import synthetic, _shard_files as files\n"
+        "from rankloop.data import synthetic\nfrom rankloop.data.shards import folder as files\n"
         "from rankloop.data.shards.write_shards import write_shards\n"
         "whole = files.put_shard\n"
         "def dying(store, frame, query, number, *, note):\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, read_svmlight
 from rankloop.data.files.text import TextSource
-from rankloop.data.svmlight.read_svmlight import blocks as _svmlight_blocks
+from rankloop.data.svmlight import blocks as _svmlight_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 

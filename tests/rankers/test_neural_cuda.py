@@ -16,10 +16,10 @@ if not torch.cuda.is_available():
 
 from torch import distributed  # noqa: E402
 
+from rankloop.rankers.neural import batches as _batches  # noqa: E402
 from rankloop.rankers.neural.batches import DeviceLists  # noqa: E402
 from rankloop.rankers.neural.device_metrics import quality_on  # noqa: E402
 from rankloop.rankers.neural.processes import Processes  # noqa: E402
-from rankloop.rankers.neural_ranker import batches as _batches
 
 CUDA = torch.device("cuda")
 SCORERS = ("attention", "gam", "groupwise", "mlp")

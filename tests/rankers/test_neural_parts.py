@@ -14,13 +14,13 @@ from strategies import ragged_lists
 
 torch = pytest.importorskip("torch")
 
+from rankloop.rankers.neural import batches as _batches  # noqa: E402
 from rankloop.rankers.neural.attention import Attention  # noqa: E402
 from rankloop.rankers.neural.batches import DeviceLists, rows_of  # noqa: E402
 from rankloop.rankers.neural.device_metrics import device_ndcg  # noqa: E402
 from rankloop.rankers.neural.gam import GAM  # noqa: E402
 from rankloop.rankers.neural.groupwise import Groupwise  # noqa: E402
 from rankloop.rankers.neural.input import FeatureTransform  # noqa: E402
-from rankloop.rankers.neural_ranker import batches as _batches
 
 CPU = torch.device("cpu")
 LENGTHS = (3, 1, 5, 3, 2)

@@ -13,7 +13,7 @@ import pytest
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers import NeuralRanker, load
-from rankloop.rankers.neural_ranker import fit as _neural_fit
+from rankloop.rankers.neural import fit as _neural_fit
 
 torch = pytest.importorskip("torch")
 
@@ -78,7 +78,8 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[2])
 from test_neural_training import OPTIONS, judged
-from rankloop.rankers import NeuralRanker, _checkpoint
+from rankloop.rankers import NeuralRanker
+from rankloop.rankers.neural import checkpoint as _checkpoint
 replacing, times = _checkpoint.replacing, []
 
 def deadly(path):

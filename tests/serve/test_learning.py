@@ -285,7 +285,7 @@ def test_a_killed_run_leaves_nothing_half_written(shop, tmp_path, where):
         begin(store, NOW - 5)
     code = f"""
         import os, signal, sys
-        from rankloop.serve import learning, learning_candidates
+        from rankloop.serve.learning import candidates as learning_candidates, run as learning
         from rankloop.serve.models.registry import Registry
         learning_candidates.TREES = learning_candidates.JUDGE = 30
         def die(*arguments, **options):
@@ -331,10 +331,10 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
-    from rankloop.serve.learning.run import schedule as learning_schedule
+    from rankloop.serve.learning import schedule as learning_schedule
     from rankloop.serve.learning.schedule import Schedule
 
-    small = "from rankloop.serve import learning_candidates as some; some.TREES = some.JUDGE = 20; "
+    small = "from rankloop.serve.learning import candidates as some; some.TREES = some.JUDGE = 20; "
     monkeypatch.setattr(learning_schedule, "_PROGRAM", small + learning_schedule._PROGRAM)
     with pytest.raises(ValueError, match="above 0"):
         Schedule(Config(index=shop.path))

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from rankloop._progress import progress
 from rankloop.cluster.backends.backend import engine
 from rankloop.cluster.backends.inputs import shards_of
-from rankloop.cluster.fit import trees as _trees
+from rankloop.cluster.training import trees as _trees
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.data.shards.store import Store
@@ -53,7 +53,7 @@ def fit(
         runner, rounds, torch = engine(on, workers), ranker.trees, False
         task: Any = _trees.grow
     elif type(ranker).__name__ == "NeuralRanker":
-        from rankloop.cluster.fit import networks as _networks
+        from rankloop.cluster.training import networks as _networks
 
         _networks.check(_folder(checkpoint))
         work = _networks.Work(clone(ranker), shards, judged, _folder(checkpoint))  # type: ignore[assignment]

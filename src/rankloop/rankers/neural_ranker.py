@@ -12,8 +12,8 @@ from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss
 from rankloop.metrics import Metric, metric
+from rankloop.rankers.base import input as _input
 from rankloop.rankers.base.ranker import Member, Ranker
-from rankloop.rankers.base.ranker import input as _input
 
 if TYPE_CHECKING:
     from rankloop.rankers.neural.network import RankingNetwork

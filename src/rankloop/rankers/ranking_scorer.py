@@ -9,8 +9,8 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric, metric
+from rankloop.rankers.base import input as _input
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.rankers.base.ranker import input as _input
 
 __all__ = ["RankingScorer", "ranking_scorer"]
 

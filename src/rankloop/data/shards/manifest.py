@@ -86,7 +86,7 @@ def merged(
         digest.update(entry.blake2b.encode())
     return {
         "format": FORMAT,
-        "kind": f"rankloop.Shards.{kind}",
+        "kind": f"rankloop.data.Shards.{kind}",
         "rankloop": rankloop.__version__,
         "query": query,
         "hash": "blake2b-8 of the id as text, little-endian, modulo the number of shards",
@@ -116,7 +116,9 @@ def read_manifest(store: Store) -> dict[str, Any]:
         manifest = json.loads(store.read(MANIFEST))
     except ValueError as error:
         raise ValueError(f"{where} is not whole ({error}); {_AGAIN}") from None
-    if not isinstance(manifest, dict) or not str(manifest.get("kind", "")).startswith("rankloop.Shards."):
+    if not isinstance(manifest, dict) or not str(manifest.get("kind", "")).startswith(
+        "rankloop.data.Shards."
+    ):
         raise ValueError(f"{where} does not describe shards; is it a saved data set?")
     if not isinstance(manifest.get("format"), int) or manifest["format"] > FORMAT:
         raise ValueError(

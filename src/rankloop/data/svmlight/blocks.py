@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankloop._jit import thread_count
 from rankloop.data.columns.text_ids import is_text
 from rankloop.data.files.text import TextSource
-from rankloop.data.svmlight.read_svmlight import parse_kernel as fast
+from rankloop.data.svmlight import parse_kernel as fast
 
 __all__ = ["Block", "Layout", "parsed_blocks", "shown"]
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from rankloop.data import RankingDataset
-from rankloop.rankers.base.ranker import input as _input
+from rankloop.rankers.base import input as _input
 
 __all__ = ["Member", "Ranker"]
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
+from rankloop.rankers.base import input as _input
 from rankloop.rankers.base.feature_names import feature_names
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.rankers.base.ranker import input as _input
 from rankloop.rankers.base.scale import Standard
 from rankloop.rankers.explain.instead import scores_instead
 from rankloop.rankers.explain.linear_shapley import shares_of_lines

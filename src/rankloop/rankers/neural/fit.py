@@ -12,13 +12,13 @@ from torch import nn
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.losses import loss, settle
+from rankloop.rankers.neural import checkpoint as _checkpoint
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
 from rankloop.rankers.neural.network import RankingNetwork, make_scorer
 from rankloop.rankers.neural.processes import joined, own_device
 from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of, train
-from rankloop.rankers.neural_ranker import checkpoint as _checkpoint
 from rankloop.rankers.saving.codec import encode
 
 if TYPE_CHECKING:

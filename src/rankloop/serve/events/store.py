@@ -116,7 +116,7 @@ class Store:
         """One impression a row, as `ClickLog.from_frame` reads it; `depth` leaves out lower positions.
 
         Repeated clicks on a document of a page count once; without `include_bots` what the rules of
-        `rankloop.serve.events.filters` take for machines is left out. `intervention` and `original_position` say
+        `serve.events.filters` take for machines is left out. `intervention` and `original_position` say
         what was swapped, as `rankloop.simulate` does.
         """
         with self.reading() as connection:
@@ -125,7 +125,7 @@ class Store:
         return frame if depth is None else frame.filter(frame["position"] <= depth)
 
     def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
-        """How many pages (and, under "time", events) each rule of `rankloop.serve.events.filters` leaves out."""
+        """How many pages (and, under "time", events) each rule of `serve.events.filters` leaves out."""
         with self.reading() as connection:
             return _reading.read_kept(connection, since, until, None, False).dropped
 

@@ -1,0 +1,161 @@
+"""One file for whatever was learned: a zip with a manifest, arrays, text and bytes; no pickle."""
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rankloop
+from rankloop._atomic import replacing
+
+__all__ = ["FORMAT", "Archive", "Member", "pack", "read", "read_manifest", "unpack", "write"]
+
+Member = NDArray[Any] | str | bytes
+
+FORMAT = 2
+_MANIFEST = "manifest.json"
+_SUFFIX = {"array": "npy", "text": "txt", "bytes": "bin"}
+_DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes
+# What zipfile, json and numpy raise on bytes that changed; RuntimeError is a member marked as encrypted,
+# NotImplementedError one with a compression nobody has.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+    EOFError,
+    KeyError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    OSError,
+)
+
+
+class Archive(NamedTuple):
+    """What a file holds: the manifest's own part, and the members by name."""
+
+    about: dict[str, Any]
+    members: dict[str, Member]
+
+
+def write(path: str | Path, kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> None:
+    """Write one archive, whole or not at all; `kind` says what it is ("ranker", "click model")."""
+    whole = pack(kind, about, members)
+    with replacing(path) as beside:
+        beside.write_bytes(whole)
+
+
+def read(path: str | Path, kind: str, *, again: str) -> Archive:
+    """What `write` wrote to `path`; `again` tells a user how to make a file that cannot be read anew.
+
+    >>> read("no-such-file", "ranker", again="train it again")
+    Traceback (most recent call last):
+    FileNotFoundError: there is no ranker file no-such-file
+    """
+    with _opened(path, kind) as file:
+        return _read(file, str(path), kind, again)
+
+
+def read_manifest(path: str | Path, kind: str, *, again: str) -> dict[str, Any]:
+    """What a file says about itself; its members are not read."""
+    with _opened(path, kind) as file:
+        return _read(file, str(path), kind, again, members=False).about
+
+
+def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> bytes:
+    """The archive as bytes: how one archive keeps another.
+
+    >>> whole = pack("note", {"of": "today"}, {"counts": np.arange(3), "text": "three"})
+    >>> unpack(whole, "note", again="write it again").members["counts"]
+    array([0, 1, 2])
+    """
+    manifest = {
+        "format": FORMAT,
+        "kind": kind,
+        "rankloop": rankloop.__version__,
+        "about": dict(about),
+        "members": {name: _kind_of(value) for name, value in members.items()},
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        _put(archive, _MANIFEST, json.dumps(manifest, indent=2).encode())
+        for name, value in members.items():
+            _put(archive, f"{name}.{_SUFFIX[_kind_of(value)]}", _to_bytes(value))
+    return buffer.getvalue()
+
+
+def unpack(whole: bytes, kind: str, *, again: str) -> Archive:
+    """What is in the bytes that `pack` gave."""
+    return _read(io.BytesIO(whole), f"this {kind}", kind, again)
+
+
+def _opened(path: str | Path, kind: str) -> IO[bytes]:
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no {kind} file {source}")
+    return source.open("rb")
+
+
+def _read(file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True) -> Archive:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            manifest: dict[str, Any] = json.loads(archive.read(_MANIFEST))
+            found, number = manifest.get("kind"), int(manifest.get("format", 0))
+            if found == kind and number == FORMAT:
+                listed = manifest["members"] if members else {}
+                return Archive(
+                    manifest["about"],
+                    {
+                        key: _from_bytes(archive.read(f"{key}.{_SUFFIX[form]}"), form)
+                        for key, form in listed.items()
+                    },
+                )
+    except _DAMAGE as error:
+        raise ValueError(f"{name} is damaged, cut short or not a saved {kind} ({error}); {again}") from error
+    if number > FORMAT:
+        raise ValueError(
+            f"{name} has format {number}, written by rankloop {manifest.get('rankloop')}; this is rankloop "
+            f"{rankloop.__version__}, which reads format {FORMAT}: upgrade rankloop"
+        )
+    if number < FORMAT:
+        raise ValueError(f"{name} was written by an older rankloop (format {number}); {again}")
+    raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
+
+
+def _kind_of(value: Member) -> str:
+    if isinstance(value, str):
+        return "text"
+    return "bytes" if isinstance(value, bytes) else "array"
+
+
+def _to_bytes(value: Member) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    buffer = io.BytesIO()
+    np.save(buffer, value, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _from_bytes(whole: bytes, form: str) -> Member:
+    if form == "text":
+        return whole.decode()
+    if form == "bytes":
+        return whole
+    array: NDArray[Any] = np.load(io.BytesIO(whole), allow_pickle=False)
+    return array
+
+
+def _put(archive: zipfile.ZipFile, name: str, whole: bytes) -> None:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, whole, compresslevel=3)
