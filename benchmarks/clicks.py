@@ -48,7 +48,7 @@ def best(work, repeats=3):
 def speed() -> None:
     data, scores = made_data()
     log = clicks.simulate(
-        data, shown_by=scores, user="dbn", sessions=SESSIONS, k=K, temperature=1.0, seed=SEED
+        data, logging_policy=scores, user="dbn", sessions=SESSIONS, k=K, temperature=1.0, seed=SEED
     )
     peers = peer_rates(log)
     print(f"\nEM, session-iterations a second of CPU time; {SESSIONS:,} sessions of {K}")
@@ -112,7 +112,7 @@ def simulate() -> None:
         "navigational, Plackett-Luce": ("navigational", 1.0),
     }
     for name, (user, temperature) in cases.items():
-        options = {"shown_by": scores, "user": user, "k": K, "temperature": temperature}
+        options = {"logging_policy": scores, "user": user, "k": K, "temperature": temperature}
         ours = partial(clicks.simulate, data, sessions=SESSIONS, seed=SEED, **options)
         plain = partial(numpy_simulate, data, scores, user, temperature, np.float64, np.int64)
         lean = partial(numpy_simulate, data, scores, user, temperature, np.float32, np.int32)

@@ -349,11 +349,13 @@ def overhead(quick):
 
         def grow(trees):
             ranker = LambdaMART(trees=trees, leaves=31, threads=1, patience=None)
-            return lambda on: cluster.fit(ranker, data, on=on, workers=2)
+            return lambda backend: cluster.fit(ranker, data, backend=backend, workers=2)
 
         jobs = {
-            "count": lambda on: cluster.aggregate(log, on=on, workers=2),
-            "curve": lambda on: cluster.propensity(log, method="harvest", draws=100, on=on, workers=2),
+            "count": lambda backend: cluster.aggregate(log, backend=backend, workers=2),
+            "curve": lambda backend: cluster.propensity(
+                log, method="harvest", draws=100, backend=backend, workers=2
+            ),
             "5 trees": grow(5),
             f"{25 if quick else 65} trees": grow(25 if quick else 65),
         }
@@ -363,7 +365,7 @@ def overhead(quick):
         print(f"{'job':<10}" + "".join(f"{one:>16}" for one in ("local", "again", "ray", "again")))
         for name, job in jobs.items():
             send_workers_home()
-            figures = [spent(lambda: job(on)) for on in ("local", "local", "ray", "ray")]  # noqa: B023
+            figures = [spent(lambda: job(backend)) for backend in ("local", "local", "ray", "ray")]  # noqa: B023
             print(f"{name:<10}" + "".join(f"{one:>16}" for one in figures), flush=True)
         print(f"starting Ray, once: {start}; a team that trains is started anew every time, in both")
         ray.shutdown()

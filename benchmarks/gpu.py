@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py [--only losses|epochs] [--no-compiled] [--epochs N]
 
-Losses: LambdaRank's gradient, curvature and value, the sort included: eager PyTorch in allRank's manner
+Losses: LambdaRank's gradient, Hessian and value, the sort included: eager PyTorch in allRank's manner
 (padded n × n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit`
 where both are installed, and us; then the milliseconds of every loss. Times are medians of CUDA events over a
 loop of calls as a user makes them, checks of the input included (Rax: wall clock until the result is there);
@@ -62,7 +62,7 @@ def lambdarank_table(compiled):
     for lists, length in SHAPES:
         scores, labels, offsets = made(lists, length)
         rows = []
-        for name, valued in (("us, gradient and curvature", False), ("us, value too", True)):
+        for name, valued in (("us, gradient and Hessian", False), ("us, value too", True)):
 
             def call(checked=True, valued=valued, given=(scores, labels, offsets)):
                 return device_loss(one, *given, valued=valued, checked=checked)
@@ -91,12 +91,12 @@ def lambdarank_table(compiled):
 
 
 def peers(compiled):
-    yield "eager n × n", eager_forces
+    yield "eager n × n", eager_lambdas
     if compiled:
-        yield "compiled n × n", torch.compile(eager_forces, dynamic=False)
+        yield "compiled n × n", torch.compile(eager_lambdas, dynamic=False)
 
 
-def eager_forces(scores, labels):
+def eager_lambdas(scores, labels):
     """LambdaRank's gradient of padded lists by autograd over all pairs, as allRank's lambdaLoss does it."""
     leaf = scores.detach().requires_grad_()
     ranked, order = leaf.sort(descending=True, dim=-1)
@@ -229,7 +229,7 @@ def padded_epochs(data, epochs):
             there = place < offsets.diff()[lists][:, None]
             rows = torch.where(there, offsets[lists][:, None] + place, 0)
             scores = scorer(X[rows], None).masked_fill(~there, -1e4)
-            gradient = eager_forces(scores, labels[rows].masked_fill(~there, 0.0)) / len(lists)
+            gradient = eager_lambdas(scores, labels[rows].masked_fill(~there, 0.0)) / len(lists)
             optimizer.zero_grad()
             scores.backward(gradient)
             optimizer.step()

@@ -63,7 +63,7 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
     shown = X @ weights
     person = user(people, max_grade=3)
     log = simulate(
-        data, shown_by=shown, user=person, sessions=pages, randomize="adjacent", rate=0.5, seed=seed
+        data, logging_policy=shown, user=person, sessions=pages, randomize="adjacent", rate=0.5, seed=seed
     )
     curves, log = curves_of(log, seed=seed)
     made = trained(log, data.replace(y=np.zeros(len(grade))), curves.given, seed=seed)

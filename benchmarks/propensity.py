@@ -106,7 +106,7 @@ def joint(data: RankingDataset) -> Iterator[str]:
     warnings.simplefilter("ignore")
     for strength in STRENGTHS:
         shown = strength * utility + (1 - strength) * noise
-        log = simulate(data, shown_by=shown, sessions=JOINT_SESSIONS, k=RANKS, seed=1)
+        log = simulate(data, logging_policy=shown, sessions=JOINT_SESSIONS, k=RANKS, seed=1)
         report = identifiability(log, data)
         overlap = min(report.overlap or (0.0,))
         foretold = 1 - float(np.exp(-max(report.bias or (0.0,))))
@@ -124,7 +124,7 @@ def joint(data: RankingDataset) -> Iterator[str]:
 def _log(data: RankingDataset, sessions: int, eta: float, pages: dict[str, Any], *, seed: int) -> ClickLog:
     user = users.user("pbm", eta=eta)
     return simulate(
-        data, shown_by=weak_logger(data), user=user, sessions=sessions, k=RANKS, seed=seed, **pages
+        data, logging_policy=weak_logger(data), user=user, sessions=sessions, k=RANKS, seed=seed, **pages
     )
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/scoring.py [--repeats N] [--models FOLDER] [--wall]
 
-The peers come with the extra `engines`. Repeats are interleaved and medians are shown, in CPU time (or wall
+The peers come with the extra `backends`. Repeats are interleaved and medians are shown, in CPU time (or wall
 time). Every call gets other rows than the one before, as a service would: the same rows again and again teach
 the processor their way through the trees. Scores are compared first: ours must be LightGBM's to the last bit,
 those of onnxruntime to single precision. Growing the forests takes minutes; --models keeps their texts.

@@ -5,7 +5,7 @@
 Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
 with two leaves on one feature, less the same round with gradients that are ready made. A round is timed from
 the end of the first round to the end of the last, so that reading and binning count for neither side;
-"whole" counts them for both. Forces that differ grow trees of other shapes, which cost more or less; the last
+"whole" counts them for both. Other lambdas grow trees of other shapes, which cost more or less; the last
 line says what the gradient alone is worth. The forests have the parameters of LightGBM's published
 experiments: 255 leaves, learning rate 0.1, min_sum_hessian 100 for 10,000 queries. The small real sets get
 31 leaves and min_sum_hessian 5, as LightGBM's own example has them, and random splits of their queries.
@@ -30,7 +30,7 @@ from scipy import stats
 
 from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
 from rankloop.losses import LambdaRank
-from rankloop.losses.kernels.gap_lambdas import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapLambdas
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 
@@ -104,11 +104,11 @@ def gradients(queries: int) -> tuple[float, float]:
 
     own, blank = booster("lambdarank"), booster("none")
     near = LambdaRank(truncation=TRUNCATION, norm_gap=True)
-    plain, forces = LambdaRank(truncation=TRUNCATION), GapForces(near, data)
+    plain, lambdas = LambdaRank(truncation=TRUNCATION), GapLambdas(near, data)
     work: dict[str, Callable[[], Any]] = {
         "own": own.update,
         "blank": lambda: blank.update(fobj=lambda *_: ready),
-        "LambdaMART's default": lambda: forces(scores),
+        "LambdaMART's default": lambda: lambdas(scores),
         "LambdaRank, plain": lambda: plain.derivatives(scores, data.y, data.offsets),
     }
     took: dict[str, list[float]] = {name: [] for name in work}

@@ -148,11 +148,13 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
         test, _, _ = world(seed, kind, TEST_QUERIES)
         full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
         for name, strength in LOGGERS.items():
-            shown_by = logged_by(train, worth, rng, strength)
+            logging_policy = logged_by(train, worth, rng, strength)
             if name not in asked:
                 continue
             values.setdefault(("full information", name), []).append(quality(full, test))
-            log = simulate(train, shown_by=shown_by, sessions=SESSIONS * QUERIES, k=SHOWN, seed=seed)
+            log = simulate(
+                train, logging_policy=logging_policy, sessions=SESSIONS * QUERIES, k=SHOWN, seed=seed
+            )
             hidden = train.replace(y=np.zeros(train.n_documents))
             for contender, learned in known.items():
                 started = time.perf_counter()
@@ -177,10 +179,10 @@ def skyline(seed: int = 0) -> None:
     test, _, _ = world(seed, "mixed", TEST_QUERIES)
     full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
     print(f"full information {full:.4f}")
-    shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
+    logging_policy = logged_by(train, worth, rng, LOGGERS["weak"])
     hidden = train.replace(y=np.zeros(train.n_documents))
     for shown, sessions in ((SHOWN, 100_000), (SHOWN, 1_000_000), (DOCUMENTS, 1_000_000)):
-        log = simulate(train, shown_by=shown_by, sessions=sessions, k=shown, seed=seed)
+        log = simulate(train, logging_policy=logging_policy, sessions=sessions, k=shown, seed=seed)
         for name, learned in contenders(peers=False).items():
             reached = quality(learned(log, hidden)(test), test)
             row = f"top {shown:<3} {sessions:>9,} {name:<20} {reached:.4f}  {reached / full - 1:+.2%}"
@@ -192,7 +194,7 @@ def convergence(eta: float, seed: int = 0) -> None:
     train, worth, rng = world(seed, "mixed", GRID_QUERIES)
     test, _, _ = world(seed, "mixed", TEST_QUERIES)
     full = quality(rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test), test)
-    shown_by = logged_by(train, worth, rng, LOGGERS["weak"])
+    logging_policy = logged_by(train, worth, rng, LOGGERS["weak"])
     hidden = train.replace(y=np.zeros(train.n_documents))
     labels: dict[str, Callable[[ClickLog], rl.RankingDataset]] = {
         "naive": lambda log: unbiased.naive(log, hidden),
@@ -203,7 +205,9 @@ def convergence(eta: float, seed: int = 0) -> None:
     reached: dict[str, list[float]] = {name: [] for name in labels}
     for sessions in CONVERGENCE:
         looks = user("pbm", eta=eta)
-        log = simulate(train, shown_by=shown_by, user=looks, sessions=sessions, k=SHOWN, seed=seed)
+        log = simulate(
+            train, logging_policy=logging_policy, user=looks, sessions=sessions, k=SHOWN, seed=seed
+        )
         for name, labelled in labels.items():
             reached[name].append(quality(lambdamart().fit(labelled(log)).predict(test), test))
         print(f"{sessions:>10,}" + "".join(f"{reached[name][-1]:>14.4f}" for name in labels), flush=True)
@@ -224,9 +228,11 @@ def small(seeds: range) -> None:
         test, _, _ = world(seed, "mixed", TEST_QUERIES)
         hidden = train.replace(y=np.zeros(train.n_documents))
         for strength in SMALL_LOGGERS:
-            shown_by = logged_by(train, worth, rng, strength)
+            logging_policy = logged_by(train, worth, rng, strength)
             for each in SMALL_SESSIONS:
-                log = simulate(train, shown_by=shown_by, sessions=each * SMALL_QUERIES, k=SHOWN, seed=seed)
+                log = simulate(
+                    train, logging_policy=logging_policy, sessions=each * SMALL_QUERIES, k=SHOWN, seed=seed
+                )
                 got = [quality(contenders(peers=False)[name](log, hidden)(test), test) for name in rivals]
                 values.setdefault((strength, each), []).append(got)
                 print(
@@ -266,9 +272,11 @@ def grid(only: list[str], seed: int) -> None:
     print(f"{'user':<14}{'logger':<8}{'sessions':>9}" + "".join(f"{name:>14}" for name in methods))
     for who in ("pbm", "eye_tracking", "trust", "navigational", "informational", "dbn"):
         for name, strength in (("weak", 0.1), ("strong", 0.9)):
-            shown_by = logged_by(train, worth, rng, strength)
+            logging_policy = logged_by(train, worth, rng, strength)
             for sessions in (5_000, 50_000):
-                log = simulate(train, shown_by=shown_by, user=who, sessions=sessions, k=SHOWN, seed=seed)
+                log = simulate(
+                    train, logging_policy=logging_policy, user=who, sessions=sessions, k=SHOWN, seed=seed
+                )
                 cells = [quality(learned(log, hidden)(test), test) for learned in methods.values()]
                 row = "".join(f"{one:>14.4f}" for one in cells)
                 print(f"{who:<14}{name:<8}{sessions:>9,}{row}", flush=True)

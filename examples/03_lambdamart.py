@@ -21,13 +21,13 @@ else:
 train, valid = train.split(0.8, seed=0)
 out = Path(mkdtemp())
 
-# One loss drives every engine; the validation metric stops it, and the best round is kept.
+# One loss drives every backend; the validation metric stops it, and the best round is kept.
 trees = 40 if os.environ.get("RANKLOOP_QUICK") else 200
 rankers = {
     "lambdarank": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5, loss="lambdarank"),
     "softmax": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5, loss="softmax"),
     "LightGBM's own": rl.rankers.LambdaMART(
-        trees=trees, leaves=15, min_sum_hessian=5, loss="engine:lambdarank"
+        trees=trees, leaves=15, min_sum_hessian=5, loss="backend:lambdarank"
     ),
 }
 figure, (curves, bars) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloop.data import RankingDataset
-from rankloop.rankers import LambdaMART, ablation, contributions, forces, importance, partial_dependence, why
+from rankloop.rankers import LambdaMART, ablation, contributions, importance, lambdas, partial_dependence, why
 
 # 150 queries of 20 products; people want matching, popular, cheap ones; two features say nearly the same.
 rng = np.random.default_rng(0)
@@ -39,6 +39,6 @@ matches = {"title match": ["title match"], "both matches": ["title match", "body
 print(ablation(ranker, train, test, matches, "ndcg@10"))
 
 print("\nWhere LambdaRank would push the first products of that query:")
-pushed = forces("lambdarank", ranker.predict(test), test.y, test.offsets).of(0)
+pushed = lambdas("lambdarank", ranker.predict(test), test.y, test.offsets).of(0)
 for rank, label, push in list(zip(pushed["rank"], pushed["labels"], pushed["push"], strict=True))[:5]:
     print(f"  rank {rank}, label {label:g}: {push:+.3f}")

@@ -14,7 +14,7 @@ trees, sessions = (40, 30_000) if quick else (150, 200_000)
 train = rl.synthetic(n_queries=500, docs_per_query=10, n_features=12, seed=0)
 test = rl.synthetic(n_queries=300, docs_per_query=10, n_features=12, seed=1)
 log = rl.simulate(
-    train, shown_by=train.X[:, 0], user="pbm", sessions=sessions, k=10, randomize="swap", seed=0
+    train, logging_policy=train.X[:, 0], user="pbm", sessions=sessions, k=10, randomize="swap", seed=0
 )
 
 # How likely was each rank to be seen? Swaps of rank 1 with another tell.
@@ -31,7 +31,7 @@ learned = unbiased.learn(log, train, rankers=unbiased.candidates(trees=trees, th
 print(learned, "\n")
 
 # How would each have done, by a log of others whose pages varied? No label is needed for this ...
-later = rl.simulate(test, shown_by=test.X[:, 0], temperature=1.0, sessions=sessions, k=10, seed=2)
+later = rl.simulate(test, logging_policy=test.X[:, 0], temperature=1.0, sessions=sessions, k=10, seed=2)
 rankers = {"in service": test.X[:, 0], "naive": naive, "ips": fair, "learn": learned.ranker}
 print(unbiased.select(rankers, later, "dcg@10", data=test, propensity=seen, method="policy_aware"), "\n")
 

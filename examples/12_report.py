@@ -8,7 +8,7 @@ import numpy as np
 
 import rankloop as rl
 from rankloop import interleaving, propensity, report
-from rankloop.rankers import forces
+from rankloop.rankers import lambdas
 
 quick = "RANKLOOP_QUICK" in os.environ
 trees, pages = (30, 500) if quick else (200, 5_000)
@@ -38,11 +38,11 @@ page.add(
     "One list",
     "How gain, discount and order make the number, and where LambdaRank would move the documents.",
     report.ndcg_picture(scores[a:b], test.y[a:b]),
-    report.force_picture(forces("lambdarank", scores, test.y, test.offsets)),
+    report.lambdas_picture(lambdas("lambdarank", scores, test.y, test.offsets)),
 )
 
 # Clicks have figures too.
-log = rl.simulate(test, shown_by=test.X[:, 0], sessions=20 * pages, k=10, randomize="swap", seed=0)
+log = rl.simulate(test, logging_policy=test.X[:, 0], sessions=20 * pages, k=10, randomize="swap", seed=0)
 curve = propensity.swap_intervention(log)
 duel = interleaving.simulate_duel(test, {"trees": chosen, "one feature": test.X[:, 0]}, pages=pages)
 page.add("Clicks", report.ctr_by_position(log), report.position_curve({"swaps": curve}), report.heat_map(log))

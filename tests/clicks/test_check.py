@@ -17,7 +17,7 @@ SCORES = DATA.y + RNG.normal(size=200)
 
 
 def log_of(**options):
-    return simulate(DATA, shown_by=SCORES, sessions=20_000, k=5, **options)
+    return simulate(DATA, logging_policy=SCORES, sessions=20_000, k=5, **options)
 
 
 def test_one_ranking_per_query():
@@ -118,7 +118,9 @@ def test_labels_by_hand():
 def test_coec_takes_the_rank_out():
     """Documents alike, shown at different ranks: CTR differs, CTR over expected clicks does not."""
     data = RankingDataset.from_groups(np.zeros((5, 1)), np.full(5, 3), [5])
-    log = simulate(data, shown_by=np.arange(5), user="pbm", sessions=50_000, randomize="shuffle", rate=0.1)
+    log = simulate(
+        data, logging_policy=np.arange(5), user="pbm", sessions=50_000, randomize="shuffle", rate=0.1
+    )
     spread = {name: np.ptp(getattr(clicks.labels, name)(log).values) for name in ("ctr", "coec")}
     assert spread["ctr"] > 0.3
     assert spread["coec"] < 0.15

@@ -106,7 +106,7 @@ def simulated(name, sessions=4000, seed=0):
     logs = [
         clicks.simulate(
             data,
-            shown_by=np.zeros(13),
+            logging_policy=np.zeros(13),
             user=user,
             sessions=sessions,
             temperature=1.0,

@@ -42,7 +42,7 @@ def test_every_ranking_has_its_chance(way, monkeypatch):
         logits = LOGITS - np.array([0, 0, 800.0, 800.0, 800.0])
     assert (handicaps(logits, np.array([0, 5]))[0] > 0) == (way == "race")
     data = RankingDataset.from_groups(np.zeros((5, 1)), np.zeros(5), [5])
-    log = simulate(data, shown_by=2 * logits, sessions=N, k=4, temperature=2.0, seed=7)
+    log = simulate(data, logging_policy=2 * logits, sessions=N, k=4, temperature=2.0, seed=7)
     seen = Counter(map(tuple, log.document.reshape(-1, 4).tolist()))
     surprise = 0.0
     for order, p in chances(logits, 4).items():
@@ -58,7 +58,7 @@ def test_long_lists_show_the_first_with_their_share():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=300)
     data = RankingDataset.from_groups(np.zeros((300, 1)), np.zeros(300), [LONGEST, 300 - LONGEST])
-    log = simulate(data, shown_by=logits, sessions=N, k=3, temperature=1.0, seed=1)
+    log = simulate(data, logging_policy=logits, sessions=N, k=3, temperature=1.0, seed=1)
     first = np.bincount(log.document[log.position == 1], minlength=300)
     for a, b in ((0, LONGEST), (LONGEST, 300)):
         pages = first[a:b].sum()

@@ -20,7 +20,7 @@ def data():
 def log_of(data, user, sessions=SESSIONS, **options):
     scores = np.random.default_rng(1).normal(size=data.n_documents)
     return clicks.simulate(
-        data, shown_by=scores, user=user, sessions=sessions, temperature=2.0, k=8, **options
+        data, logging_policy=scores, user=user, sessions=sessions, temperature=2.0, k=8, **options
     )
 
 

@@ -21,7 +21,7 @@ N = 60_000
 
 
 def test_deterministic_pages_show_the_best_first():
-    log = simulate(DATA, shown_by=SCORES, user="perfect", sessions=300, k=5)
+    log = simulate(DATA, logging_policy=SCORES, user="perfect", sessions=300, k=5)
     for page in range(log.n_pages):
         a, b = log.offsets[page : page + 2]
         query = np.flatnonzero(DATA.qid == log.query[a])[0]
@@ -34,7 +34,7 @@ def test_deterministic_pages_show_the_best_first():
 
 def test_clicks_follow_the_model():
     user = clicks.DBN(attraction=[0.1, 0.3, 0.5, 0.7, 0.9], satisfaction=0.4, continuation=0.8)
-    log = simulate(DATA, shown_by=SCORES, user=user, sessions=N, k=6, seed=4)
+    log = simulate(DATA, logging_policy=SCORES, user=user, sessions=N, k=6, seed=4)
     expected = user.click_probability(log, DATA)
     for rank in range(1, 7):
         at = log.position == rank
@@ -43,17 +43,17 @@ def test_clicks_follow_the_model():
 
 
 def test_queries_by_weight():
-    log = simulate(DATA.replace(query_weight=[1, 0, 3]), shown_by=SCORES, sessions=N)
+    log = simulate(DATA.replace(query_weight=[1, 0, 3]), logging_policy=SCORES, sessions=N)
     share = np.bincount(log.page_query.code, minlength=3) / N
     np.testing.assert_allclose(share, [0.25, 0, 0.75], atol=4 * np.sqrt(0.19 / N))
-    even = np.bincount(simulate(DATA, shown_by=SCORES, sessions=N).page_query.code) / N
+    even = np.bincount(simulate(DATA, logging_policy=SCORES, sessions=N).page_query.code) / N
     np.testing.assert_allclose(even, 1 / 3, atol=4 * np.sqrt(0.22 / N))
 
 
 def test_plackett_luce_draws_every_ranking_with_its_probability():
     data = DATA.select([1])
     scores, temperature, k = np.array([0.3, -0.5, 1.0]), 0.7, 2
-    log = simulate(data, shown_by=scores, user="pbm", sessions=N, k=k, temperature=temperature)
+    log = simulate(data, logging_policy=scores, user="pbm", sessions=N, k=k, temperature=temperature)
     seen = Counter(map(tuple, log.document.reshape(-1, k).tolist()))
     weight = np.exp(scores / temperature)
     for one, two in permutations(range(3), 2):
@@ -62,15 +62,15 @@ def test_plackett_luce_draws_every_ranking_with_its_probability():
 
 
 def test_extreme_scores_and_temperatures_are_safe():
-    log = simulate(DATA, shown_by=SCORES * 1e6, sessions=100, temperature=1e-6, k=10)
-    still = simulate(DATA, shown_by=SCORES, sessions=100, k=10)
+    log = simulate(DATA, logging_policy=SCORES * 1e6, sessions=100, temperature=1e-6, k=10)
+    still = simulate(DATA, logging_policy=SCORES, sessions=100, k=10)
     np.testing.assert_array_equal(log.document, still.document)
 
 
 @pytest.mark.parametrize("randomize", ["swap", "adjacent", "fairpairs", "shuffle"])
 def test_experiments_say_what_they_did(randomize):
-    plain = simulate(DATA, shown_by=SCORES, sessions=N, k=5)
-    log = simulate(DATA, shown_by=SCORES, sessions=N, k=5, randomize=randomize, rate=0.5, top=4)
+    plain = simulate(DATA, logging_policy=SCORES, sessions=N, k=5)
+    log = simulate(DATA, logging_policy=SCORES, sessions=N, k=5, randomize=randomize, rate=0.5, top=4)
     np.testing.assert_array_equal(log.page_query.code, plain.page_query.code)
     np.testing.assert_array_equal(log.offsets, plain.offsets)
     # Putting every document back where it was gives the ranking of the logger.
@@ -85,7 +85,7 @@ def test_experiments_say_what_they_did(randomize):
 
 
 def test_swaps_exchange_the_named_ranks_half_the_time():
-    log = simulate(DATA.select([2]), shown_by=SCORES[10:], sessions=N, k=6, randomize="swap")
+    log = simulate(DATA.select([2]), logging_policy=SCORES[10:], sessions=N, k=6, randomize="swap")
     pages = log.original_position.reshape(-1, 6)
     names = log.page_intervention.values
     for rank in range(2, 7):
@@ -95,17 +95,19 @@ def test_swaps_exchange_the_named_ranks_half_the_time():
         assert abs(swapped.mean() - 0.5) < 4 * np.sqrt(0.25 / len(chosen))
         others = np.delete(np.arange(6), [0, rank - 1])
         assert np.all(chosen[:, others] == others + 1)
-    adjacent = simulate(DATA.select([2]), shown_by=SCORES[10:], sessions=2000, k=6, randomize="adjacent")
+    adjacent = simulate(
+        DATA.select([2]), logging_policy=SCORES[10:], sessions=2000, k=6, randomize="adjacent"
+    )
     assert sorted(set(adjacent.page_intervention.values)) == [f"swap {k}-{k + 1}" for k in range(1, 6)]
 
 
 def test_shuffles_are_uniform_and_fairpairs_are_coins():
     data, scores = DATA.select([2]), SCORES[10:]
-    log = simulate(data, shown_by=scores, sessions=N, k=4, randomize="shuffle", top=3)
+    log = simulate(data, logging_policy=scores, sessions=N, k=4, randomize="shuffle", top=3)
     seen = Counter(map(tuple, log.original_position.reshape(-1, 4).tolist()))
     assert len(seen) == 6
     assert all(abs(n / N - 1 / 6) < 4 * np.sqrt(0.14 / N) for n in seen.values())
-    pairs = simulate(data, shown_by=scores, sessions=N, k=4, randomize="fairpairs")
+    pairs = simulate(data, logging_policy=scores, sessions=N, k=4, randomize="fairpairs")
     odd = pairs.original_position.reshape(-1, 4)[pairs.page_intervention.values == "fairpairs odd"]
     both = Counter(map(tuple, odd.tolist()))
     assert set(both) == {(1, 2, 3, 4), (2, 1, 3, 4), (1, 2, 4, 3), (2, 1, 4, 3)}
@@ -115,7 +117,7 @@ def test_shuffles_are_uniform_and_fairpairs_are_coins():
 @pytest.mark.parametrize("options", [{}, {"temperature": 1.0}, {"randomize": "shuffle"}])
 def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
     def columns(sessions):
-        log = simulate(DATA, shown_by=SCORES, user="dbn", sessions=sessions, k=4, seed=9, **options)
+        log = simulate(DATA, logging_policy=SCORES, user="dbn", sessions=sessions, k=4, seed=9, **options)
         return np.stack([log.document, log.position, log.click.astype(int)])
 
     one = columns(5000)
@@ -128,7 +130,7 @@ def test_threads_and_numbers_of_sessions_do_not_matter(options, monkeypatch):
 
 @pytest.mark.parametrize("user", ["trust", "navigational", "dbn"])
 def test_the_short_way_gives_the_same_pages(user, monkeypatch):
-    options = {"shown_by": SCORES, "user": user, "sessions": 3000, "k": 5, "seed": 3}
+    options = {"logging_policy": SCORES, "user": user, "sessions": 3000, "k": 5, "seed": 3}
     short = simulate(DATA, **options)
     monkeypatch.setattr(sys.modules["rankloop.clicks.simulation.stage"].Stage, "cuts", None)
     long = simulate(DATA, **options)
@@ -138,7 +140,7 @@ def test_the_short_way_gives_the_same_pages(user, monkeypatch):
 
 def test_aggregates_are_those_of_the_log():
     for data in (DATA, DATA.replace(docid=[f"d{i % 11}" for i in range(20)])):
-        options = {"shown_by": SCORES, "user": "informational", "temperature": 0.5, "k": 4, "seed": 2}
+        options = {"logging_policy": SCORES, "user": "informational", "temperature": 0.5, "k": 4, "seed": 2}
         log = simulate(data, sessions=5000, **options)
         counted = clicks.simulate_aggregate(data, sessions=5000, chunk=700, **options)
         assert counted.to_frame().rows() == clicks.aggregate(log).to_frame().rows()
@@ -146,7 +148,7 @@ def test_aggregates_are_those_of_the_log():
 
 def test_documents_keep_their_ids():
     data = DATA.replace(docid=[f"d{i % 11}" for i in range(20)])
-    log = simulate(data, shown_by=SCORES, sessions=200)
+    log = simulate(data, logging_policy=SCORES, sessions=200)
     np.testing.assert_array_equal(data.docid[log.rows(data)], log.document)
     np.testing.assert_array_equal(data.row_qid[log.rows(data)], log.query)
 
@@ -156,23 +158,23 @@ def test_a_ranker_can_show_and_is_named():
         def predict(self, X):
             return X.y
 
-    log = simulate(DATA, shown_by=Best(), sessions=10, ranker="best", layout="phone")
+    log = simulate(DATA, logging_policy=Best(), sessions=10, ranker="best", layout="phone")
     assert set(log.ranker) == {"best"}
     assert set(log.layout) == {"phone"}
 
 
 def test_fitted_models_are_users_too():
-    log = simulate(DATA, shown_by=SCORES, sessions=3000, temperature=1.0)
+    log = simulate(DATA, logging_policy=SCORES, sessions=3000, temperature=1.0)
     fitted = clicks.PBM().fit(log)
-    again = simulate(DATA, shown_by=SCORES, user=fitted, sessions=3000, temperature=1.0)
+    again = simulate(DATA, logging_policy=SCORES, user=fitted, sessions=3000, temperature=1.0)
     assert abs(again.click.mean() - log.click.mean()) < 0.02
     layouts = clicks.ContextualPBM(examination={"phone": 0.5}, attraction=0.5)
-    assert simulate(DATA, shown_by=SCORES, user=layouts, sessions=5, layout="phone").n_pages == 5
+    assert simulate(DATA, logging_policy=SCORES, user=layouts, sessions=5, layout="phone").n_pages == 5
 
 
 def test_ties_do_not_follow_the_rows():
     data = RankingDataset.from_groups(np.zeros((4000, 1)), np.zeros(4000), [4] * 1000)
-    log = simulate(data, shown_by=np.zeros(4000), sessions=5000, k=1)
+    log = simulate(data, logging_policy=np.zeros(4000), sessions=5000, k=1)
     share = np.bincount(log.document % 4) / 5000
     assert np.all(np.abs(share - 0.25) < 0.06)
 
@@ -187,8 +189,8 @@ def test_ties_do_not_follow_the_rows():
         ({"randomize": "swaps"}, "did you mean 'swap'"),
         ({"randomize": "swap", "k": 1}, "at least two ranks"),
         ({"user": "navigation"}, "did you mean 'navigational'"),
-        ({"shown_by": [1.0]}, r"one score per row \(20\), got shape \(1,\)"),
-        ({"shown_by": np.full(20, np.nan)}, "must be finite, got nan"),
+        ({"logging_policy": [1.0]}, r"one score per row \(20\), got shape \(1,\)"),
+        ({"logging_policy": np.full(20, np.nan)}, "must be finite, got nan"),
         ({"user": clicks.RankDocumentCTR(attraction=0.1)}, "simulate with another model"),
         ({"user": clicks.ContextualPBM(examination={"phone": 1.0}, attraction=0.1)}, "pass layout="),
         ({"user": clicks.PBM(examination=[1.0], attraction=0.1)}, "values for 1 ranks but rank 10 is shown"),
@@ -196,14 +198,14 @@ def test_ties_do_not_follow_the_rows():
 )
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
-        simulate(DATA, **{"shown_by": SCORES, "sessions": 10, **options})
+        simulate(DATA, **{"logging_policy": SCORES, "sessions": 10, **options})
 
 
 def test_aggregate_options_are_checked():
-    with pytest.raises(ValueError, match="simulate takes shown_by"):
-        clicks.simulate_aggregate(DATA, sessions=10, shown_by=SCORES, temprature=1.0)
+    with pytest.raises(ValueError, match="simulate takes logging_policy"):
+        clicks.simulate_aggregate(DATA, sessions=10, logging_policy=SCORES, temprature=1.0)
     with pytest.raises(ValueError, match="chunk are at least 1"):
-        clicks.simulate_aggregate(DATA, sessions=10, chunk=0, shown_by=SCORES)
+        clicks.simulate_aggregate(DATA, sessions=10, chunk=0, logging_policy=SCORES)
 
 
 def naive_sessions(data, scores, click, stop, sessions, k, rng):
@@ -224,7 +226,7 @@ def naive_sessions(data, scores, click, stop, sessions, k, rng):
 def test_the_presets_do_what_the_literature_says():
     click, stop = (0.05, 0.3, 0.5, 0.7, 0.95), (0.2, 0.3, 0.5, 0.7, 0.9)
     wanted = naive_sessions(DATA, SCORES, click, stop, 4000, 3, np.random.default_rng(1))
-    log = simulate(DATA, shown_by=SCORES, user="navigational", sessions=N, k=3)
+    log = simulate(DATA, logging_policy=SCORES, user="navigational", sessions=N, k=3)
     found = np.bincount(log.position - 1, log.click) / N
     assert np.all(np.abs(found - wanted) < 4 * np.sqrt(0.25 / 4000))
 
@@ -247,7 +249,7 @@ def test_trust_defaults_by_hand():
 
 
 def test_a_log_of_the_simulator_is_a_log():
-    log = simulate(DATA, shown_by=SCORES, sessions=50, randomize="swap", ranker="x")
+    log = simulate(DATA, logging_policy=SCORES, sessions=50, randomize="swap", ranker="x")
     again = ClickLog(**dict(log.columns()))
     for (name, one), (_, other) in zip(log.columns(), again.columns(), strict=True):
         np.testing.assert_array_equal(one, other, err_msg=name)

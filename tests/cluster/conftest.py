@@ -57,7 +57,7 @@ class Jobs:
     @cached_property
     def log(self):
         frame = simulate(
-            self.data, shown_by=self.data.X[:, 0], sessions=6000, k=3, randomize="swap", seed=0
+            self.data, logging_policy=self.data.X[:, 0], sessions=6000, k=3, randomize="swap", seed=0
         ).to_frame()
         pytest.importorskip("fsspec")
         return write_shards([frame], f"file://{self.folder}/log", shards=4)

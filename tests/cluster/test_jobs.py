@@ -55,7 +55,7 @@ def logs(folder):
     ways |= {"plain": {"temperature": 1.0}, "fixed": {}}
     made = {}
     for name, how in ways.items():
-        log = simulate(DATA, shown_by=DATA.X[:, 0], sessions=6000, k=3, seed=0, **how)
+        log = simulate(DATA, logging_policy=DATA.X[:, 0], sessions=6000, k=3, seed=0, **how)
         made[name] = (log, write_shards([log.to_frame()], folder / name, shards=4))
     return made
 
@@ -170,7 +170,7 @@ def test_features_explain_what_was_always_shown_at_one_rank(logs):
 
 def test_a_log_of_two_layouts_needs_one(folder):
     frames = [
-        simulate(DATA, shown_by=DATA.X[:, 0], sessions=2000, k=3, temperature=1.0, seed=seed).to_frame()
+        simulate(DATA, logging_policy=DATA.X[:, 0], sessions=2000, k=3, temperature=1.0, seed=seed).to_frame()
         for seed in (0, 1)
     ]
     marked = [one.with_columns(layout=polars.lit(name)) for name, one in zip("ab", frames, strict=True)]
@@ -293,7 +293,7 @@ def test_every_job_survives_a_kill(jobs, name, undisturbed, one_is_killed):
 @pytest.mark.usefixtures("one_is_killed")
 def test_a_kill_while_a_large_task_is_on_its_way():
     """More than a pipe holds, as a forest of many trees is: the worker dies before it has read all of it."""
-    assert over(len, [bytes(n * 1_000_000) for n in (3, 4, 5)], on="local", workers=2, title="") == [
+    assert over(len, [bytes(n * 1_000_000) for n in (3, 4, 5)], backend="local", workers=2, title="") == [
         3_000_000,
         4_000_000,
         5_000_000,
@@ -414,15 +414,15 @@ def test_workers_of_other_versions_are_refused(shards, rankers, monkeypatch):
 
 
 def test_results_come_in_the_order_of_the_inputs():
-    assert over(abs, [-3, 2, -1, 0], on="local", workers=2, title="") == [3, 2, 1, 0]
+    assert over(abs, [-3, 2, -1, 0], backend="local", workers=2, title="") == [3, 2, 1, 0]
     with pytest.raises(TypeError, match="bad operand") as raised:
-        over(abs, [1, "two"], on="local", workers=2, title="")
+        over(abs, [1, "two"], backend="local", workers=2, title="")
     assert "in a worker process" in raised.value.__notes__[0]
 
 
 def test_wrong_arguments_are_said(shards, logs, rankers):
     with pytest.raises(ValueError, match="unknown on 'spark'"):
-        cluster.evaluate(rankers["linear"], shards, on="spark")
+        cluster.evaluate(rankers["linear"], shards, backend="spark")
     with pytest.raises(ValueError, match="workers is 1 or more, got 0"):
         cluster.evaluate(rankers["linear"], shards, workers=0)
     with pytest.raises(ValueError, match="this job is about shards of clicks"):
@@ -444,7 +444,7 @@ def test_what_may_come_from_a_lost_worker_is_tried_again():
 def test_progress_adds_up(shards, rankers, monkeypatch):
     from contextlib import contextmanager
 
-    from rankloop.cluster.backends import backend as _engine
+    from rankloop.cluster.backends import backend as _backend
 
     told = []
 
@@ -453,7 +453,7 @@ def test_progress_adds_up(shards, rankers, monkeypatch):
         told.append((title, total))
         yield lambda by=1, note="": told.append((by, note))
 
-    monkeypatch.setattr(_engine, "progress", seen)
+    monkeypatch.setattr(_backend, "progress", seen)
     cluster.evaluate(rankers["linear"], shards, workers=2)
     assert told[0] == ("evaluating", DATA.n_documents)
     assert sum(by for by, _ in told[1:]) == DATA.n_documents

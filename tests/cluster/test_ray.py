@@ -120,17 +120,17 @@ def in_the_fourth_round(nodes, node_is_killed, monkeypatch):
 def test_jobs_give_what_local_processes_give(jobs):
     for name in cluster.__all__:
         if name not in ("LostWorkerError", "fit"):
-            assert jobs.run(name, on="ray") == jobs.expected(name), name
+            assert jobs.run(name, backend="ray") == jobs.expected(name), name
 
 
 @pytest.mark.usefixtures("nodes")
 def test_mistakes_and_other_versions_are_said(jobs, monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="the function must give a RankingDataset"):
-        cluster.transform(jobs.shards, len, tmp_path / "lengths", on="ray")
+        cluster.transform(jobs.shards, len, tmp_path / "lengths", backend="ray")
     other = {**_versions.here(), "polars": "0.1"}
     monkeypatch.setattr(_versions, "here", lambda: other)
     with pytest.raises(ValueError, match=r"node .* has polars .* where this process has 0\.1"):
-        cluster.evaluate(jobs.ranker, jobs.shards, on="ray")
+        cluster.evaluate(jobs.ranker, jobs.shards, backend="ray")
 
 
 @pytest.mark.usefixtures("nodes")
@@ -147,8 +147,8 @@ def test_commands(jobs, said, tmp_path):
     for command, arguments in asked.items():
         if command != "tune" or find_spec("optuna"):
             found = []
-            for on in ("ray", "local"):
-                found.append(said(command, *arguments, "--on", on))
+            for backend in ("ray", "local"):
+                found.append(said(command, *arguments, "--backend", backend))
                 if command == "predict":
                     found[-1] += open_shards(tmp_path / "scores").fingerprint
                     shutil.rmtree(tmp_path / "scores")
@@ -161,7 +161,7 @@ def test_a_training_that_finds_no_cores_ends(shards, monkeypatch):
     """It waits a while for nodes that may come; here a second, and not a minute, each of four times."""
     monkeypatch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "1")
     with pytest.raises(RuntimeError, match="Ray could not start 3 workers of one core: the cluster has 2"):
-        cluster.fit(LambdaMART(trees=3), shards, workers=3, on="ray")
+        cluster.fit(LambdaMART(trees=3), shards, workers=3, backend="ray")
 
 
 @pytest.mark.slow
@@ -172,8 +172,8 @@ def test_trees_are_those_of_local_workers_though_a_node_is_killed(shards, said, 
     VALID.save(tmp_path / "valid")
     chosen = [f"--set={one}" for one in ("trees=10", "leaves=5", "threads=1", "loss=ranknet")]
     asked = (shards.path, *chosen, "--valid", tmp_path / "valid", "--workers", "2")
-    said("train", *asked, "--on", "ray", "--out", tmp_path / "ray")
-    said("train", *asked, "--on", "local", "--out", tmp_path / "local")
+    said("train", *asked, "--backend", "ray", "--out", tmp_path / "ray")
+    said("train", *asked, "--backend", "local", "--out", tmp_path / "local")
     models = [(tmp_path / name / "model.rank").read_bytes() for name in ("ray", "local")]
     assert models[0] == models[1]
     alone = LambdaMART(trees=10, leaves=5, threads=1, loss="ranknet").fit(DATA, VALID)
@@ -198,7 +198,7 @@ def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tm
 
     monkeypatch.setattr(training, "progress", seen)
     network = NeuralRanker(hidden=(8,), epochs=5, threads=1, seed=0)
-    there = cluster.fit(network, shards, workers=2, on="ray", checkpoint=tmp_path / "kept")
+    there = cluster.fit(network, shards, workers=2, backend="ray", checkpoint=tmp_path / "kept")
     assert sum(by for by, _ in told) == 5
     assert "a worker was lost: begun again" in [note for _, note in told]
     assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
@@ -224,7 +224,7 @@ def test_a_node_is_killed_under_a_job(jobs, node_is_killed, monkeypatch):
 
     expected = jobs.expected("learn")
     monkeypatch.setattr(counting, "_count", slow)
-    assert jobs.run("learn", on="ray") == expected
+    assert jobs.run("learn", backend="ray") == expected
     assert sum(node["Alive"] for node in ray.nodes()) == 1
 
 
@@ -256,9 +256,9 @@ def test_a_cluster_is_started_for_the_job_where_there_is_none(monkeypatch):
             calls.append("over")
 
     monkeypatch.setattr(_ray, "require", lambda module, extra: Quiet())
-    engine = _ray.Ray(None)
-    with engine.connected():
-        assert engine.workers == 3
+    backend = _ray.Ray(None)
+    with backend.connected():
+        assert backend.workers == 3
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     assert calls == [
         {"address": "auto", **quiet},

@@ -197,7 +197,7 @@ def test_wrong_arguments_are_said(shards):
     with pytest.raises(ValueError, match="LinearRanker learns in one process"):
         cluster.fit(LinearRanker(), shards)
     with pytest.raises(ValueError, match="trees of several workers are LightGBM's"):
-        cluster.fit(LambdaMART(engine="xgboost"), shards)
+        cluster.fit(LambdaMART(backend="xgboost"), shards)
     with pytest.raises(ValueError, match="callbacks would run in the workers"):
         cluster.fit(LambdaMART(callbacks=[print]), shards)
     with pytest.raises(ValueError, match="leave 'machines' out of params"):

@@ -57,7 +57,7 @@ def test_the_shape_of_the_lectures_table():
     them know what they want. With clicks as noisy as the log's it would take some 10,000 pages.
     """
     train, test = (synthetic(n_queries=200, docs_per_query=10, n_features=8, seed=seed) for seed in (0, 1))
-    log = simulate(train, shown_by=train.X[:, 0], user="pbm", sessions=20_000, k=10, seed=0)
+    log = simulate(train, logging_policy=train.X[:, 0], user="pbm", sessions=20_000, k=10, seed=0)
     fair = LinearRanker(loss="ranknet").fit(unbiased.ips(log, 1 / np.arange(1, 11), train))
     naive = LinearRanker(loss="ranknet").fit(unbiased.naive(log, train))
     for other in (test.X[:, 0], naive):

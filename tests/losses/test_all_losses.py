@@ -83,8 +83,8 @@ def test_a_smooth_loss_is_the_integral_of_its_gradient_across_swaps(one):
 @every_loss
 def test_curvature_is_not_negative_and_bends_where_there_is_force(one):
     result = one(SCORES, LABELS, OFFSETS)
-    assert (result.curvature >= 0).all()
-    assert result.curvature.sum() > 0
+    assert (result.hessian >= 0).all()
+    assert result.hessian.sum() > 0
 
 
 @every_loss
@@ -128,8 +128,8 @@ def test_weights_scale_value_gradient_and_curvature_alike(one):
     by_query = one(SCORES, LABELS, OFFSETS, query_weight=[1.0, 2.0, 0.5, 3.0])
     np.testing.assert_allclose(by_query.value, plain.value * [1.0, 2.0, 0.5, 3.0])
     np.testing.assert_allclose(by_query.gradient, plain.gradient * rows)
-    np.testing.assert_allclose(by_query.curvature, plain.curvature * rows)
-    if "norm_list" not in one.name:  # a logarithm of the sum of forces
+    np.testing.assert_allclose(by_query.hessian, plain.hessian * rows)
+    if "norm_list" not in one.name:  # a logarithm of the sum of lambdas
         by_item = one(SCORES, LABELS, OFFSETS, weight=np.full(20, 3.0))
         for twice, once in zip(by_item, plain, strict=True):
             np.testing.assert_allclose(twice, 3 * once, rtol=1e-10, atol=1e-12)
@@ -154,7 +154,7 @@ def test_a_permuted_list_has_a_permuted_gradient(one):
     moved = one(SCORES[within], LABELS[within], OFFSETS, weight=WEIGHT[within])
     np.testing.assert_allclose(moved.value, plain.value, rtol=1e-10)
     np.testing.assert_allclose(moved.gradient, plain.gradient[within], atol=1e-10)
-    np.testing.assert_allclose(moved.curvature, plain.curvature[within], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(moved.hessian, plain.hessian[within], rtol=1e-8, atol=1e-10)
 
 
 @every_loss
@@ -183,10 +183,10 @@ def test_same_call_same_bits_and_lists_do_not_see_each_other(one):
 @every_loss
 def test_derivatives_agree_with_the_call(one):
     result = one(SCORES, LABELS, OFFSETS)
-    gradient, curvature = one.derivatives(SCORES, LABELS, OFFSETS)
+    gradient, hessian = one.derivatives(SCORES, LABELS, OFFSETS)
     size = np.abs(result.gradient).max()
     np.testing.assert_allclose(gradient, result.gradient, atol=1e-6 * size)
-    np.testing.assert_allclose(curvature, result.curvature, atol=1e-6 * np.abs(result.curvature).max())
+    np.testing.assert_allclose(hessian, result.hessian, atol=1e-6 * np.abs(result.hessian).max())
 
 
 @every_loss

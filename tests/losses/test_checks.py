@@ -21,8 +21,8 @@ def test_a_trained_linear_lambdarank_is_a_local_optimum_and_its_start_is_not(see
     labels = np.clip(np.round(X @ [1.0, 0.5, -0.5] + rng.normal(0, 0.7, 20_000)), 0, 4)
     offsets, weights = np.arange(0, 20_001, 20), np.zeros(3)
     for _ in range(15):
-        _, gradient, curvature = LambdaRank()(X @ weights, labels, offsets)
-        weights -= np.linalg.solve(X.T @ (curvature[:, None] * X) + np.eye(3), X.T @ gradient)
+        _, gradient, hessian = LambdaRank()(X @ weights, labels, offsets)
+        weights -= np.linalg.solve(X.T @ (hessian[:, None] * X) + np.eye(3), X.T @ gradient)
 
     def test(at, **options):
         return local_optimum(

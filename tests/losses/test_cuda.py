@@ -114,11 +114,11 @@ def hold_equal(name, kind, given):
     wanted = one(scores, LABELS, OFFSETS, **given)
     made = device_loss(one, torch.tensor(scores, device=DEVICE), LABELS, OFFSETS, **given)
     assert made is not None
-    for part, ours, theirs in zip(("value", "gradient", "curvature"), made, wanted, strict=True):
-        if (part, kind) == ("curvature", "extreme"):  # differences of equal numbers: what is left is rounding
+    for part, ours, theirs in zip(("value", "gradient", "hessian"), made, wanted, strict=True):
+        if (part, kind) == ("hessian", "extreme"):  # differences of equal numbers: what is left is rounding
             continue
         gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
-        # Forces that vanish are differences of doubles near 1, on the CPU as well.
+        # Lambdas that vanish are differences of doubles near 1, on the CPU as well.
         assert gap <= 1e-5 * np.linalg.norm(theirs) + 1e-12, part
 
 

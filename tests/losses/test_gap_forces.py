@@ -1,4 +1,4 @@
-"""The fast forces of LambdaMART against the loss they stand for."""
+"""The fast lambdas of LambdaMART against the loss they stand for."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank
-from rankloop.losses.kernels.gap_lambdas import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapLambdas
 from strategies import ragged_lists
 
 
@@ -25,30 +25,30 @@ def test_forces_are_those_of_the_loss(lists, metric, truncation, gain, sigma):
     data = RankingDataset.from_groups(
         np.zeros((len(labels), 1)), labels, np.diff(offsets), query_weight=weight
     )
-    gradient, curvature = GapForces.of(loss, data)(scores)
+    gradient, hessian = GapLambdas.of(loss, data)(scores)
     expected = loss(scores, labels, offsets, query_weight=data.query_weight)
     # a gap of 0.01 is known to the single precision of scores up to 6 apart: 4.8e-7 / 0.01 of it
-    scale = 1e-4 * max(np.abs(expected.gradient).max(), expected.curvature.max(), 1e-30)
+    scale = 1e-4 * max(np.abs(expected.gradient).max(), expected.hessian.max(), 1e-30)
     np.testing.assert_allclose(gradient, expected.gradient, atol=scale)
-    np.testing.assert_allclose(curvature, expected.curvature, atol=scale)
+    np.testing.assert_allclose(hessian, expected.hessian, atol=scale)
 
 
 def test_two_documents_by_hand():
     """(2^1 - 1)(1 - 1 / log2 3) over an ideal of 1, divided by 0.01 + 2, times 1 / (1 + e^-2)."""
     data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
-    gradient, curvature = GapForces(LambdaRank(norm_gap=True), data)(np.array([2.0, 0.0]))
+    gradient, hessian = GapLambdas(LambdaRank(norm_gap=True), data)(np.array([2.0, 0.0]))
     swap, wrong = (1 - 1 / np.log2(3)) / 2.01, 1 / (1 + np.exp(-2.0))
     np.testing.assert_allclose(gradient, [swap * wrong, -swap * wrong], rtol=1e-6)
-    np.testing.assert_allclose(curvature, [swap * wrong * (1 - wrong)] * 2, rtol=1e-6)
+    np.testing.assert_allclose(hessian, [swap * wrong * (1 - wrong)] * 2, rtol=1e-6)
 
 
 def test_what_lies_out_of_reach():
     data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
     loss = LambdaRank(norm_gap=True)
-    assert GapForces(loss, data)(np.array([100.0, 0.0])) is None
-    assert GapForces.of(LambdaRank(), data) is None
-    assert GapForces.of(LambdaRank(metric="map", norm_gap=True), data) is None
-    assert GapForces.of(loss, data.replace(item_weight=[1.0, 2.0])) is None
+    assert GapLambdas(loss, data)(np.array([100.0, 0.0])) is None
+    assert GapLambdas.of(LambdaRank(), data) is None
+    assert GapLambdas.of(LambdaRank(metric="map", norm_gap=True), data) is None
+    assert GapLambdas.of(loss, data.replace(item_weight=[1.0, 2.0])) is None
 
 
 @pytest.mark.parametrize("length", [1, 2, 33, 500])
@@ -58,7 +58,7 @@ def test_lists_of_any_length(length):
     data = RankingDataset.from_groups(np.zeros((length, 1)), labels, [length])
     loss = LambdaRank(truncation=30, norm_gap=True)
     scores = rng.normal(size=length)
-    gradient, _ = GapForces(loss, data)(scores)
+    gradient, _ = GapLambdas(loss, data)(scores)
     np.testing.assert_allclose(
         gradient, loss(scores, labels, data.offsets).gradient, atol=1e-6 * (1 + np.abs(gradient).max())
     )

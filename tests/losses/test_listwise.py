@@ -207,7 +207,7 @@ def test_triplet_with_semihard_negatives(lists):
 def test_smooth_ranks_take_no_newton_step_longer_than_one(one):
     rng = np.random.default_rng(0)
     found = one(rng.normal(size=60), rng.integers(0, 4, 60), [0, 20, 60])
-    assert (np.abs(found.gradient) <= found.curvature * (1 + 1e-9)).all()
+    assert (np.abs(found.gradient) <= found.hessian * (1 + 1e-9)).all()
 
 
 @given(ragged_lists())
@@ -279,7 +279,7 @@ def test_distillation_finds_the_teacher():
         scores = np.zeros(4)
         for _ in range(300):
             result = student(scores, teacher, [0, 4])
-            scores = scores - result.gradient / (result.curvature + 0.1)
+            scores = scores - result.gradient / (result.hessian + 0.1)
         assert (np.argsort(-scores) == np.argsort(-teacher)).all()
     scores = np.zeros(4)
     for _ in range(2000):

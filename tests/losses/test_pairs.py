@@ -49,8 +49,8 @@ def swap_weight(name, ranked, i, j, cut):
 
 
 def logistic_forces(scores, weights):
-    """Value, gradient and curvature of pairs (preferred row, other row, weight)."""
-    value, gradient, curvature = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
+    """Value, gradient and Hessian of pairs (preferred row, other row, weight)."""
+    value, gradient, hessian = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
     for i, j, weight in weights:
         z = scores[i] - scores[j]
         rho = 1 / (1 + math.exp(z))
@@ -58,16 +58,16 @@ def logistic_forces(scores, weights):
         gradient[i] -= weight * rho
         gradient[j] += weight * rho
         for row in (i, j):
-            curvature[row] += weight * rho * (1 - rho)
-    return value, gradient, curvature
+            hessian[row] += weight * rho * (1 - rho)
+    return value, gradient, hessian
 
 
 def check(result, scores, offsets, pairs_of_list, unit=1.0):
     for q, (start, stop) in enumerate(pairwise(offsets)):
-        value, gradient, curvature = logistic_forces(scores[start:stop], pairs_of_list(start, stop))
+        value, gradient, hessian = logistic_forces(scores[start:stop], pairs_of_list(start, stop))
         np.testing.assert_allclose(result.value[q], unit * value, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(result.gradient[start:stop], unit * gradient, rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(result.curvature[start:stop], unit * curvature, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(result.hessian[start:stop], unit * hessian, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("cut", [3, None])
@@ -155,7 +155,7 @@ def test_ranknet_of_burges_by_hand():
         assert result.value[0] == pytest.approx(wanted, rel=1e-7)
         rho = 1 / (1 + math.exp(2))
         assert result.gradient[0] == pytest.approx(2 * ((1 - chance) - rho), rel=1e-6)
-        assert result.curvature[0] == pytest.approx(4 * rho * (1 - rho))
+        assert result.hessian[0] == pytest.approx(4 * rho * (1 - rho))
 
 
 def test_the_hinge_table_of_the_lecture():
@@ -171,20 +171,20 @@ def test_the_sweep_of_hinge_is_the_sum_over_pairs(squared, lists):
     weight = np.linspace(0.5, 2, len(scores)).astype(np.float32)
     result = Hinge(squared=squared)(scores, labels, offsets, weight=weight)
     for q, (start, stop) in enumerate(pairwise(offsets)):
-        value, gradient, curvature = 0.0, np.zeros(stop - start), np.zeros(stop - start)
+        value, gradient, hessian = 0.0, np.zeros(stop - start), np.zeros(stop - start)
         for i in range(start, stop):
             for j in range(start, stop):
                 short = 1 - (scores[i] - scores[j])
                 if labels[i] <= labels[j] or short <= 0:
                     continue
                 value += weight[i] * (short**2 if squared else short)
-                force = weight[i] * (2 * short if squared else 1)
-                gradient[i - start] -= force
-                gradient[j - start] += force
-                curvature[[i - start, j - start]] += weight[i] * (2 if squared else 1)
+                lambda_ = weight[i] * (2 * short if squared else 1)
+                gradient[i - start] -= lambda_
+                gradient[j - start] += lambda_
+                hessian[[i - start, j - start]] += weight[i] * (2 if squared else 1)
         np.testing.assert_allclose(result.value[q], value, atol=1e-9)
         np.testing.assert_allclose(result.gradient[start:stop], gradient, atol=1e-9)
-        np.testing.assert_allclose(result.curvature[start:stop], curvature, atol=1e-9)
+        np.testing.assert_allclose(result.hessian[start:stop], hessian, atol=1e-9)
 
 
 @given(ragged_lists(max_lists=3, max_length=10))
@@ -234,7 +234,7 @@ def test_pairs_of_two_lists_or_of_no_row_are_refused(name):
 
 
 def lightgbm_forces(scores, labels, lengths, **options):
-    """LightGBM's own forces: refit a tree with one leaf per row, at two strengths of lambda_l2."""
+    """LightGBM's own lambdas: refit a tree with one leaf per row, at two strengths of lambda_l2."""
     lgb = pytest.importorskip("lightgbm")
     n = len(scores)
     X = np.arange(n, dtype=float)[:, None]
@@ -259,13 +259,13 @@ def test_lambdarank_gives_lightgbms_forces(norm):
     lengths = np.array([12, 8])
     labels = np.array([0, 1, 2, 0, 4, 1, 0, 3, 0, 0, 2, 1, 3, 0, 1, 0, 2, 0, 0, 1], np.float64)
     scores = rng.normal(size=20)
-    gradient, curvature = lightgbm_forces(
+    gradient, hessian = lightgbm_forces(
         scores, labels, lengths, lambdarank_truncation_level=5, lambdarank_norm=norm
     )
     ours = LambdaRank(truncation=5, norm_gap=norm, norm_list=norm)(scores, labels, [0, 12, 20])
     felt = np.abs(ours.gradient) > 1e-9
     np.testing.assert_allclose(gradient[felt], ours.gradient[felt], rtol=2e-3, atol=1e-4)
-    np.testing.assert_allclose(curvature[felt], ours.curvature[felt], rtol=2e-2, atol=2e-4)
+    np.testing.assert_allclose(hessian[felt], ours.hessian[felt], rtol=2e-2, atol=2e-4)
 
 
 def test_options_are_checked():

@@ -47,7 +47,7 @@ def pair_weight(name, labels, scores, best, i, j):
 
 
 def plain(name, scores, labels, weight):
-    """Value, gradient and curvature of one list by its definition, with sums that round once."""
+    """Value, gradient and Hessian of one list by its definition, with sums that round once."""
     order = sorted(range(len(scores)), key=lambda row: -scores[row])
     s, grades, w = ([values[row] for row in order] for values in (scores, labels, weight))
     best = math.fsum((2.0**v - 1) * discount(r) for r, v in enumerate(sorted(grades, reverse=True), start=1))
@@ -82,14 +82,14 @@ def test_rows_of_any_length_equal_plain_loops(name, spread, weighed):
     slopes = RULES[name].derivatives(scores, labels, offsets, weight=weight)
     for q, (start, stop) in enumerate(pairwise(offsets)):
         one = np.ones(stop - start) if weight is None else weight[start:stop].astype(float)
-        value, gradient, curvature = plain(name, scores[start:stop], labels[start:stop].astype(float), one)
+        value, gradient, hessian = plain(name, scores[start:stop], labels[start:stop].astype(float), one)
         size = np.abs(gradient).max()
         np.testing.assert_allclose(found.value[q], value, rtol=1e-12)
         np.testing.assert_allclose(found.gradient[start:stop], gradient, rtol=1e-12, atol=1e-13 * size)
-        np.testing.assert_allclose(found.curvature[start:stop], curvature, rtol=1e-12, atol=1e-13 * size)
+        np.testing.assert_allclose(found.hessian[start:stop], hessian, rtol=1e-12, atol=1e-13 * size)
         loose = 1e-6 if name == "lambdarank" else 1e-12  # single precision where trees may have it
         np.testing.assert_allclose(slopes[0][start:stop], gradient, rtol=loose, atol=loose * size)
-        np.testing.assert_allclose(slopes[1][start:stop], curvature, rtol=loose, atol=loose * size)
+        np.testing.assert_allclose(slopes[1][start:stop], hessian, rtol=loose, atol=loose * size)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 6, 7, 8, 9, 50])

@@ -199,13 +199,14 @@ def test_a_counterfactual_step_goes_towards_challengers_with_less_risk():
     assert moved > 10
 
 
-def _risk(X, shown, clicks, seen, shown_by, weights):
+def _risk(X, shown, clicks, seen, logging_policy, weights):
     """Self-normalised risk of the looked-at places plus its standard error, place by place."""
     ratio, risk = [], []
     for place in range(seen):
         left = [row for row in range(len(X)) if row not in shown[:place]]
         chance = [
-            np.exp(X[shown[place]] @ w) / sum(np.exp(X[row] @ w) for row in left) for w in (weights, shown_by)
+            np.exp(X[shown[place]] @ w) / sum(np.exp(X[row] @ w) for row in left)
+            for w in (weights, logging_policy)
         ]
         ratio.append(chance[0] / chance[1])
         risk.append(1.0 - clicks[place])

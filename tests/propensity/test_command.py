@@ -21,9 +21,11 @@ def run(*arguments):
 def files(tmp_path):
     data = synthetic(n_queries=50, docs_per_query=6, n_features=4, seed=0)
     write_svmlight(data, tmp_path / "data.txt")
-    log = simulate(data, shown_by=data.y, sessions=5000, k=4, randomize="swap", seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=5000, k=4, randomize="swap", seed=0)
     write_clicks(log, tmp_path / "log.parquet")
-    write_clicks(simulate(data, shown_by=data.y, sessions=5000, k=4, seed=0), tmp_path / "plain.parquet")
+    write_clicks(
+        simulate(data, logging_policy=data.y, sessions=5000, k=4, seed=0), tmp_path / "plain.parquet"
+    )
     return tmp_path
 
 

@@ -17,7 +17,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def curve(data):
-    return harvest(simulate(data, shown_by=data.y, sessions=5000, k=5, temperature=1.0, layout="phone"))
+    return harvest(simulate(data, logging_policy=data.y, sessions=5000, k=5, temperature=1.0, layout="phone"))
 
 
 def test_first_rank_is_one_without_doubt(curve):
@@ -40,7 +40,7 @@ def test_save_and_load(curve, tmp_path):
 
 
 def test_the_report_travels_with_a_joint_fit(data, tmp_path):
-    log = simulate(data, shown_by=data.y, sessions=5000, k=4, seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=5000, k=4, seed=0)
     with pytest.warns(UserWarning, match="no document ties these groups"):
         curve = regression_em(log, data)
     curve.save(tmp_path / "curve.json")
@@ -50,7 +50,7 @@ def test_the_report_travels_with_a_joint_fit(data, tmp_path):
 
 
 def test_same_seed_same_curve(data):
-    log = simulate(data, shown_by=data.y, sessions=3000, k=4, temperature=1.0)
+    log = simulate(data, logging_policy=data.y, sessions=3000, k=4, temperature=1.0)
     one, two, other = (harvest(log, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.low, two.low)
     np.testing.assert_allclose(one.values, other.values, rtol=1e-12)

@@ -36,7 +36,7 @@ def test_swaps_by_hand():
 
 def test_gaps_in_positions_change_nothing():
     data = synthetic(n_queries=50, docs_per_query=8, n_features=3, seed=0)
-    log = simulate(data, shown_by=data.y, sessions=5000, k=5, randomize="swap", top=3, seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=5000, k=5, randomize="swap", top=3, seed=0)
     kept = np.ones(len(log), bool)
     kept[log.position == 4] = np.arange(int(np.sum(log.position == 4))) % 2 == 0
     gaps = ClickLog(
@@ -51,7 +51,7 @@ def test_preferences_are_those_of_relevance():
     labels = np.tile([0, 4, 1, 3], 40)
     data = RankingDataset.from_groups(np.zeros((160, 1)), labels, np.full(40, 4))
     backwards = np.tile([4.0, 1.0, 3.0, 2.0], 40)
-    log = simulate(data, shown_by=backwards, sessions=40_000, k=4, randomize="fairpairs", seed=0)
+    log = simulate(data, logging_policy=backwards, sessions=40_000, k=4, randomize="fairpairs", seed=0)
     found = pair_preferences(log)
     rows = np.stack([found.first, found.second])
     right = (labels[rows[0]] > labels[rows[1]]) == (found.probability > 0.5)
@@ -64,24 +64,24 @@ def test_preferences_are_those_of_relevance():
 
 def test_no_preference_where_there_is_none():
     data = RankingDataset.from_groups(np.zeros((400, 1)), np.full(400, 2), np.full(100, 4))
-    log = simulate(data, shown_by=np.zeros(400), sessions=40_000, k=4, randomize="fairpairs", seed=0)
+    log = simulate(data, logging_policy=np.zeros(400), sessions=40_000, k=4, randomize="fairpairs", seed=0)
     assert 0.005 < np.mean(pair_preferences(log).p_value < 0.05) < 0.09
 
 
 @pytest.mark.parametrize("estimator", [swap_intervention, fair_pairs, pair_preferences, randomized])
 def test_logs_without_the_experiment(estimator):
     data = synthetic(n_queries=10, docs_per_query=5, n_features=2, seed=0)
-    plain = simulate(data, shown_by=data.y, sessions=100, k=3)
+    plain = simulate(data, logging_policy=data.y, sessions=100, k=3)
     with pytest.raises(ValueError, match=r"intervention.*harvest\(log\)"):
         estimator(plain)
     other = "swap" if estimator is not swap_intervention else "shuffle"
     with pytest.raises(ValueError, match="intervention"):
-        estimator(simulate(data, shown_by=data.y, sessions=100, k=3, randomize=other))
+        estimator(simulate(data, logging_policy=data.y, sessions=100, k=3, randomize=other))
 
 
 def test_too_little():
     data = synthetic(n_queries=10, docs_per_query=5, n_features=2, seed=0)
-    log = simulate(data, shown_by=data.y, sessions=2000, k=4, temperature=1.0)
+    log = simulate(data, logging_policy=data.y, sessions=2000, k=4, temperature=1.0)
     with pytest.raises(ValueError, match="at least 20 bootstrap draws"):
         harvest(log, draws=5)
     with pytest.raises(ValueError, match="at least two queries"):

@@ -26,7 +26,7 @@ def data():
 
 
 def test_one_ranking_per_query_ties_nothing(data):
-    report = identifiability(simulate(data, shown_by=data.y, sessions=5000, k=4))
+    report = identifiability(simulate(data, logging_policy=data.y, sessions=5000, k=4))
     assert report.groups == ((1,), (2,), (3,), (4,))
     assert report.edges == ()
     assert report.standard_error == (0.0, None, None, None)
@@ -48,7 +48,7 @@ def test_edges_by_hand():
 
 
 def test_expected_errors_are_those_of_the_bootstrap(data):
-    log = simulate(data, shown_by=data.y, sessions=60_000, k=6, temperature=2.0, seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=60_000, k=6, temperature=2.0, seed=0)
     expected = np.array(identifiability(log).standard_error[1:])
     found = np.sqrt(np.diag(harvest(log).log_covariance))[1:]
     np.testing.assert_allclose(expected, found, rtol=0.35)
@@ -57,11 +57,11 @@ def test_expected_errors_are_those_of_the_bootstrap(data):
 def test_fixes_are_enough(data):
     """Add the swaps that the report asks for, and it is content."""
     shown = data.y + np.random.default_rng(0).normal(size=data.n_documents)
-    log = simulate(data, shown_by=shown, sessions=3000, k=4, seed=0)
+    log = simulate(data, logging_policy=shown, sessions=3000, k=4, seed=0)
     fixes = identifiability(log).fixes
     pages = 3 * max(one.sessions for one in fixes)
     log = ClickLog.concat(
-        [log, simulate(data, shown_by=shown, sessions=pages, k=4, randomize="swap", seed=1)]
+        [log, simulate(data, logging_policy=shown, sessions=pages, k=4, randomize="swap", seed=1)]
     )
     after = identifiability(log)
     assert after.connected
@@ -69,9 +69,9 @@ def test_fixes_are_enough(data):
 
 
 def test_features_that_tell_ranks_apart(data):
-    strong = identifiability(simulate(data, shown_by=data.X[:, 0], sessions=20_000, k=8), data)
+    strong = identifiability(simulate(data, logging_policy=data.X[:, 0], sessions=20_000, k=8), data)
     random = np.random.default_rng(0).normal(size=data.n_documents)
-    even = identifiability(simulate(data, shown_by=random, sessions=20_000, k=8), data)
+    even = identifiability(simulate(data, logging_policy=random, sessions=20_000, k=8), data)
     assert min(strong.overlap) < 0.3 < 0.8 < min(even.overlap)
     assert strong.overlap[0] == even.overlap[0] == 1
     assert even.shift[0] == 0
@@ -79,11 +79,11 @@ def test_features_that_tell_ranks_apart(data):
 
 
 def test_report_reads_and_travels(data):
-    report = identifiability(simulate(data, shown_by=data.y, sessions=3000, k=3), data)
+    report = identifiability(simulate(data, logging_policy=data.y, sessions=3000, k=3), data)
     assert "do not trust" in repr(report)
     assert "swap ranks 1 and 2 on" in repr(report)
     assert Identifiability.from_dict(report.to_dict()).to_dict() == report.to_dict()
-    log = simulate(data, shown_by=data.y, sessions=50_000, k=3, temperature=2.0)
+    log = simulate(data, logging_policy=data.y, sessions=50_000, k=3, temperature=2.0)
     assert "can be trusted" in repr(identifiability(aggregate(log)))
 
 
@@ -108,11 +108,11 @@ def test_plan_by_hand():
 @pytest.mark.parametrize(("design", "estimator"), [("swap", swap_intervention), ("shuffle", randomized)])
 def test_a_plan_keeps_its_promise(data, design, estimator):
     shown = data.y + 2 * np.random.default_rng(0).normal(size=data.n_documents)
-    first = simulate(data, shown_by=shown, sessions=20_000, k=4, seed=0)
+    first = simulate(data, logging_policy=shown, sessions=20_000, k=4, seed=0)
     plan = plan_swaps(first, precision=0.1, design=design)
     # the simulator divides swaps evenly: as many pages for each as the largest
     pages = plan.sessions if design == "shuffle" else 3 * max(one.sessions for one in plan.swaps)
-    curve = estimator(simulate(data, shown_by=shown, sessions=pages, k=4, randomize=design, seed=1))
+    curve = estimator(simulate(data, logging_policy=shown, sessions=pages, k=4, randomize=design, seed=1))
     assert np.log(curve.high / curve.values).max() < 0.11
 
 
@@ -136,7 +136,7 @@ def test_missing_features_do_no_harm():
     X[:, 1] = np.nan
     X[::2, 2] = np.nan
     data = RankingDataset.from_groups(X, rng.integers(0, 5, 300), np.full(60, 5))
-    report = identifiability(simulate(data, shown_by=X[:, 0], sessions=3000, k=3), data)
+    report = identifiability(simulate(data, logging_policy=X[:, 0], sessions=3000, k=3), data)
     assert np.all(np.isfinite(report.overlap))
     assert np.all(np.isfinite(report.bias))
 
@@ -148,7 +148,7 @@ def test_the_error_of_a_joint_fit_is_foretold(strength, trusted):
     utility = synthetic_utility(1000, 15, 10, seed=0)
     noise = np.random.default_rng(1).normal(size=len(utility))
     shown = strength * utility / utility.std() + (1 - strength) * noise
-    log = simulate(data, shown_by=shown, sessions=60_000, k=8, seed=1)
+    log = simulate(data, logging_policy=shown, sessions=60_000, k=8, seed=1)
     report = identifiability(log, data)
     assert report.trusted is trusted
     with warnings.catch_warnings():
@@ -163,6 +163,6 @@ def test_a_feature_that_shows_everything_leaves_nothing_hidden():
     data = RankingDataset.from_groups(labels[:, None], labels, np.full(200, 5))
     user = PBM(examination=1 / np.arange(1, 4), attraction=[0.1, 0.2, 0.35, 0.5, 0.7])
     random = np.random.default_rng(0).normal(size=1000)
-    report = identifiability(simulate(data, shown_by=random, user=user, sessions=40_000, k=3), data)
+    report = identifiability(simulate(data, logging_policy=random, user=user, sessions=40_000, k=3), data)
     assert report.explained > 0.9
     assert max(report.bias) < 0.02

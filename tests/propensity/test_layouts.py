@@ -27,7 +27,7 @@ def pages(data, layout, seed=0, sessions=30_000, curve=None):
     user = PBM(examination=curve or CURVES[layout], attraction=[0.1, 0.2, 0.4, 0.8, 1])
     return simulate(
         data,
-        shown_by=data.y,
+        logging_policy=data.y,
         user=user,
         sessions=sessions,
         k=3,
@@ -59,7 +59,7 @@ def test_one_curve_per_layout(mixed, estimator):
 
 
 def test_logs_without_layouts(data):
-    log = simulate(data, shown_by=data.y, sessions=100, k=3)
+    log = simulate(data, logging_policy=data.y, sessions=100, k=3)
     with pytest.raises(ValueError, match="the log has no column layout"):
         randomized(log, layout="phone")
     with pytest.raises(ValueError, match="the log has no column layout"):
@@ -125,10 +125,10 @@ def test_contextual_mistakes(mixed):
 
 
 def test_estimate_chooses(data):
-    assert estimate(simulate(data, shown_by=data.y, sessions=20_000, k=3, temperature=1.0)).method.startswith(
-        "harvest"
-    )
-    one = simulate(data, shown_by=np.zeros(data.n_documents), sessions=20_000, k=3)
+    assert estimate(
+        simulate(data, logging_policy=data.y, sessions=20_000, k=3, temperature=1.0)
+    ).method.startswith("harvest")
+    one = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=20_000, k=3)
     assert estimate(one, data, draws=50).method == "regression_em"
     with pytest.raises(ValueError, match="pass the data set"):
         estimate(one, method="regression_em")

@@ -45,7 +45,9 @@ def surprise(curve, truth=TRUTH):
 
 @pytest.mark.parametrize("estimator", EXPERIMENTS)
 def test_experiments(data, weak, estimator):
-    log = simulate(data, shown_by=weak, sessions=200_000, k=10, randomize=EXPERIMENTS[estimator], seed=1)
+    log = simulate(
+        data, logging_policy=weak, sessions=200_000, k=10, randomize=EXPERIMENTS[estimator], seed=1
+    )
     curve = estimator(log)
     assert surprise(curve) < 4
     assert np.abs(curve.values / TRUTH - 1).max() < (0.05 if estimator is randomized else 0.15)
@@ -53,7 +55,7 @@ def test_experiments(data, weak, estimator):
 
 
 def test_adjacent_swaps_and_schemes(data, weak):
-    log = simulate(data, shown_by=weak, sessions=100_000, k=4, randomize="adjacent", seed=1)
+    log = simulate(data, logging_policy=weak, sessions=100_000, k=4, randomize="adjacent", seed=1)
     chain, everything = swap_intervention(log, scheme="chain"), swap_intervention(log)
     np.testing.assert_allclose(chain.values, everything.values)
     assert surprise(chain, TRUTH[:4]) < 4
@@ -64,7 +66,7 @@ def test_adjacent_swaps_and_schemes(data, weak):
 @pytest.mark.parametrize("eta", [0.5, 1.0, 2.0])
 def test_harvest(data, weak, eta):
     user = users.user("pbm", eta=eta)
-    log = simulate(data, shown_by=weak, user=user, sessions=100_000, k=10, temperature=2.0, seed=1)
+    log = simulate(data, logging_policy=weak, user=user, sessions=100_000, k=10, temperature=2.0, seed=1)
     whole = harvest(log)
     assert surprise(whole, TRUTH**eta) < 4
     spread = {"allpairs": np.diag(whole.log_covariance)[-1]}
@@ -83,7 +85,12 @@ def test_two_deterministic_rankers_are_enough(data):
     rng = np.random.default_rng(0)
     logs = [
         simulate(
-            data, shown_by=rng.normal(size=data.n_documents), sessions=50_000, k=5, seed=i, ranker=str(i)
+            data,
+            logging_policy=rng.normal(size=data.n_documents),
+            sessions=50_000,
+            k=5,
+            seed=i,
+            ranker=str(i),
         )
         for i in range(2)
     ]
@@ -91,7 +98,7 @@ def test_two_deterministic_rankers_are_enough(data):
 
 
 def test_ranks_in_one_bucket_share_a_value(data, weak):
-    log = simulate(data, shown_by=weak, sessions=50_000, k=10, temperature=2.0, seed=1)
+    log = simulate(data, logging_policy=weak, sessions=50_000, k=10, temperature=2.0, seed=1)
     curve, whole = harvest(log, buckets=(1, 2, 3, 5, 8)), harvest(log)
     steps = np.flatnonzero(np.diff(curve.values)) + 2
     assert steps.tolist() == [2, 3, 5, 8]
@@ -109,7 +116,7 @@ def test_short_lists_do_not_flatter_the_first_ranks():
     lengths = np.where(np.arange(200) % 2, 2, 6)
     labels = np.where(np.repeat(lengths, lengths) == 2, 4, rng.integers(0, 2, lengths.sum()))
     data = RankingDataset.from_groups(np.zeros((lengths.sum(), 1)), labels, lengths)
-    log = simulate(data, shown_by=labels, sessions=60_000, k=6, randomize="shuffle", seed=0)
+    log = simulate(data, logging_policy=labels, sessions=60_000, k=6, randomize="shuffle", seed=0)
     rate = np.bincount(log.position - 1, log.click) / np.bincount(log.position - 1)
     assert rate[5] / rate[0] < 0.6 * TRUTH[5]
     assert surprise(randomized(log), TRUTH[:6]) < 4
@@ -118,7 +125,7 @@ def test_short_lists_do_not_flatter_the_first_ranks():
 def test_intervals_cover(data, weak):
     inside = []
     for seed in range(40):
-        log = simulate(data, shown_by=weak, sessions=3000, k=5, randomize="shuffle", seed=seed)
+        log = simulate(data, logging_policy=weak, sessions=3000, k=5, randomize="shuffle", seed=seed)
         curve = randomized(log, draws=300)
         inside.append((curve.low <= TRUTH[:5]) & (TRUTH[:5] <= curve.high))
     assert 0.88 <= np.mean(np.array(inside)[:, 1:]) <= 0.995  # 160 intervals; the benchmark has more
@@ -128,7 +135,7 @@ def test_intervals_cover(data, weak):
 def test_joint_fits_under_a_random_logger(estimator):
     data = synthetic(n_queries=1000, docs_per_query=6, n_features=8, seed=0)
     random = np.random.default_rng(3).normal(size=data.n_documents)
-    log = simulate(data, shown_by=random, sessions=60_000, k=5, seed=0)
+    log = simulate(data, logging_policy=random, sessions=60_000, k=5, seed=0)
     options = {} if estimator is regression_em else {"draws": 20}
     with warnings.catch_warnings():
         warnings.simplefilter("error", IdentifiabilityWarning)
@@ -140,7 +147,7 @@ def test_joint_fits_under_a_random_logger(estimator):
 @pytest.mark.parametrize("estimator", [regression_em, dual_learning, pair_debias])
 def test_joint_fits_warn_under_a_strong_logger(estimator):
     data = synthetic(n_queries=500, docs_per_query=12, n_features=8, seed=0)
-    log = simulate(data, shown_by=data.y, sessions=20_000, k=6, seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=20_000, k=6, seed=0)
     options = {} if estimator is regression_em else {"draws": 20}
     with pytest.warns(IdentifiabilityWarning, match="put it off by a factor of"):
         curve = estimator(log, data, **options)
@@ -153,7 +160,7 @@ def test_regression_em_is_the_maximum_that_em_approaches(data):
     """Twice as slow to write, a thousand times as slow to run: EM by its book, on the same design."""
     from rankloop.propensity.fitting.likelihood import JointLikelihood
 
-    log = simulate(data, shown_by=np.zeros(data.n_documents), sessions=5000, k=3, seed=0)
+    log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=5000, k=3, seed=0)
     cells = JointLikelihood(aggregate(log), data)
     point = cells.fit()
     slope = cells.score(point).sum(axis=0) - cells._prior() * point

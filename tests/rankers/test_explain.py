@@ -1,4 +1,4 @@
-"""Explanations: numbers by hand, sums that must hold, all subsets of features, the engines' own figures."""
+"""Explanations: numbers by hand, sums that must hold, all subsets of features, the backends' own figures."""
 
 import json
 from itertools import combinations
@@ -20,8 +20,8 @@ from rankloop.rankers import (
     RankSVM,
     ablation,
     contributions,
-    forces,
     importance,
+    lambdas,
     partial_dependence,
     why,
 )
@@ -55,16 +55,16 @@ def three():
 
 
 def test_names_are_functions_however_they_were_reached():
-    for name in ("ablation", "contributions", "forces", "importance", "partial_dependence", "why"):
+    for name in ("ablation", "contributions", "lambdas", "importance", "partial_dependence", "why"):
         assert callable(getattr(rankers, name))
 
 
 # contributions
 
 
-@pytest.mark.parametrize("engine", ["lightgbm", "xgboost", "catboost"])
-def test_contributions_of_forests_add_up(lists, engine):
-    ranker = LambdaMART(trees=15, leaves=8, threads=1, engine=engine).fit(lists)
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost", "catboost"])
+def test_contributions_of_forests_add_up(lists, backend):
+    ranker = LambdaMART(trees=15, leaves=8, threads=1, backend=backend).fit(lists)
     found = contributions(ranker, lists)
     assert found.exact
     assert found.values.shape == lists.X.shape
@@ -150,7 +150,7 @@ def test_splits_and_gains_are_those_of_the_engine(lists, trees):
     booster = trees.forest_.booster
     np.testing.assert_array_equal(importance(trees, by="split").values, booster.feature_importance("split"))
     np.testing.assert_array_equal(importance(trees, by="gain").values, booster.feature_importance("gain"))
-    xgboost = LambdaMART(trees=10, leaves=8, threads=1, engine="xgboost").fit(lists)
+    xgboost = LambdaMART(trees=10, leaves=8, threads=1, backend="xgboost").fit(lists)
     inner = sum(
         left >= 0
         for tree in json.loads(xgboost.forest_.text)["learner"]["gradient_booster"]["model"]["trees"]
@@ -271,19 +271,19 @@ def test_why_about_nothing(lists, trees):
         why(trees, lists, lists.qid[0], 1, 99)
 
 
-# forces
+# lambdas
 
 
 def test_forces_are_the_gradient_turned():
     scores, labels, offsets = [0.5, 0.3, 0.1, 0.0, 1.0], [0, 1, 2, 1, 0], [0, 3, 5]
-    found = forces("lambdarank", scores, labels, offsets)
+    found = lambdas("lambdarank", scores, labels, offsets)
     result = loss("lambdarank")(scores, labels, offsets)
     np.testing.assert_array_equal(found.push, -result.gradient)
-    np.testing.assert_allclose(found.step * result.curvature, found.push)
+    np.testing.assert_allclose(found.step * result.hessian, found.push)
     assert found.rank.tolist() == [1, 2, 3, 2, 1]
     assert found.of(1)["scores"] == [1.0, 0.0]
     assert found.of(1)["push"][0] < 0 < found.of(1)["push"][1]
-    assert forces("ranknet", [1.0, 2.0], [1, 1]).step.tolist() == [0.0, 0.0]
+    assert lambdas("ranknet", [1.0, 2.0], [1, 1]).step.tolist() == [0.0, 0.0]
 
 
 # partial dependence

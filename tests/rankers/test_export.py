@@ -30,10 +30,10 @@ def scores_of(whole, X):
         RankSVM(),
         LinearRanker(loss="ranknet"),
         LambdaMART(trees=20, leaves=8, threads=1),
-        LambdaMART(trees=20, leaves=8, threads=1, engine="xgboost"),
+        LambdaMART(trees=20, leaves=8, threads=1, backend="xgboost"),
         LambdaMART(trees=5, leaves=8, threads=1, params={"use_missing": False}),
     ],
-    ids=lambda ranker: f"{type(ranker).__name__}-{ranker.get_params().get('engine', '')}",
+    ids=lambda ranker: f"{type(ranker).__name__}-{ranker.get_params().get('backend', '')}",
 )
 def test_the_same_scores(ranker, tmp_path):
     data = lists()
@@ -67,17 +67,17 @@ def test_values_on_a_threshold_go_the_same_way():
         np.testing.assert_allclose(scores_of(to_onnx(ranker), X), ranker.predict(X), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
 @pytest.mark.parametrize("many", [3, 90])
-def test_categories_travel_along(engine, many):
+def test_categories_travel_along(backend, many):
     rng = np.random.default_rng(0)
     X = np.column_stack((rng.integers(0, many, 900), rng.normal(size=(900, 2)))).astype(np.float32)
     X[::11, 0] = np.nan
     y = (np.sin(np.nan_to_num(X[:, 0]) * 5) + X[:, 1] > 0.3).astype(np.float32)
     data = RankingDataset(X, y, np.arange(900) // 30)
-    loose = {"min_data_per_group": 1, "cat_smooth": 1.0} if engine == "lightgbm" else {}
+    loose = {"min_data_per_group": 1, "cat_smooth": 1.0} if backend == "lightgbm" else {}
     ranker = LambdaMART(
-        engine=engine, trees=20, leaves=8, threads=1, categorical=[0], loss="squared", params=loose
+        backend=backend, trees=20, leaves=8, threads=1, categorical=[0], loss="squared", params=loose
     ).fit(data)
     assert (read_trees(ranker.forest_.text).rule & CATEGORY).any()
     rows = np.concatenate((X, [[many + 5.0, 0.0, 0.0], [np.nan, np.nan, np.nan]])).astype(np.float32)

@@ -1,4 +1,4 @@
-"""LambdaMART: forces reach the trees of every engine, metrics stop them, and nothing is ignored."""
+"""LambdaMART: lambdas reach the trees of every backend, metrics stop them, and nothing is ignored."""
 
 import sys
 import types
@@ -15,8 +15,8 @@ from rankloop.metrics import evaluate, metric
 from rankloop.rankers import LambdaMART, load
 from rankloop.rankers.trees.callbacks import MLflow
 
-ENGINES = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
-every_engine = pytest.mark.parametrize("engine", ENGINES)
+BACKENDS = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
+every_engine = pytest.mark.parametrize("backend", BACKENDS)
 TRAIN, VALID = synthetic(n_queries=60, docs_per_query=12, n_features=6, seed=0).split(0.7, seed=0)
 
 
@@ -25,17 +25,17 @@ def small(**options):
 
 
 @every_engine
-def test_one_tree_by_hand(engine):
-    """One split, two leaves: each leaf is -(sum of gradients) / (sum of curvatures), times the rate."""
+def test_one_tree_by_hand(backend):
+    """One split, two leaves: each leaf is -(sum of gradients) / (sum of Hessians), times the rate."""
     X = np.array([[0.0], [0.1], [0.9], [1.0], [0.2], [0.8]], np.float32)
     data = RankingDataset.from_groups(X, [0, 1, 2, 1, 0, 2], [4, 2])
     found = LambdaRank()(np.zeros(6), data.y, data.offsets)
     left = X[:, 0] < 0.5
-    leaf = [-found.gradient[side].sum() / found.curvature[side].sum() for side in (left, ~left)]
+    leaf = [-found.gradient[side].sum() / found.hessian[side].sum() for side in (left, ~left)]
     # LightGBM puts at least three values into a bin unless told otherwise
-    params = {"min_data_in_bin": 1} if engine == "lightgbm" else {}
+    params = {"min_data_in_bin": 1} if backend == "lightgbm" else {}
     ranker = LambdaMART(
-        trees=1, leaves=2, learning_rate=0.5, loss=LambdaRank(), engine=engine, threads=1, params=params
+        trees=1, leaves=2, learning_rate=0.5, loss=LambdaRank(), backend=backend, threads=1, params=params
     )
     scores = ranker.fit(data).predict(X)
     np.testing.assert_allclose(scores, 0.5 * np.where(left, leaf[0], leaf[1]), rtol=1e-6)
@@ -43,9 +43,9 @@ def test_one_tree_by_hand(engine):
 
 @every_engine
 @pytest.mark.parametrize("loss", ["lambdarank", "softmax", "xendcg", "own"])
-def test_engines_learn_the_same_things(engine, loss):
-    chosen = f"engine:{ENGINES[engine]}" if loss == "own" else loss
-    ranker = small(engine=engine, loss=chosen, trees=40).fit(TRAIN)
+def test_engines_learn_the_same_things(backend, loss):
+    chosen = f"backend:{BACKENDS[backend]}" if loss == "own" else loss
+    ranker = small(backend=backend, loss=chosen, trees=40).fit(TRAIN)
     assert evaluate(ranker, VALID, ["ndcg@10"]).mean["ndcg@10"] > 0.65
 
 
@@ -73,11 +73,11 @@ def test_threads_hold_for_the_kernels_too(monkeypatch):
 
 @every_engine
 @pytest.mark.parametrize("own", [False, True])
-def test_a_weight_of_two_is_the_query_twice(engine, own):
+def test_a_weight_of_two_is_the_query_twice(backend, own):
     """Rounded features, so that repeated rows leave the bins where they are."""
-    if own and engine != "lightgbm":
+    if own and backend != "lightgbm":
         pytest.skip("XGBoost and CatBoost sample pairs, other ones for other lists")
-    loss = f"engine:{ENGINES[engine]}" if own else "lambdarank"
+    loss = f"backend:{BACKENDS[backend]}" if own else "lambdarank"
     X = np.round(np.nan_to_num(TRAIN.X)).clip(-3, 3)
     twice = np.arange(TRAIN.n_queries) % 2 == 0
     again = twice[TRAIN.row_query]
@@ -87,22 +87,22 @@ def test_a_weight_of_two_is_the_query_twice(engine, own):
         np.concatenate((TRAIN.y, TRAIN.y[again])),
         np.concatenate((TRAIN.row_query, TRAIN.row_query[again] + 1000)),
     )
-    params = {"min_data_in_bin": 1} if engine == "lightgbm" else {}
-    scores = [small(engine=engine, loss=loss, trees=5, params=params).fit(data).predict(X)
+    params = {"min_data_in_bin": 1} if backend == "lightgbm" else {}
+    scores = [small(backend=backend, loss=loss, trees=5, params=params).fit(data).predict(X)
               for data in (weighed, repeated, weighed.replace(query_weight=None))]  # fmt: skip
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-4, atol=1e-5)
     assert np.abs(scores[0] - scores[2]).max() > 0.01
 
 
 @every_engine
-def test_item_weights_reach_the_loss(engine):
+def test_item_weights_reach_the_loss(backend):
     weight = np.where(TRAIN.y == TRAIN.y.max(), 3.0, 1.0)
-    weighed = small(engine=engine, trees=1, leaves=2).fit(TRAIN.replace(item_weight=weight))
+    weighed = small(backend=backend, trees=1, leaves=2).fit(TRAIN.replace(item_weight=weight))
     found = LambdaRank()(np.zeros(TRAIN.n_documents), TRAIN.y, TRAIN.offsets, weight=weight)
     scores = weighed.predict(TRAIN)
     for value in np.unique(scores):
         side = scores == value
-        expected = -0.1 * found.gradient[side].sum() / found.curvature[side].sum()
+        expected = -0.1 * found.gradient[side].sum() / found.hessian[side].sum()
         assert value == pytest.approx(expected, rel=1e-4)
 
 
@@ -117,13 +117,13 @@ def test_pairs_replace_labels():
     with pytest.raises(ValueError, match="ignore the pairs"):
         small(loss="softmax").fit(TRAIN.replace(pairs=pairs))
     with pytest.raises(ValueError, match="lambdarank of lightgbm would ignore the pairs"):
-        small(loss="engine:lambdarank").fit(TRAIN.replace(pairs=pairs))
+        small(loss="backend:lambdarank").fit(TRAIN.replace(pairs=pairs))
 
 
 @every_engine
 @pytest.mark.parametrize("named", ["ndcg@5", "arp", metric("ndcg@10", convention="lightgbm")], ids=str)
-def test_the_best_round_is_kept(engine, named):
-    ranker = small(engine=engine, metric=named, learning_rate=0.5, trees=40, patience=8).fit(TRAIN, VALID)
+def test_the_best_round_is_kept(backend, named):
+    ranker = small(backend=backend, metric=named, learning_rate=0.5, trees=40, patience=8).fit(TRAIN, VALID)
     chosen = metric(named)
     best = ranker.curve_.argmax() if chosen.higher_is_better else ranker.curve_.argmin()
     assert ranker.n_trees_ == best + 1
@@ -134,20 +134,20 @@ def test_the_best_round_is_kept(engine, named):
 
 
 @every_engine
-def test_warm_start_is_continued_training(engine):
-    whole = small(engine=engine, trees=12).fit(TRAIN)
-    half = small(engine=engine, trees=6).fit(TRAIN)
-    continued = small(engine=engine, trees=6, init=half).fit(TRAIN, VALID)
+def test_warm_start_is_continued_training(backend):
+    whole = small(backend=backend, trees=12).fit(TRAIN)
+    half = small(backend=backend, trees=6).fit(TRAIN)
+    continued = small(backend=backend, trees=6, init=half).fit(TRAIN, VALID)
     assert continued.n_trees_ == 6 + continued.curve_.argmax() + 1
-    again = clone(small(engine=engine, trees=6, init=half)).fit(TRAIN)
+    again = clone(small(backend=backend, trees=6, init=half)).fit(TRAIN)
     np.testing.assert_allclose(again.predict(VALID), whole.predict(VALID), rtol=1e-6, atol=1e-7)
 
 
 @every_engine
 @pytest.mark.parametrize("own", [False, True])
-def test_saved_forests_score_to_the_last_bit(engine, own, tmp_path):
-    loss = f"engine:{ENGINES[engine]}" if own else "lambdarank"
-    ranker = small(engine=engine, loss=loss, callbacks=[print], params={}).fit(TRAIN, VALID)
+def test_saved_forests_score_to_the_last_bit(backend, own, tmp_path):
+    loss = f"backend:{BACKENDS[backend]}" if own else "lambdarank"
+    ranker = small(backend=backend, loss=loss, callbacks=[print], params={}).fit(TRAIN, VALID)
     ranker.save(tmp_path / "model")
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(VALID), ranker.predict(VALID))
@@ -173,17 +173,17 @@ def test_scores_are_those_of_lightgbm(linear):
 
 
 @every_engine
-def test_seeds(engine):
-    options = {"engine": engine, "bagging_fraction": 0.5, "feature_fraction": 0.5}
+def test_seeds(backend):
+    options = {"backend": backend, "bagging_fraction": 0.5, "feature_fraction": 0.5}
     first, same, other = (small(**options, seed=seed).fit(TRAIN).predict(VALID) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, same)
     assert not np.array_equal(first, other)
 
 
 @every_engine
-def test_scores_rise_where_they_must(engine):
+def test_scores_rise_where_they_must(backend):
     feature = 0
-    ranker = small(engine=engine, monotone={TRAIN.feature_names[feature]: 1}, trees=30).fit(TRAIN)
+    ranker = small(backend=backend, monotone={TRAIN.feature_names[feature]: 1}, trees=30).fit(TRAIN)
     probe = np.repeat(VALID.X[:20], 15, axis=0)
     probe[:, feature] = np.tile(np.linspace(-3, 3, 15), 20)
     steps = np.diff(ranker.predict(probe).reshape(20, 15), axis=1)
@@ -191,10 +191,10 @@ def test_scores_rise_where_they_must(engine):
     assert steps.max() > 0
 
 
-@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
-def test_features_meet_only_within_their_groups(engine):
+@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+def test_features_meet_only_within_their_groups(backend):
     """Without a common branch, scores are a sum of functions of the groups; the rest stand alone."""
-    ranker = small(engine=engine, interaction=[[0, 1]], trees=30).fit(TRAIN)
+    ranker = small(backend=backend, interaction=[[0, 1]], trees=30).fit(TRAIN)
     base, moved = VALID.X[:50].copy(), VALID.X[50:100]
     one, two, both = base.copy(), base.copy(), base.copy()
     one[:, 0], two[:, 2:] = moved[:, 0], moved[:, 2:]
@@ -205,24 +205,24 @@ def test_features_meet_only_within_their_groups(engine):
 
 
 @every_engine
-def test_categories_have_no_order(engine):
+def test_categories_have_no_order(backend):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (400, 1)).astype(np.float32)
     data = RankingDataset.from_groups(X, X[:, 0] % 3 == 0, [8] * 50)
-    ranker = small(engine=engine, categorical=[0], trees=20, leaves=4).fit(data)
+    ranker = small(backend=backend, categorical=[0], trees=20, leaves=4).fit(data)
     assert np.nanmean(metric("ndcg")(ranker.predict(data), data.y, data.offsets)) > 0.99
     with pytest.raises(ValueError, match=r"holds codes from 0 on .* 'feature 0' has"):
-        small(engine=engine, categorical=[0]).fit(data.replace(X=X + 0.5))
+        small(backend=backend, categorical=[0]).fit(data.replace(X=X + 0.5))
 
 
 def test_positions_go_to_lightgbm_alone():
     positioned = TRAIN.replace(position=np.concatenate([np.arange(1, n + 1) for n in TRAIN.lengths]))
-    small(loss="engine:lambdarank").fit(positioned)
+    small(loss="backend:lambdarank").fit(positioned)
     for options in (
         {"loss": "lambdarank"},
-        {"loss": "engine:rank_xendcg"},
-        {"engine": "xgboost", "loss": "engine:rank:ndcg"},
-        {"engine": "catboost", "loss": "engine:YetiRank"},
+        {"loss": "backend:rank_xendcg"},
+        {"backend": "xgboost", "loss": "backend:rank:ndcg"},
+        {"backend": "catboost", "loss": "backend:YetiRank"},
     ):
         with pytest.raises(ValueError, match="would ignore the position"):
             small(**options).fit(positioned)
@@ -231,15 +231,15 @@ def test_positions_go_to_lightgbm_alone():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "lightgmb"}, "unknown engine 'lightgmb'; did you mean 'lightgbm'"),
+        ({"backend": "lightgmb"}, "unknown backend 'lightgmb'; did you mean 'lightgbm'"),
         ({"loss": "lambdrank"}, "unknown loss"),
         ({"loss": "lambdarank(nonsense=1)"}, "unknown option of lambdarank"),
-        ({"loss": "engine:rank:ndcg"}, "unknown objective of LightGBM"),
-        ({"loss": "engine:lambdarank", "engine": "xgboost"}, "unknown objective of XGBoost"),
-        ({"loss": "engine:nonsense", "engine": "catboost"}, "CatBoost says"),
+        ({"loss": "backend:rank:ndcg"}, "unknown objective of LightGBM"),
+        ({"loss": "backend:lambdarank", "backend": "xgboost"}, "unknown objective of XGBoost"),
+        ({"loss": "backend:nonsense", "backend": "catboost"}, "CatBoost says"),
         ({"params": {"num_leafs": 3}}, "unknown parameter of LightGBM 'num_leafs'; did you mean"),
-        ({"params": {"nonsense": 3}, "engine": "xgboost"}, "unknown parameter of XGBoost"),
-        ({"params": {"nonsense": 3}, "engine": "catboost"}, "CatBoost says: .*nonsense"),
+        ({"params": {"nonsense": 3}, "backend": "xgboost"}, "unknown parameter of XGBoost"),
+        ({"params": {"nonsense": 3}, "backend": "catboost"}, "CatBoost says: .*nonsense"),
         ({"metric": "ndgc"}, "unknown metric"),
         ({"trees": 0}, "trees must be a whole number from 1"),
         ({"learning_rate": 0}, r"learning_rate lies in \(0, 1\]"),
@@ -249,9 +249,9 @@ def test_positions_go_to_lightgbm_alone():
         ({"monotone": {9: 1}}, "numbered from 0 to 5, got 9"),
         ({"monotone": {"9": 1}}, "numbered from 0 to 5, got 9"),
         ({"monotone": {0: 2}}, "unknown direction of monotone '2'"),
-        ({"engine": "catboost", "interaction": [[0]]}, "no interaction constraints"),
-        ({"engine": "catboost", "min_sum_hessian": 1.0}, "no min_sum_hessian"),
-        ({"engine": "catboost", "params": {"grow_policy": "Lossguide"}}, "symmetric"),
+        ({"backend": "catboost", "interaction": [[0]]}, "no interaction constraints"),
+        ({"backend": "catboost", "min_sum_hessian": 1.0}, "no min_sum_hessian"),
+        ({"backend": "catboost", "params": {"grow_policy": "Lossguide"}}, "symmetric"),
         ({"init": LambdaMART()}, "call fit first"),
     ],
 )
@@ -268,16 +268,16 @@ def test_limits_of_the_engines_own_objectives():
     y = (X[:, 0] > 1).astype(np.float32)
     long = RankingDataset.from_groups(X, y, [10_500])
     with pytest.raises(ValueError, match="up to 10,000 documents, got one of 10,500"):
-        small(loss="engine:lambdarank").fit(long)
+        small(loss="backend:lambdarank").fit(long)
     ranker = small(loss=LambdaRank(truncation=10), trees=2).fit(long)
     assert metric("ndcg@10")(ranker.predict(long), y, long.offsets)[0] == pytest.approx(1)
     high = TRAIN.replace(y=TRAIN.y * 10)
-    for engine, objective in (("lightgbm", "lambdarank"), ("xgboost", "rank:ndcg")):
+    for backend, objective in (("lightgbm", "lambdarank"), ("xgboost", "rank:ndcg")):
         with pytest.raises(ValueError, match=r"got 40.*linear"):
-            small(engine=engine, loss=f"engine:{objective}").fit(high)
-        small(engine=engine, loss=LambdaRank(gain="linear"), trees=2).fit(high)
+            small(backend=backend, loss=f"backend:{objective}").fit(high)
+        small(backend=backend, loss=LambdaRank(gain="linear"), trees=2).fit(high)
     with pytest.raises(ValueError, match="takes labels 0 and 1, got 4"):
-        small(engine="xgboost", loss="engine:rank:map").fit(TRAIN)
+        small(backend="xgboost", loss="backend:rank:map").fit(TRAIN)
 
 
 def test_a_forest_without_a_split_says_so():
@@ -288,13 +288,13 @@ def test_a_forest_without_a_split_says_so():
 
 def test_a_validation_set_without_a_value_is_refused():
     empty = VALID.replace(y=np.zeros(VALID.n_documents))
-    for engine in ENGINES:
+    for backend in BACKENDS:
         with pytest.raises(ValueError, match="no value on the validation set"):
-            small(engine=engine).fit(TRAIN, empty)
+            small(backend=backend).fit(TRAIN, empty)
 
 
 @every_engine
-def test_callbacks_see_each_round_and_may_stop(engine, monkeypatch):
+def test_callbacks_see_each_round_and_may_stop(backend, monkeypatch):
     seen = []
 
     def stop_after_four(now):
@@ -303,13 +303,13 @@ def test_callbacks_see_each_round_and_may_stop(engine, monkeypatch):
 
     logged = types.SimpleNamespace(log_metric=lambda name, value, step: seen.append((name, value, step)))
     monkeypatch.setitem(sys.modules, "mlflow", logged)
-    ranker = small(engine=engine, callbacks=[stop_after_four, MLflow()]).fit(TRAIN, VALID)
+    ranker = small(backend=backend, callbacks=[stop_after_four, MLflow()]).fit(TRAIN, VALID)
     rounds = seen[::2]
     assert [now.number for now in rounds] == [1, 2, 3, 4]
     assert [now.value for now in rounds] == ranker.curve_.tolist()
     assert rounds[-1].best == ranker.curve_.max()
     assert seen[1] == ("valid ndcg at 10", ranker.curve_[0], 1)
-    without = small(engine=engine, trees=2, callbacks=[seen.append]).fit(TRAIN)
+    without = small(backend=backend, trees=2, callbacks=[seen.append]).fit(TRAIN)
     assert without.n_trees_ == 2
     assert seen[-1].value is None
 

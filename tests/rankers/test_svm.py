@@ -93,9 +93,7 @@ def test_gradient_and_curvature_equal_finite_differences():
     w, direction, step = rng.normal(size=3), rng.normal(size=3), 1e-6
     ahead, behind = problem.squared(w + step * direction), problem.squared(w - step * direction)
     assert (ahead[0] - behind[0]) / (2 * step) == pytest.approx(problem.squared(w)[1] @ direction, rel=1e-6)
-    np.testing.assert_allclose(
-        (ahead[1] - behind[1]) / (2 * step), problem.curvature(w, direction), rtol=1e-5
-    )
+    np.testing.assert_allclose((ahead[1] - behind[1]) / (2 * step), problem.hessian(w, direction), rtol=1e-5)
     ahead, behind = (problem.hinge(data.X @ (w + s * step * direction))[0] for s in (1, -1))
     slope = problem.hinge(data.X @ w)[1] @ (data.X @ direction)
     assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-5)
@@ -105,7 +103,7 @@ def test_gradient_and_curvature_equal_finite_differences():
     np.testing.assert_allclose(named.hinge(data.X @ w)[1], problem.hinge(data.X @ w)[1], atol=1e-9)
     assert named.squared(w)[0] == pytest.approx(problem.squared(w)[0])
     np.testing.assert_allclose(named.squared(w)[1], problem.squared(w)[1])
-    np.testing.assert_allclose(named.curvature(w, direction), problem.curvature(w, direction))
+    np.testing.assert_allclose(named.hessian(w, direction), problem.hessian(w, direction))
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -25,7 +25,7 @@ MAKE = {
     "ctr_by_position": lambda n, v: family.ctr_by_position(
         curve(n, (np.abs(np.nan_to_num(v)), np.abs(np.nan_to_num(v)) * 3))
     ),
-    "force_picture": lambda n, v: family.force_picture(v, documents=n, labels=np.abs(v)),
+    "lambdas_picture": lambda n, v: family.lambdas_picture(v, documents=n, labels=np.abs(v)),
     "gains_and_losses": lambda n, v: family.gains_and_losses(v, queries=n, metric=n[0] if n else None),
     "heat_map": lambda n, v: family.heat_map(
         np.outer(v, v) if len(v) else np.zeros((0, 0)), rows=n, columns=n

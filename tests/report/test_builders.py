@@ -49,7 +49,7 @@ def files(tmp_path_factory):
         part.save(folder / name)
         np.savetxt(folder / f"{name}.first", part.X[:, 0])
         np.savetxt(folder / f"{name}.second", part.X[:, 1])
-    shown = {"shown_by": part.X[:, 0], "user": "pbm", "k": 5, "randomize": "swap"}
+    shown = {"logging_policy": part.X[:, 0], "user": "pbm", "k": 5, "randomize": "swap"}
     write_clicks(simulate(part, sessions=3000, seed=0, **shown), folder / "log.parquet")
     simulate_duel(part, {"labels": part.y, "<b>": -part.y}, pages=200).save(folder / "pages.jsonl")
     run("train", folder / "train", "--valid", folder / "test", "--set", "trees=8", "--set", "leaves=4",
@@ -183,7 +183,7 @@ def test_curves_belong_to_layouts():
     """Pages in a second layout do not take the curve of the first away, and one that is rare is not drawn."""
     data = RankingDataset(np.zeros((40, 1)), np.arange(40) % 4, np.arange(40) // 8)
     swaps = {
-        "shown_by": -np.arange(40.0),
+        "logging_policy": -np.arange(40.0),
         "user": user("pbm", max_grade=3),
         "randomize": "adjacent",
         "rate": 1.0,
@@ -249,7 +249,7 @@ def test_what_was_learned(files):
 
 def test_the_verdict_on_what_was_learned():
     data = synthetic(n_queries=10, docs_per_query=8, n_features=5, seed=0)
-    log = simulate(data, shown_by=data.X[:, 0], sessions=500, k=4, randomize="swap", seed=0)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=500, k=4, randomize="swap", seed=0)
     found = learn_from(log, data, rankers=candidates(trees=3, threads=1))
     estimates = {
         name: Estimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())

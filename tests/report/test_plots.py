@@ -13,7 +13,7 @@ from rankloop.interleaving import verdict
 from rankloop.metrics import compare, evaluate
 from rankloop.online.learning_curve import LearningCurve
 from rankloop.propensity import Propensity
-from rankloop.rankers import forces
+from rankloop.rankers import lambdas
 from rankloop.report.drawing.wilson import wilson
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +37,7 @@ def rects(figure, role):
 @pytest.fixture(scope="module")
 def log():
     data = synthetic(n_queries=20, docs_per_query=6, n_features=3, seed=0)
-    return simulate(data, shown_by=data.X[:, 0], sessions=2000, k=5, randomize="swap", seed=0)
+    return simulate(data, logging_policy=data.X[:, 0], sessions=2000, k=5, randomize="swap", seed=0)
 
 
 def test_a_propensity_is_a_curve():
@@ -93,12 +93,12 @@ def test_results_of_other_families_are_taken_as_they_are():
     assert f"gain: {verdict_of.wins}, that lose: {verdict_of.losses}" in gains.description
     alone = evaluate(data.X[:, 0], data, ["ndcg@5"])
     assert f"ndcg@5: {alone.mean['ndcg@5']:.4f}" in family.metric_intervals(alone).description
-    pushed = forces("lambdarank", data.X[:, 0], data.y, data.offsets)
-    assert "rank 1" in family.force_picture(pushed, index=3).description or pushed.push[0] == 0
+    pushed = lambdas("lambdarank", data.X[:, 0], data.y, data.offsets)
+    assert "rank 1" in family.lambdas_picture(pushed, index=3).description or pushed.push[0] == 0
 
 
 def test_arrows_point_where_the_push_goes():
-    figure = family.force_picture(
+    figure = family.lambdas_picture(
         [-0.4, 0.4], labels=[0, 1], scores=[2.0, 1.0], documents=["up there", "down here"]
     )
     shafts = [
@@ -109,7 +109,7 @@ def test_arrows_point_where_the_push_goes():
     assert [one["class"] for one in shafts] == ["l-s2", "l-s1"]
     assert float(shafts[0]["y2"]) > float(shafts[0]["y1"])
     assert float(shafts[1]["y2"]) < float(shafts[1]["y1"])
-    many = family.force_picture(np.zeros(50), most=20)
+    many = family.lambdas_picture(np.zeros(50), most=20)
     assert "30 more documents stand below." in many.svg
 
 
@@ -185,7 +185,7 @@ def test_clocks_and_calendars(days, label):
         (lambda: family.gains_and_losses([0.1], queries=["a", "b"]), "1 differences for 2 queries"),
         (lambda: family.importance((["a"], [1, 2])), "1 names for 2 values"),
         (lambda: family.importance([1, 2]), "wanted an Importance"),
-        (lambda: family.force_picture([1.0], labels=[1, 2]), "1 pushes need as many"),
+        (lambda: family.lambdas_picture([1.0], labels=[1, 2]), "1 pushes need as many"),
         (lambda: family.heat_map([1, 2]), "rows and columns"),
         (lambda: family.heat_map([[1, 2]], rows=["a", "b"]), "2 rows and 2 columns are named"),
     ],

@@ -15,7 +15,7 @@ TRUE = np.array(USER.attraction)[GRADES]
 @pytest.fixture(scope="module")
 def world():
     data = RankingDataset.from_groups(np.eye(5)[GRADES], GRADES, [5, 5, 5])
-    return data, simulate(data, shown_by=-np.arange(15), user=USER, sessions=60_000, seed=0)
+    return data, simulate(data, logging_policy=-np.arange(15), user=USER, sessions=60_000, seed=0)
 
 
 def test_looks_by_hand():

@@ -247,7 +247,7 @@ def test_corrections_equal_plain_loops(seed):
 
 def test_labels_are_ready_for_any_ranker():
     data = synthetic(n_queries=40, docs_per_query=8, n_features=6, seed=0)
-    log = simulate(data, shown_by=data.X[:, 0], sessions=3000, k=5, seed=1)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=3000, k=5, seed=1)
     curve = 1.0 / np.arange(1, 6)
     for made in (
         naive(log, data),
@@ -291,7 +291,7 @@ def test_each_layout_has_its_own_curve():
 def test_the_log_may_cover_part_of_the_queries():
     data = synthetic(n_queries=10, docs_per_query=5, n_features=3, seed=0)
     first = data.select(np.arange(4))
-    log = simulate(first, shown_by=first.y, sessions=300, seed=0)
+    log = simulate(first, logging_policy=first.y, sessions=300, seed=0)
     made = ips(log, 1.0 / np.arange(1, 11), data)
     assert set(made.qid) == set(first.qid)
     seen = evidence(log, None, data)
@@ -301,7 +301,7 @@ def test_the_log_may_cover_part_of_the_queries():
 
 def test_ids_may_be_text_in_the_log_and_numbers_in_the_data_set():
     data = synthetic(n_queries=12, docs_per_query=5, n_features=3, seed=0)  # as text, "10" is before "2"
-    log = simulate(data, shown_by=data.y, sessions=600, k=3, seed=0)
+    log = simulate(data, logging_policy=data.y, sessions=600, k=3, seed=0)
     columns = dict(log.columns())
     texts = ClickLog(**{**columns, "query": log.query.astype(str), "document": log.document.astype(str)})
     theta = 1.0 / np.arange(1, 4)
@@ -317,7 +317,9 @@ def test_ids_may_be_text_in_the_log_and_numbers_in_the_data_set():
 def test_more_sessions_do_not_make_a_larger_set():
     data = synthetic(n_queries=5, docs_per_query=5, n_features=3, seed=0)
     sizes = {
-        ips(simulate(data, shown_by=data.y, sessions=n, seed=0), 1.0 / np.arange(1, 11), data).n_documents
+        ips(
+            simulate(data, logging_policy=data.y, sessions=n, seed=0), 1.0 / np.arange(1, 11), data
+        ).n_documents
         for n in (1000, 50_000)
     }
     assert len(sizes) == 1
@@ -342,7 +344,7 @@ def test_more_sessions_do_not_make_a_larger_set():
 def test_mistakes_are_explained(call, message):
     data = synthetic(n_queries=4, docs_per_query=6, n_features=3, seed=0)
     log = simulate(
-        data, shown_by=data.y, user=PBM(examination=THETA, attraction=0.5), sessions=50, k=5, seed=0
+        data, logging_policy=data.y, user=PBM(examination=THETA, attraction=0.5), sessions=50, k=5, seed=0
     )
     with pytest.raises(ValueError, match=message):
         call(log, data)
@@ -350,7 +352,7 @@ def test_mistakes_are_explained(call, message):
 
 def test_a_model_is_made_once_for_several_questions():
     data = synthetic(n_queries=30, docs_per_query=8, n_features=4, seed=0)
-    log = simulate(data, shown_by=data.X[:, 0], sessions=3000, k=5, seed=1)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=3000, k=5, seed=1)
     ranker = rl.LambdaMART(trees=5, leaves=4, threads=1, min_sum_hessian=1.0)
     ask = estimator("doubly_robust", data, ranker=ranker, tau=0.0)
     seen = evidence(log, THETA, data)

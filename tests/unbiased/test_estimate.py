@@ -20,7 +20,7 @@ GAMMA = attraction_by_grade()
 def world():
     data = synthetic(n_queries=100, docs_per_query=6, n_features=4, seed=3)
     data = data.select(np.flatnonzero(data.lengths <= 10))
-    log = simulate(data, shown_by=data.X[:, 0], sessions=100_000, temperature=1.0, seed=4)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=100_000, temperature=1.0, seed=4)
     return data, log
 
 
@@ -69,7 +69,7 @@ def test_ctr_counts_the_clicks_that_trust_brings():
     rng = np.random.default_rng(0)
     data = RankingDataset.from_groups(np.zeros((120, 1)), rng.integers(0, 2, 120), np.full(40, 3))
     log = simulate(
-        data, shown_by=rng.normal(size=120), user=user, sessions=50_000, temperature=2.0, k=3, seed=0
+        data, logging_policy=rng.normal(size=120), user=user, sessions=50_000, temperature=2.0, k=3, seed=0
     )
     found = estimate(log, data.y, "ctr", data=data, propensity=user, method="intervention_aware")
     alpha, beta = user.alpha(3), user.beta(3)
@@ -88,7 +88,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     held = 0
     for seed in range(200):
         part = world.select(np.random.default_rng(seed).choice(world.n_queries, 60, replace=False))
-        log = simulate(part, shown_by=part.X[:, 0], sessions=3000, seed=seed)
+        log = simulate(part, logging_policy=part.X[:, 0], sessions=3000, seed=seed)
         found = estimate(log, part.X[:, 1], "dcg@3", data=part, propensity=THETA, method="ips")
         held += found.low <= true <= found.high
     assert 180 <= held <= 199
@@ -107,7 +107,7 @@ def test_an_uncertain_curve_widens_the_interval(world):
 
 def test_few_queries_fall_back_on_clicks_and_say_so():
     data = RankingDataset.from_groups(np.zeros((4, 1)), [0, 1, 2, 3], [4])
-    log = simulate(data, shown_by=[4.0, 3, 2, 1], sessions=2000, seed=0)
+    log = simulate(data, logging_policy=[4.0, 3, 2, 1], sessions=2000, seed=0)
     found = estimate(log, data.y, "dcg", data=data, propensity=THETA, method="ips")
     assert "fewer than 20 queries" in repr(found)
     true = (GAMMA[[0, 1, 2, 3]] / np.log2([5, 4, 3, 2])).sum()
@@ -116,7 +116,7 @@ def test_few_queries_fall_back_on_clicks_and_say_so():
 
 def test_what_was_never_shown_is_said():
     data = synthetic(n_queries=40, docs_per_query=12, n_features=4, seed=0)
-    log = simulate(data, shown_by=data.X[:, 0], sessions=4000, k=3, seed=0)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=4000, k=3, seed=0)
     found = estimate(log, -data.X[:, 0], "dcg@3", data=data, propensity=THETA, method="ips")
     assert any("never shown" in one for one in found.warnings)
     few = estimate(

@@ -31,7 +31,7 @@ def quality(data, ranker):
 
 @pytest.mark.parametrize("strength", [0.0, 3.0])
 def test_never_below_clicks_at_their_word(data, strength):
-    log = simulate(data, shown_by=data.X[:, 2] + strength * data.X[:, 0], sessions=12_000, seed=1)
+    log = simulate(data, logging_policy=data.X[:, 2] + strength * data.X[:, 0], sessions=12_000, seed=1)
     found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS)
     assert quality(data, found.ranker) > quality(data, LinearRanker(loss=DCG).fit(naive(log, data)))
     assert found.curve_by == "the likelihood of the clicks"
@@ -48,8 +48,8 @@ def test_never_below_clicks_at_their_word(data, strength):
 @pytest.mark.parametrize("who", ["informational", "navigational", "pbm", "trust"])
 def test_people_who_stop_reading_are_told_from_those_who_look_by_rank(data, who, strength):
     """A click of the former says that what is below was hardly looked at; no curve by rank says that."""
-    shown_by = data.X[:, 2] + strength * data.X[:, 0]
-    log = simulate(data, shown_by=shown_by, user=who, sessions=10_000, seed=1)
+    logging_policy = data.X[:, 2] + strength * data.X[:, 0]
+    log = simulate(data, logging_policy=logging_policy, user=who, sessions=10_000, seed=1)
     found = learn(log, data.replace(y=np.zeros(3000)), rankers={"one": RANKERS["linear leaves"]})
     stops = who in ("informational", "navigational")
     assert (found.curve_by == "a DBN of the clicks") == stops
@@ -61,8 +61,8 @@ def test_people_who_stop_reading_are_told_from_those_who_look_by_rank(data, who,
 @pytest.mark.parametrize(("strength", "power"), [(0.3, 1.0), (20.0, 0.5)])
 def test_a_good_order_is_corrected_by_half(data, strength, power):
     """Little is left to correct, what is not shown was left out for a reason, a small log bears little."""
-    shown_by = data.X[:, 2] + strength * (data.X[:, 0] + 0.7 * data.X[:, 1])
-    log = simulate(data, shown_by=shown_by, sessions=6000, k=5, seed=1)
+    logging_policy = data.X[:, 2] + strength * (data.X[:, 0] + 0.7 * data.X[:, 1])
+    log = simulate(data, logging_policy=logging_policy, sessions=6000, k=5, seed=1)
     found = learn(log, data.replace(y=np.zeros(3000)), rankers={"one": RANKERS["linear leaves"]})
     assert found.power == found.to_dict()["power"] == power
     assert any("good already" in one for one in found.warnings) == (power < 1)
@@ -82,7 +82,8 @@ def test_the_first_ranker_is_kept_unless_another_is_clearly_better():
 
 def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
     small, large = (
-        simulate(data, shown_by=data.X[:, 2], sessions=n, randomize="swap", seed=1) for n in (3000, 150_000)
+        simulate(data, logging_policy=data.X[:, 2], sessions=n, randomize="swap", seed=1)
+        for n in (3000, 150_000)
     )
     found = learn(large, data, rankers={"one": RANKERS["linear leaves"]})
     assert found.curve_by == "swap_intervention"
@@ -93,7 +94,7 @@ def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
 
 
 def test_counts_and_a_given_curve_will_do(data):
-    log = simulate(data, shown_by=data.X[:, 2], sessions=6000, seed=1)
+    log = simulate(data, logging_policy=data.X[:, 2], sessions=6000, seed=1)
     found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS)
     assert found.curve_by == "the caller"
     assert found.curve == pytest.approx(THETA)
@@ -103,7 +104,7 @@ def test_counts_and_a_given_curve_will_do(data):
 
 def test_ids_may_be_text_in_the_log(data):
     part = data.select(np.arange(40))
-    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=2000, seed=1)
     ids = {"query": log.query.astype(str), "document": log.document.astype(str)}
     texts = ClickLog(**{**dict(log.columns()), **ids})
     few = candidates(trees=3, threads=1)
@@ -117,14 +118,14 @@ def test_ids_may_be_text_in_the_log(data):
 
 
 def test_doubt_is_said_where_the_shown_order_cannot_be_beaten(data):
-    log = simulate(data, shown_by=data.y, sessions=4000, seed=1)
+    log = simulate(data, logging_policy=data.y, sessions=4000, seed=1)
     found = learn(log, data, propensity=THETA, rankers={"one": RANKERS["plain leaves"]})
     assert any("not clearly better" in one for one in found.warnings)
 
 
 def test_logs_that_lack_what_clicks_are_compared_with(data):
     part = data.select(np.arange(40))
-    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=2000, seed=1)
     columns = dict(log.columns())
     clicked = ClickLog(**{name: values[log.click == 1] for name, values in columns.items()})
     quiet = ClickLog(**{**columns, "click": np.zeros(len(log))})
@@ -144,7 +145,7 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
 def test_features_are_kept_where_nothing_tells(data):
     part = data.select(np.arange(10))
     log = simulate(
-        part, shown_by=part.X[:, 2], user=PBM(examination=THETA, attraction=0.3), sessions=500, seed=1
+        part, logging_policy=part.X[:, 2], user=PBM(examination=THETA, attraction=0.3), sessions=500, seed=1
     )
     seen = evidence(log, THETA, part)
     assert telling(seen, RANKERS["plain leaves"], seed=0).all()
@@ -152,7 +153,7 @@ def test_features_are_kept_where_nothing_tells(data):
 
 def test_few_queries_are_said(data):
     part = data.select(np.arange(10))
-    log = simulate(part, shown_by=part.X[:, 2], sessions=2000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=2000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=RANKERS)
     assert found.selection is None
     assert any("nothing was held out" in one for one in found.warnings)

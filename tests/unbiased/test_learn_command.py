@@ -28,7 +28,9 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learn")
     write_svmlight(synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0), folder / "data.txt")
     data = open_dataset(folder / "data.txt")
-    write_clicks(simulate(data, shown_by=data.X[:, 0], sessions=4000, k=5, seed=0), folder / "log.parquet")
+    write_clicks(
+        simulate(data, logging_policy=data.X[:, 0], sessions=4000, k=5, seed=0), folder / "log.parquet"
+    )
     Propensity.given(1 / np.arange(1, 6)).save(folder / "curve.json")
     return folder
 
@@ -61,7 +63,10 @@ def test_a_large_budget(files, monkeypatch):
     assert found["features"]
     data = open_dataset(files / "data.txt")
     assert load(files / "l").predict(data).shape == (data.n_documents,)
-    assert json.loads(run(*asked, "--on", "local", "--workers", 1, "--json"))["features"] == found["features"]
+    assert (
+        json.loads(run(*asked, "--backend", "local", "--workers", 1, "--json"))["features"]
+        == found["features"]
+    )
 
 
 def test_mistakes_are_explained(files):

@@ -42,7 +42,7 @@ def world():
     worth = X[:, 0] + 0.7 * X[:, 1]
     y = np.searchsorted(np.quantile(worth, [0.5, 0.75, 0.88, 0.96]), worth)
     data = RankingDataset.from_groups(X, y, np.full(400, 10))
-    log = simulate(data, shown_by=X[:, 2], user=USER, sessions=20_000, k=K, seed=0)
+    log = simulate(data, logging_policy=X[:, 2], user=USER, sessions=20_000, k=K, seed=0)
     return data, log
 
 
@@ -113,14 +113,14 @@ def test_cell_forces_are_the_slope_of_the_likelihood(world, trust):
     seen = evidence(log, user if trust else THETA, data)
     cells = CellLikelihood.of(seen, seen.shown, None)
     scores = np.random.default_rng(0).normal(size=cells.rows)
-    gradient, curvature = cells.derivatives(scores, None, None)
+    gradient, hessian = cells.derivatives(scores, None, None)
     total = cells.impressions.sum()
     for row in (0, 7, 100):
         step = np.zeros(cells.rows)
         step[row] = 1e-4
         slope = (cells.value(scores + step) - cells.value(scores - step)) / 2e-4 * total
         assert slope == pytest.approx(gradient[row], rel=1e-4, abs=1e-5)
-    assert np.all(curvature > 0)
+    assert np.all(hessian > 0)
 
 
 def test_em_for_the_curve_never_lowers_the_likelihood(world):
@@ -214,11 +214,11 @@ def test_no_list_is_divided_by_an_ideal_of_clicks():
 def test_pair_forces_push_the_clicked_up(world):
     data, log = world
     train, loss = pairs_of(log.select(np.arange(200)), data)
-    gradient, curvature = loss.derivatives(np.zeros(train.n_documents), None, None)
+    gradient, hessian = loss.derivatives(np.zeros(train.n_documents), None, None)
     assert gradient.sum() == pytest.approx(0.0, abs=1e-9)
     only = np.setdiff1d(loss.better, loss.worse)
     assert np.all(gradient[only] < 0)
-    assert np.all(curvature > 0)
+    assert np.all(hessian > 0)
     assert loss.ratios[:, 0].tolist() == [1.0, 1.0]
 
 
@@ -247,7 +247,9 @@ def test_ratios_do_not_run_away_in_a_small_log(world):
     """As published they do: few clicks are known by heart, weigh more, and the order is turned around."""
     data, _ = world
     trees = LambdaMART(trees=60, loss=DCG, threads=1)
-    log = simulate(data, shown_by=data.X[:, 0] + 0.7 * data.X[:, 1], user=USER, sessions=2000, k=K, seed=0)
+    log = simulate(
+        data, logging_policy=data.X[:, 0] + 0.7 * data.X[:, 1], user=USER, sessions=2000, k=K, seed=0
+    )
     _, loss = pairs_of(log, data)
     fitted = pair_debias(log, data, ranker=trees)
     clicks = np.bincount(loss.clicked_at, loss.count)

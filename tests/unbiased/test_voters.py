@@ -77,7 +77,7 @@ def test_a_batch_costs_what_its_cells_do(seed, trust):
 
 def test_what_says_nothing_is_left_out(quick, tmp_path):
     data, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
-    log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=15_000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert found.features == (0, 1)  # of four: all that the labels were made of
     assert found.to_dict()["features"] == [0, 1]
@@ -99,7 +99,7 @@ def test_what_says_nothing_is_left_out(quick, tmp_path):
 def test_networks_vote_where_they_predict_clicks_better(quick):
     """Ten trees cannot multiply; which transform of the features networks take is told too."""
     data, part = world(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0])
-    log = simulate(part, shown_by=part.X[:, 2], sessions=30_000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=30_000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert any(one.startswith("networks") for one in found.voters)
     assert {"forests", "networks (standard)", "networks (log1p)", "networks (quantile)"} < set(found.held_out)
@@ -110,7 +110,7 @@ def test_networks_vote_where_they_predict_clicks_better(quick):
 def test_forests_vote_alone_where_networks_cannot(quick, monkeypatch):
     """Without PyTorch, where a feature is infinite, and where networks leave all bounds."""
     _, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
-    log = simulate(part, shown_by=part.X[:, 2], sessions=15_000, seed=1)
+    log = simulate(part, logging_policy=part.X[:, 2], sessions=15_000, seed=1)
 
     def voters(data=part):
         return learn(log, data, propensity=THETA, rankers=FEW, budget="large").voters
@@ -128,6 +128,6 @@ def test_forests_vote_alone_where_networks_cannot(quick, monkeypatch):
 
     monkeypatch.setattr(voting, "_network", diverge)
     assert voters() == ("forests",)
-    other = LambdaMART(engine="xgboost", trees=3, loss="squared", threads=1)
-    with pytest.raises(ValueError, match="engine lightgbm"):
+    other = LambdaMART(backend="xgboost", trees=3, loss="squared", threads=1)
+    with pytest.raises(ValueError, match="backend lightgbm"):
         voting.thorough(evidence(log, THETA, part), None, other, 0)

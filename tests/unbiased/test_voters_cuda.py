@@ -15,7 +15,7 @@ if not torch.cuda.is_available():
 
 def test_networks_learn_from_clicks_on_the_device(monkeypatch):
     data = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0)
-    log = simulate(data, shown_by=data.X[:, 0], sessions=20_000, seed=0)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=20_000, seed=0)
     seen = evidence(log, 1.0 / np.arange(1, 11), data)
     features = np.array([True, True, True, True, False])
 

@@ -43,7 +43,7 @@ def evaluate(
         Path | None,
         typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
     ] = None,
-    on: On = None,
+    backend: On = None,
     workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -55,14 +55,14 @@ def evaluate(
 
     rankloop evaluate test.txt --by 25
 
-    rankloop evaluate model.rank test.shards --on ray
+    rankloop evaluate model.rank test.shards --backend ray
     """
     from rankloop.cli.options.inputs import read_judgments, read_ranking
     from rankloop.cli.options.outputs import show, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
-    check_on(on, workers=workers)
+    check_on(backend, workers=workers)
     judged_by = ranking if by is not None and judgments is None else judgments
     if judged_by is None:
         raise ValueError(
@@ -72,10 +72,10 @@ def evaluate(
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
     options: dict[str, Any] = {"convention": convention, "ties": ties, "empty": empty}
-    if on is not None:
+    if backend is not None:
         from rankloop.cli.options.cluster import evaluate_on
 
-        found = evaluate_on(on, workers, ranking, judged_by, metric, **options)
+        found = evaluate_on(backend, workers, ranking, judged_by, metric, **options)
     else:
         with compiling_metrics():
             labels = read_judgments(judged_by)

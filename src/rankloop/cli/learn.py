@@ -43,7 +43,7 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="Of a service: learn even if nobody searched since the last time.")
     ] = False,
-    on: On = None,
+    backend: On = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -54,7 +54,7 @@ def learn(
 
     rankloop learn train.txt log.parquet --from clicks --out fair.model
 
-    rankloop learn train.txt log.shards --on ray --out fair.model
+    rankloop learn train.txt log.shards --backend ray --out fair.model
 
     With the config (or the index) of a service alone, learn from what it recorded: the new version is
     registered with a report, and serves if it passes the gate of the config.
@@ -69,7 +69,7 @@ def learn(
     from rankloop.unbiased import learn as learned_from
 
     one_of("source", source, ("clicks",))
-    check_on(on, workers=workers, checkpoint=checkpoint)
+    check_on(backend, workers=workers, checkpoint=checkpoint)
     check_report(report)
     if log is None:
         _serve(data, again, seed, json, {"--out": out, "--propensity": propensity, "--report": report})
@@ -80,10 +80,10 @@ def learn(
         "budget": budget,
         "seed": seed,
     }
-    if on is not None:
+    if backend is not None:
         from rankloop.cli.options.cluster import learn_on
 
-        found = learn_on(on, workers, log, data, format, report, checkpoint=checkpoint, **how)
+        found = learn_on(backend, workers, log, data, format, report, checkpoint=checkpoint, **how)
     else:
         clicks = read_clicks(log, format=format)
         found = learned_from(clicks, open_dataset(data), **how)

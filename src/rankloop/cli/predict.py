@@ -23,14 +23,14 @@ def predict(
         Path | None,
         typer.Option("--out", help="scores.txt, .npy or .parquet; without it the scores are printed."),
     ] = None,
-    on: On = None,
+    backend: On = None,
     workers: Workers = None,
 ) -> None:
     """Score the documents of a data set: one number per document, in the order of the rows.
 
     rankloop predict runs/linear test.txt --out scores.txt
 
-    rankloop predict runs/linear test.shards --on ray --out scores.shards
+    rankloop predict runs/linear test.shards --backend ray --out scores.shards
     """
     import numpy as np
 
@@ -38,11 +38,11 @@ def predict(
     from rankloop.cli.options.runs import MODEL, read_data
     from rankloop.rankers import load
 
-    check_on(on, workers=workers)
-    if on is not None:
+    check_on(backend, workers=workers)
+    if backend is not None:
         from rankloop.cli.options.cluster import predict_on
 
-        made = predict_on(on, workers, model, data, out)
+        made = predict_on(backend, workers, model, data, out)
         typer.echo(f"{made.n_rows:,} scores written to {len(made)} shards in {out}")
         return
     forms = (".npy", ".parquet", ".txt")

@@ -28,7 +28,7 @@ def shard(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write shards of whole queries, in one pass and in bounded memory; --on works on them.
+    """Write shards of whole queries, in one pass and in bounded memory; --backend works on them.
 
     rankloop shard train.txt train.shards --shards 32
 

@@ -16,7 +16,7 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The log: .parquet, .csv or .jsonl.")
     ] = None,
-    shown_by: Annotated[
+    logging_policy: Annotated[
         Path | None, typer.Option("--shown-by", help="What ranks: scores (text, .npy) or a saved ranker.")
     ] = None,
     by: Annotated[str | None, typer.Option("--by", help="Rank by one feature: its number or name.")] = None,
@@ -63,7 +63,7 @@ def simulate(
 
     rankloop simulate train.txt --by 25 --user navigational -n 1000000 --out log.parquet
 
-    rankloop simulate train.txt --shown-by scores.txt --randomize swap --rate 0.1 --out log.parquet
+    rankloop simulate train.txt --logging-policy scores.txt --randomize swap --rate 0.1 --out log.parquet
 
     rankloop simulate train.txt --online pdgd --test test.txt --user perfect -n 10000
     """
@@ -74,17 +74,17 @@ def simulate(
     from rankloop.cli.options.online import tell_curve
     from rankloop.data import open_dataset
 
-    if (shown_by is None) == (by is None) and not (online and shown_by is None):
-        raise ValueError("what ranks the documents? give --shown-by FILE or --by FEATURE (one of them)")
+    if (logging_policy is None) == (by is None) and not (online and logging_policy is None):
+        raise ValueError("what ranks the documents? give --logging-policy FILE or --by FEATURE (one of them)")
     if online is None and out is None:
         raise ValueError("where should the log go? give --out FILE")
     documents = open_dataset(data)
     shown: Any = _feature(documents, by) if by is not None else None
-    if shown_by is not None:
-        shown = read_ranking(shown_by)
+    if logging_policy is not None:
+        shown = read_ranking(logging_policy)
         if not (hasattr(shown, "predict") or hasattr(shown, "shape")):
             raise ValueError(
-                f"{shown_by} is a run; pages are shown by scores in row order, or a saved ranker"
+                f"{logging_policy} is a run; pages are shown by scores in row order, or a saved ranker"
             )
     person = _user(user, eta, noise, int(documents.y.max()))
     if online is not None:
@@ -95,7 +95,7 @@ def simulate(
     assert out is not None
     log = family.simulate(
         documents,
-        shown_by=shown,
+        logging_policy=shown,
         user=person,
         sessions=sessions,
         k=k,

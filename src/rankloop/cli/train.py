@@ -46,7 +46,7 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
-    on: On = None,
+    backend: On = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -59,7 +59,7 @@ def train(
 
     rankloop train --index shop.index --queries queries.tsv --judgments qrels.txt --out runs/shop
 
-    rankloop train train.shards --valid vali.txt --on ray --workers 8 --out runs/large
+    rankloop train train.shards --valid vali.txt --backend ray --workers 8 --out runs/large
     """
     import json as writer
     import time
@@ -68,7 +68,7 @@ def train(
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
-    check_on(on, workers=workers, checkpoint=checkpoint)
+    check_on(backend, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
     flags = {"data": data, "valid": valid, "test": test, "out": out}
@@ -95,10 +95,10 @@ def train(
         return
 
     sets: dict[str, Any]
-    if on is not None:
+    if backend is not None:
         from rankloop.cli.options.cluster import train_on
 
-        model, seconds, judged, sets = train_on(on, workers, model, paths, metrics, report, checkpoint)
+        model, seconds, judged, sets = train_on(backend, workers, model, paths, metrics, report, checkpoint)
     else:
         sets = {"data": read_data(source)}
         for part in ("valid", "test"):

@@ -36,7 +36,7 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", help="A folder for the study, its plot and best.toml.")
     ] = None,
-    on: On = None,
+    backend: On = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -53,7 +53,7 @@ def tune(
     from rankloop.rankers import tune as tune_ranker
     from rankloop.report import tuning_picture
 
-    check_on(on, workers=workers, checkpoint=checkpoint)
+    check_on(backend, workers=workers, checkpoint=checkpoint)
     given = read_config(config)
     source = data or (Path(given["data"]) if "data" in given else None)
     if source is None:
@@ -70,10 +70,10 @@ def tune(
         "hold_out": hold_out,
         "seed": seed,
     }
-    if on is not None:
+    if backend is not None:
         from rankloop.cli.options.cluster import tune_on
 
-        found = tune_on(on, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
+        found = tune_on(backend, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
     else:
         found = tune_ranker(model, ranges, read_data(source), chosen, **options)
     if out is not None:

@@ -25,7 +25,7 @@ class Scorer(Protocol):
 def simulate(
     data: RankingDataset,
     *,
-    shown_by: ArrayLike | Scorer,
+    logging_policy: ArrayLike | Scorer,
     user: str | ClickModel = "pbm",
     sessions: int,
     k: int = 10,
@@ -39,7 +39,7 @@ def simulate(
 ) -> ClickLog:
     """A log of `sessions` pages: a query is drawn (by `query_weight` if it has one), ranked, shown, clicked.
 
-    `shown_by` is a ranker or one score per row; ties are broken at random, once. With a `temperature`
+    `logging_policy` is a ranker or one score per row; ties are broken at random, once. With a `temperature`
     every page is a draw from the Plackett-Luce distribution of scores / temperature. A share `rate` of the
     pages is part of an experiment: `randomize="swap"` exchanges rank 1 with a rank 2..`top` half the time,
     `"adjacent"` a rank and the next one half the time, `"fairpairs"` each of the pairs (1,2), (3,4).. or
@@ -49,12 +49,12 @@ def simulate(
     Page i depends on the seed and on i only: neither on threads nor on how many pages are drawn.
 
     >>> data = RankingDataset.from_groups(np.zeros((6, 1)), [0, 1, 2, 2, 1, 0], [3, 3])
-    >>> simulate(data, shown_by=data.y, user="navigational", sessions=1000, k=2, seed=0)
+    >>> simulate(data, logging_policy=data.y, user="navigational", sessions=1000, k=2, seed=0)
     ClickLog(1,000 pages, 2,000 impressions, 722 clicks, 2 queries)
     """
     if sessions < 1:
         raise ValueError(f"sessions is at least 1, got {sessions}")
-    stage = stage_of(data, shown_by, user, k, randomize, rate, top, temperature, layout, seed)
+    stage = stage_of(data, logging_policy, user, k, randomize, rate, top, temperature, layout, seed)
     return _log(stage, 0, sessions, ranker, layout)
 
 
@@ -64,7 +64,7 @@ def simulate_aggregate(
     """The aggregate of the log `simulate` would give, in the memory of one `chunk` of pages.
 
     >>> data = RankingDataset.from_groups(np.zeros((3, 1)), [0, 1, 2], [3])
-    >>> simulate_aggregate(data, sessions=5000, shown_by=data.y, chunk=1000)
+    >>> simulate_aggregate(data, sessions=5000, logging_policy=data.y, chunk=1000)
     Aggregate(3 cells, 15,000 impressions, 2,002 clicks)
     """
     if sessions < 1 or chunk < 1:
@@ -80,9 +80,9 @@ def simulate_aggregate(
         "seed": 0,
     }
     options.pop("ranker", None)
-    wrong = [name for name in options if name not in (*defaults, "shown_by")]
-    if wrong or "shown_by" not in options:
-        raise ValueError(f"simulate takes shown_by and {', '.join(defaults)}; got {', '.join(options)}")
+    wrong = [name for name in options if name not in (*defaults, "logging_policy")]
+    if wrong or "logging_policy" not in options:
+        raise ValueError(f"simulate takes logging_policy and {', '.join(defaults)}; got {', '.join(options)}")
     stage = stage_of(data, **{**defaults, **options})
     depth = stage.depth
     counts = np.zeros((2, data.n_documents * depth), np.int64)

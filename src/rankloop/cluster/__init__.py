@@ -1,10 +1,10 @@
-"""The same jobs on many machines: the one argument that changes is `on`.
+"""The same jobs on many machines: the one argument that changes is `backend`.
 
 Every job works on shards (`write_shards`): whole queries, so that no list is ever split over two workers.
-With `on="local"` (the default) the workers are processes of this machine, with `on="ray"` they are those of a
-Ray cluster: the one that this process is connected to, the one at `RAY_ADDRESS`, or one that is started for
-the job. What each worker finds is merged in the order of the shards, so the result is the same in both,
-whoever was first and whoever was lost on the way.
+With `backend="local"` (the default) the workers are processes of this machine, with `backend="ray"` they
+are those of a Ray cluster: the one that this process is connected to, the one at `RAY_ADDRESS`, or one that
+is started for the job. What the workers find is merged in the order of the shards, so the result is the same
+on both backends, whichever worker was first and whichever was lost.
 """
 
 from typing import TYPE_CHECKING

@@ -21,7 +21,7 @@ __all__ = ["aggregate"]
 def aggregate(
     log: Shards | str | Path,
     *,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     checkpoint: str | Path | None = None,
 ) -> Aggregate:
@@ -33,24 +33,24 @@ def aggregate(
     """
     shards = shards_of(log, "clicks")
     if checkpoint is not None:
-        return merged(_kept(shards, checkpoint, on, workers))
+        return merged(_kept(shards, checkpoint, backend, workers))
     work = each(shards)
     sizes = [shard.n_rows for shard in work]
-    return merged(over(_count, work, on=on, workers=workers, title="counting", sizes=sizes))
+    return merged(over(_count, work, backend=backend, workers=workers, title="counting", sizes=sizes))
 
 
 def _count(shard: Shards) -> Aggregate:
     return light(of_cells(_cells(shard)))
 
 
-def _kept(shards: Shards, checkpoint: str | Path, on: str, workers: int | None) -> list[Aggregate]:
+def _kept(shards: Shards, checkpoint: str | Path, backend: str, workers: int | None) -> list[Aggregate]:
     """The counts of each shard, those that are in the folder already and those that come to it now."""
     with ShardFolder(checkpoint, {"job": "aggregate", "data": told(shards)}) as folder:
         work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
         over(
             _keep,
             [(shard, folder.store.path) for shard in work],
-            on=on,
+            backend=backend,
             workers=workers,
             title="counting",
             sizes=[shard.n_rows for shard in work],

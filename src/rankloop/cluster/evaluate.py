@@ -25,7 +25,7 @@ def evaluate(
     data: Shards | str | Path,
     metrics: str | Metric | Iterable[str | Metric] | None = None,
     *,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     confidence: float = 0.95,
     **options: Any,
@@ -36,7 +36,7 @@ def evaluate(
     of means. `options` are those of `rankloop.evaluate`.
     """
     systems = {"": ranker_bytes(ranker)}
-    return _evaluated(systems, data, metrics, on, workers, confidence, options)[""]
+    return _evaluated(systems, data, metrics, backend, workers, confidence, options)[""]
 
 
 def compare(
@@ -47,7 +47,7 @@ def compare(
     baseline: str | None = None,
     test: str = "randomization",
     seed: int = 0,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     confidence: float = 0.95,
     **options: Any,
@@ -60,7 +60,7 @@ def compare(
     if first not in rankers:
         raise unknown("baseline", first, rankers)
     systems = {name: ranker_bytes(ranker) for name, ranker in rankers.items()}
-    found = _evaluated(systems, data, metrics, on, workers, confidence, options)
+    found = _evaluated(systems, data, metrics, backend, workers, confidence, options)
     return Comparison(found, first, test, seed, confidence)
 
 
@@ -68,7 +68,7 @@ def _evaluated(
     systems: dict[str, bytes],
     data: Shards | str | Path,
     metrics: Any,
-    on: str,
+    backend: str,
     workers: int | None,
     confidence: float,
     options: dict[str, Any],
@@ -81,7 +81,7 @@ def _evaluated(
     parts = over(
         _measure,
         [(shard, systems, wanted, options) for shard in work],
-        on=on,
+        backend=backend,
         workers=workers,
         title="evaluating",
         sizes=[shard.n_rows for shard in work],

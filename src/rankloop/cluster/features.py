@@ -35,7 +35,7 @@ def features(
     k: int = 1000,
     among: str = "judged",
     shards: int = 16,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
 ) -> Shards:
     """Features of the judged documents of many queries, by the code that serves them, as a shard folder.
@@ -82,7 +82,7 @@ def features(
             ],
             [len(work[number][0]) for number in numbers],
             shards,
-            on,
+            backend,
             workers,
         )
     return open_shards(out)
@@ -93,7 +93,7 @@ def transform(
     function: Callable[[RankingDataset], RankingDataset],
     out: str | Path,
     *,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
 ) -> Shards:
     """A shard folder of `function(dataset)` for each shard: further features, other labels, fewer documents.
@@ -106,7 +106,7 @@ def transform(
     with ShardFolder(out, job) as folder:
         work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
         asked = [(shard, function, folder.store.path) for shard in work]
-        _run(folder, _transformed, asked, [shard.n_rows for shard in work], shards.of, on, workers)
+        _run(folder, _transformed, asked, [shard.n_rows for shard in work], shards.of, backend, workers)
     return open_shards(out)
 
 
@@ -116,13 +116,13 @@ def _run(
     asked: list[Any],
     sizes: list[int],
     shards: int,
-    on: str,
+    backend: str,
     workers: int | None,
 ) -> None:
     over(
         task,
         asked,
-        on=on,
+        backend=backend,
         workers=workers,
         title="features",
         sizes=sizes,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from rankloop._progress import progress
-from rankloop.cluster.backends.backend import engine
+from rankloop.cluster.backends.backend import backend_of
 from rankloop.cluster.backends.inputs import shards_of
 from rankloop.cluster.training import trees as _trees
 from rankloop.data import RankingDataset
@@ -25,14 +25,14 @@ def fit(
     train: Shards | str | Path,
     valid: Shards | RankingDataset | str | Path | None = None,
     *,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     checkpoint: str | Path | None = None,
     every: int = 100,
 ) -> R:
-    """A trained copy of a `LambdaMART` (engine "lightgbm") or a `NeuralRanker`.
+    """A trained copy of a `LambdaMART` (backend "lightgbm") or a `NeuralRanker`.
 
-    Trees: each worker holds its shards, and so whole queries, computes the forces of the loss on them, and
+    Trees: each worker holds its shards, and so whole queries, computes the lambdas of the loss on them, and
     LightGBM's data-parallel learner grows one forest from the histograms of all. The validation set is
     read whole by every worker, so that all stop in the same round. With one worker the model is that of
     `ranker.fit(train.whole(), valid)` to the last digit; with more, bins are found on parts of the data.
@@ -50,7 +50,7 @@ def fit(
         _trees.check(ranker, every)
         _trees.refuse_idle(shards, workers or 1)
         work = _trees.Work(_trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every)
-        runner, rounds, torch = engine(on, workers), ranker.trees, False
+        runner, rounds, torch = backend_of(backend, workers), ranker.trees, False
         task: Any = _trees.grow
     elif type(ranker).__name__ == "NeuralRanker":
         from rankloop.cluster.training import networks as _networks
@@ -59,7 +59,7 @@ def fit(
         work = _networks.Work(clone(ranker), shards, judged, _folder(checkpoint))  # type: ignore[assignment]
         if _networks.under_torchrun():
             return loads(_networks.train(work, _networks.Started()))  # type: ignore[arg-type]
-        runner, rounds, torch = engine(on, workers), ranker.get_params()["epochs"], True
+        runner, rounds, torch = backend_of(backend, workers), ranker.get_params()["epochs"], True
         task = _networks.train
     else:
         raise ValueError(

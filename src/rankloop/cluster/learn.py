@@ -29,7 +29,7 @@ def learn(
     rankers: Mapping[str, LambdaMART] | None = None,
     budget: str = "usual",
     seed: int = 0,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     checkpoint: str | Path | None = None,
 ) -> Learned:
@@ -47,11 +47,11 @@ def learn(
             "a log names documents by docid or by row, and shards keep no row numbers; write shards of a "
             "data set with docids"
         )
-    counts = aggregate(shards, on=on, workers=workers, checkpoint=checkpoint)
+    counts = aggregate(shards, backend=backend, workers=workers, checkpoint=checkpoint)
     given, by = propensity, "the caller"
     said: list[str] = []
     if given is None:
-        given, by, said = _experiment(shards, seed, on, workers)
+        given, by, said = _experiment(shards, seed, backend, workers)
     found = learn_here(counts, documents, propensity=given, rankers=rankers, budget=budget, seed=seed)
     if given is None:
         return replace(found, warnings=(*said, *found.warnings))
@@ -59,11 +59,11 @@ def learn(
 
 
 def _experiment(
-    shards: Shards, seed: int, on: str, workers: int | None
+    shards: Shards, seed: int, backend: str, workers: int | None
 ) -> tuple[Propensity | None, str, list[str]]:
     """The curve of an experiment in the log, where it reaches every rank and its interval is narrow."""
     try:
-        found = curve_of(shards, seed=seed, on=on, workers=workers)
+        found = curve_of(shards, seed=seed, backend=backend, workers=workers)
     except ValueError as error:  # no experiment ties the ranks together
         return None, "", [f"no experiment gave a curve ({error}); it was learned instead"]
     if len(found) < shards.ranges["position"][1]:

@@ -19,7 +19,7 @@ def predict(
     data: Shards | str | Path,
     out: str | Path,
     *,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
 ) -> Shards:
     """Write the scores of a ranker (or of its file) to Parquet: qid, docid where there is one, score.
@@ -34,7 +34,7 @@ def predict(
         over(
             _score,
             [(shard, whole, folder.store.path) for shard in work],
-            on=on,
+            backend=backend,
             workers=workers,
             title="scoring",
             sizes=[shard.n_rows for shard in work],

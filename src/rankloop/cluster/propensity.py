@@ -38,7 +38,7 @@ def propensity(
     layout: str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
 ) -> Propensity:
     """A curve by the named estimator, or by the first the log supports, as `rankloop.propensity.estimate`.
@@ -54,18 +54,18 @@ def propensity(
     most = int(shards.ranges["position"][1])
     work = _Work(shards, min(most, depth or most), layout, _groups(most), method)
     if method == "auto":
-        work.method = _supported(work, data, on, workers)
+        work.method = _supported(work, data, backend, workers)
     if work.method in JOINT:
         if data is None:
             raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
-        found = [one for one in work.run(sums_of.cells, on, workers) if one is not None]
+        found = [one for one in work.run(sums_of.cells, backend, workers) if one is not None]
         if not found:
             raise _no_page(layout)
         named = _one_layout({name for one in found for name in one.layouts})
         counts, fit = merged([one.counts for one in found]), ESTIMATORS[work.method]
         return fit(counts, data, depth=depth, monotone=monotone, layout=named, draws=draws, seed=seed)
     total = Total()
-    work.run(_SUMS[work.method], on, workers, total.take)
+    work.run(_SUMS[work.method], backend, workers, total.take)
     part = total.whole
     if part is None:
         raise _no_page(layout)
@@ -94,7 +94,7 @@ class _Work:
     def run(
         self,
         task: Callable[..., Any],
-        on: str,
+        backend: str,
         workers: int | None,
         done: Callable[[int, Any], None] | None = None,
     ) -> list[Any]:
@@ -102,7 +102,7 @@ class _Work:
         return over(
             task,
             [(shard, self.layout, self.ranks, self.groups) for shard in work],
-            on=on,
+            backend=backend,
             workers=workers,
             title=f"{self.method} by shard",
             sizes=[shard.n_rows for shard in work],
@@ -131,13 +131,13 @@ _EXPERIMENTS = {
 }
 
 
-def _supported(work: _Work, data: RankingDataset | None, on: str, workers: int | None) -> str:
+def _supported(work: _Work, data: RankingDataset | None, backend: str, workers: int | None) -> str:
     """What `estimate` would take: an experiment, documents at several ranks, or the features of `data`."""
-    names = {name for found in work.run(sums_of.interventions, on, workers) for name in found}
+    names = {name for found in work.run(sums_of.interventions, backend, workers) for name in found}
     for pattern, method in _EXPERIMENTS.items():
         if any(re.fullmatch(pattern, name) for name in names):
             return method
-    if data is not None and not any(work.run(sums_of.several_ranks, on, workers)):
+    if data is not None and not any(work.run(sums_of.several_ranks, backend, workers)):
         return "regression_em"
     return "harvest"
 

@@ -41,7 +41,7 @@ def tune(
     at_once: int = 4,
     hold_out: float = 0.0,
     seed: int = 0,
-    on: str = "local",
+    backend: str = "local",
     workers: int | None = None,
     checkpoint: str | Path | None = None,
 ) -> Study:
@@ -53,7 +53,7 @@ def tune(
     `checkpoint` (a folder) finished trials are kept, and the same call goes on after them. `space` and the
     rest are as in `rankloop.tune`.
     """
-    optuna = require("optuna", "engines")
+    optuna = require("optuna", "backends")
     shards, judged = shards_of(data, "documents"), metric_of(metric)
     _check(ranker, space, shards, folds, hold_out, at_once)
     sign = 1.0 if judged.higher_is_better else -1.0
@@ -73,7 +73,7 @@ def tune(
                         for one in params
                         for fold in range(folds)
                     ],
-                    on=on,
+                    backend=backend,
                     workers=workers,
                     title=f"tuning, trials {len(done) + 1} to {len(done) + len(asked)} of {trials}",
                 )

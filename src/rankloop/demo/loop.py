@@ -133,7 +133,7 @@ def tell_of(
 def _clicks(data: RankingDataset, ranker: Any, person: Any, sessions: int, seed: int) -> ClickLog:
     return simulate(
         data,
-        shown_by=ranker,
+        logging_policy=ranker,
         user=person,
         sessions=sessions,
         k=PAGE,

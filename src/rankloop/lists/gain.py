@@ -24,9 +24,9 @@ class Gain(NamedTuple):
     table: NDArray[np.float64]
 
     @classmethod
-    def binary(cls, relevant_from: float) -> "Gain":
+    def binary(cls, relevance_threshold: float) -> "Gain":
         """1 for relevant documents, 0 for others."""
-        return cls(BINARY, np.array([np.float32(relevant_from)], np.float64))
+        return cls(BINARY, np.array([np.float32(relevance_threshold)], np.float64))
 
     def of(self, labels: NDArray[np.float32]) -> NDArray[np.float64]:
         """The gains of many labels."""

@@ -1,4 +1,4 @@
-"""What a ranker descends: value, gradient and curvature per list.
+"""What a ranker descends: value, gradient and Hessian per list.
 
 Every loss is a frozen object with one contract (`Loss`): `loss(scores, labels, offsets, *, weight=None,
 query_weight=None, pairs=None)` gives a `LossResult`. `__all__` is the registry: `loss("lambdarank")` looks

@@ -7,7 +7,7 @@ import numpy as np
 from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.kernels.lists import Lists, list_sums
 from rankloop.losses.kernels.options import positive
-from rankloop.losses.kernels.smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
 
 __all__ = ["ApproxAP"]
@@ -38,5 +38,5 @@ class ApproxAP(Loss):
         rank, hits = smooth_ranks(lists, hit, self.temperature)
         precision = (1.0 + hits) / rank
         value = list_sums(share * (1.0 - precision), lists.offsets)
-        forces = smooth_forces(lists, hit, self.temperature, share * precision / rank, -share / rank)
-        return LossResult(value, *forces)
+        lambdas = smooth_lambdas(lists, hit, self.temperature, share * precision / rank, -share / rank)
+        return LossResult(value, *lambdas)

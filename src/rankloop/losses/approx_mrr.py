@@ -7,7 +7,7 @@ import numpy as np
 from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.kernels.lists import Lists, list_sums
 from rankloop.losses.kernels.options import positive
-from rankloop.losses.kernels.smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
 
 __all__ = ["ApproxMRR"]
@@ -37,4 +37,4 @@ class ApproxMRR(Loss):
         none = np.zeros(lists.n_documents)
         rank, _ = smooth_ranks(lists, none, self.temperature)
         value = list_sums(share * (1.0 - 1.0 / rank), lists.offsets)
-        return LossResult(value, *smooth_forces(lists, none, self.temperature, share / rank**2, none))
+        return LossResult(value, *smooth_lambdas(lists, none, self.temperature, share / rank**2, none))

@@ -8,7 +8,7 @@ import numpy as np
 from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.kernels.lists import Lists, list_sums
 from rankloop.losses.kernels.options import check_gain, positive
-from rankloop.losses.kernels.smooth_rank import smooth_forces, smooth_ranks
+from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import normalised_gains
 
 __all__ = ["ApproxNDCG"]
@@ -41,4 +41,4 @@ class ApproxNDCG(Loss):
         discount = 1.0 / np.log2(1.0 + rank)
         value = list_sums(best - amounts * discount, lists.offsets)
         by_rank = amounts * discount**2 / ((1.0 + rank) * math.log(2.0))
-        return LossResult(value, *smooth_forces(lists, none, self.temperature, by_rank, none))
+        return LossResult(value, *smooth_lambdas(lists, none, self.temperature, by_rank, none))

@@ -16,7 +16,7 @@ from rankloop.losses.kernels.order import rank_lists
 
 __all__ = ["Exponential"]
 
-_CAP = 300.0  # e^300 is 10^130: forces past it are cut there
+_CAP = 300.0  # e^300 is 10^130: lambdas past it are cut there
 
 Row = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Exponential(Loss):
 
     .. math:: C = \sum_{l_i > l_j} e^{-\sigma (s_i - s_j)}
 
-    The sum factors over documents, so a list takes a sort and one pass. Value and forces are held below
+    The sum factors over documents, so a list takes a sort and one pass. Value and lambdas are held below
     e^300, so that no score makes them overflow.
 
     >>> result = Exponential()([1.0, 0.0], [0, 1], [0, 2])
@@ -45,7 +45,7 @@ class Exponential(Loss):
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         if lists.pairs is not None:
             return judged_loss(lists, self._cost)
-        value, gradient, curvature = (
+        value, gradient, hessian = (
             np.zeros(lists.n_lists),
             np.empty(lists.n_documents),
             np.empty(lists.n_documents),
@@ -55,11 +55,11 @@ class Exponential(Loss):
 
         def work(first: int, last: int) -> None:
             _exponential_lists(
-                first, last, scaled, lists.labels, lists.offsets, weight, order, value, gradient, curvature
+                first, last, scaled, lists.labels, lists.offsets, weight, order, value, gradient, hessian
             )
 
         over_lists(work, lists.offsets)
-        return LossResult(value, self.sigma * gradient, self.sigma**2 * curvature)
+        return LossResult(value, self.sigma * gradient, self.sigma**2 * hessian)
 
     def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
         cost = np.exp(np.minimum(-self.sigma * gap, _CAP))
@@ -77,7 +77,7 @@ def _exponential_lists(
     order: NDArray[np.int64],
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -94,4 +94,4 @@ def _exponential_lists(
             down = np.exp(min(scores[i] + above, _CAP))
             value[q] += up
             gradient[i] = down - up
-            curvature[i] = up + down
+            hessian[i] = up + down

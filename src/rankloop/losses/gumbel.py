@@ -40,7 +40,7 @@ class Gumbel(Loss):
 
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         rng, base = np.random.default_rng(self.seed), find(self.loss)
-        value, gradient, curvature = (
+        value, gradient, hessian = (
             np.zeros(lists.n_lists),
             np.zeros(lists.n_documents),
             np.zeros(lists.n_documents),
@@ -50,5 +50,5 @@ class Gumbel(Loss):
             part = base._compute(lists._replace(scores=noisy), exact)
             value += part.value / self.samples
             gradient += part.gradient / self.samples
-            curvature += part.curvature / self.samples
-        return LossResult(value, gradient, curvature)
+            hessian += part.hessian / self.samples
+        return LossResult(value, gradient, hessian)

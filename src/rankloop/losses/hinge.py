@@ -24,8 +24,8 @@ class Hinge(Loss):
     .. math:: C = \sum_{l_i > l_j} \max(0, m - (s_i - s_j))^p
 
     with p = 1, or 2 where `squared`. The sums over pairs come from one sweep over the sorted scores with a
-    tree over the labels (Joachims, 2006; Lee & Lin, 2014), never from the pairs themselves. Curvature: the
-    hinge is straight, so it takes the number of pairs inside the margin, the curvature of half its square.
+    tree over the labels (Joachims, 2006; Lee & Lin, 2014), never from the pairs themselves. Hessian: the
+    hinge is straight, so it takes the number of pairs inside the margin, the Hessian of half its square.
 
     >>> Hinge()([0.2, 0.3, 0.1, 0.1, 0.1], [1, 0, 0, 0, 0], [0, 5]).value.round(4)
     array([3.8])
@@ -59,10 +59,10 @@ class Hinge(Loss):
         if not self.squared:
             value = self.margin * list_sums(short, lists.offsets)
             return LossResult(value, sums.weight - weight * sums.count, inside)
-        force = 2.0 * (sums.weight * (1.0 + near) - sums.weighted - short)
+        lambda_ = 2.0 * (sums.weight * (1.0 + near) - sums.weighted - short)
         # The sum of squares follows from the sum of hinges: (1 - z)^2 = (1 - z) - z (1 - z).
-        value = self.margin**2 * list_sums(short + 0.5 * force * near, lists.offsets)
-        return LossResult(value, self.margin * force, 2.0 * inside)
+        value = self.margin**2 * list_sums(short + 0.5 * lambda_ * near, lists.offsets)
+        return LossResult(value, self.margin * lambda_, 2.0 * inside)
 
     def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
         short = np.maximum(0.0, self.margin - gap)

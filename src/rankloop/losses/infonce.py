@@ -37,8 +37,8 @@ class InfoNCE(Loss):
     def _compute(self, lists: Lists, exact: bool) -> LossResult:
         hit = (lists.labels >= self.relevant).astype(np.float32)
         warm = lists._replace(scores=lists.scores / self.temperature, labels=hit)
-        value, gradient, curvature = against_lower(warm, lists.mass(hit.astype(np.float64)))
-        return LossResult(value, gradient / self.temperature, curvature / self.temperature**2)
+        value, gradient, hessian = against_lower(warm, lists.mass(hit.astype(np.float64)))
+        return LossResult(value, gradient / self.temperature, hessian / self.temperature**2)
 
 
 def in_batch(queries: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""LambdaRank: RankNet's forces, weighed by what a swap would change in the metric."""
+"""LambdaRank: RankNet's lambdas, weighed by what a swap would change in the metric."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ from rankloop.losses.kernels.options import (
 )
 from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.pairwise import EVERY, PairRule, pair_loss
-from rankloop.losses.kernels.single_lambdas import ndcg_forces
+from rankloop.losses.kernels.single_lambdas import ndcg_lambdas
 from rankloop.losses.kernels.swap import METRICS, swap_terms
 
 __all__ = ["LambdaRank"]
@@ -26,7 +26,7 @@ __all__ = ["LambdaRank"]
 
 @dataclass(frozen=True)
 class LambdaRank(Loss):
-    r"""Forces that climb a ranking metric (Burges et al., 2006; Burges, 2010).
+    r"""Lambdas that climb a ranking metric (Burges et al., 2006; Burges, 2010).
 
     .. math:: \lambda_{ij} = -\sigma \, |\Delta M_{ij}| / (1 + e^{\sigma (s_i - s_j)}), \quad
         \Delta \mathrm{NDCG}_{ij} = (G_i - G_j) (D_i - D_j) / \mathrm{maxDCG}
@@ -37,7 +37,7 @@ class LambdaRank(Loss):
     count as relevant for map, mrr and precision; `max_label` is the highest grade of the collection, for err
     (the highest label of the call where it is not given). The value is the weighed cross-entropy at the
     current sort. LightGBM's extra normalisations are off unless asked for: `norm_gap` divides a pair by
-    :math:`0.01 + |s_i - s_j|`, `norm_list` scales a list by :math:`\log_2(1 + S) / S`, S its sum of forces.
+    :math:`0.01 + |s_i - s_j|`, `norm_list` scales a list by :math:`\log_2(1 + S) / S`, S its sum of lambdas.
 
     >>> LambdaRank(metric="ndcg")([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
     array([ 0.1845, -0.1845])
@@ -75,7 +75,7 @@ class LambdaRank(Loss):
             check_labels(lists.labels, self.gain)
         plain = not (len(lists.weight) or lists.pairs or self.norm_gap or self.norm_list)
         if plain and not exact and self.metric in ("ndcg", "dcg"):
-            gradient, curvature, holds = ndcg_forces(
+            gradient, hessian, holds = ndcg_lambdas(
                 lists,
                 self.gain,
                 normalise=self.metric == "ndcg",
@@ -83,7 +83,7 @@ class LambdaRank(Loss):
                 truncation=self.truncation or EVERY,
             )
             if holds:
-                return LossResult(np.full(lists.n_lists, np.nan), gradient, curvature)
+                return LossResult(np.full(lists.n_lists, np.nan), gradient, hessian)
         order = rank_lists(lists.scores, lists.offsets)
         terms = swap_terms(
             self.metric,

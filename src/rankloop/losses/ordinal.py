@@ -48,11 +48,11 @@ class Ordinal(Loss):
         levels = int(highest_label(self, lists.labels, grades))
         cuts = self.thresholds or tuple(k - (levels + 1) / 2 for k in range(1, levels + 1))
         weight = lists.mass(np.ones(lists.n_documents))
-        value, gradient, curvature = (np.zeros(lists.n_documents) for _ in range(3))
+        value, gradient, hessian = (np.zeros(lists.n_documents) for _ in range(3))
         for k, cut in enumerate(cuts, start=1):
             logit = lists.scores - cut
             chance, reached = sigmoid(logit), lists.labels >= k
             value += log1p_exp(logit) - reached * logit
             gradient += chance - reached
-            curvature += chance * (1.0 - chance)
-        return LossResult(list_sums(weight * value, lists.offsets), weight * gradient, weight * curvature)
+            hessian += chance * (1.0 - chance)
+        return LossResult(list_sums(weight * value, lists.offsets), weight * gradient, weight * hessian)

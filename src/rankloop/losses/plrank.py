@@ -29,7 +29,7 @@ class PLRank(Loss):
 
     with :math:`R_r` the reward from rank r on. Value and gradient are means over `samples` rankings, each of
     which costs a sort and one pass (PL-Rank-3); they follow from `seed`, and `rankloop.losses.redraw` gives
-    the loss of the next round. Curvature: that of a softmax at every rank, which carries the reward there.
+    the loss of the next round. Hessian: that of a softmax at every rank, which carries the reward there.
 
     >>> PLRank(samples=5000)([0.0, 0.0], [0, 1], [0, 2]).value.round(2)  # (1 + 1 / log2(3)) / 2
     array([-0.82])
@@ -48,15 +48,15 @@ class PLRank(Loss):
         rng = np.random.default_rng(self.seed)
         worth = lists.mass(gains(lists.labels, self.gain))
         discount = discounts(np.arange(1.0, self.k + 1.0))
-        value, gradient, curvature = (
+        value, gradient, hessian = (
             np.zeros(lists.n_lists),
             np.zeros(lists.n_documents),
             np.zeros(lists.n_documents),
         )
         for _ in range(self.samples):
             drawn = rank_lists(lists.scores + rng.gumbel(size=lists.n_documents), lists.offsets)
-            add_ranking(lists, worth, drawn, discount, LossResult(value, gradient, curvature))
-        return LossResult(value / self.samples, gradient / self.samples, curvature / self.samples)
+            add_ranking(lists, worth, drawn, discount, LossResult(value, gradient, hessian))
+        return LossResult(value / self.samples, gradient / self.samples, hessian / self.samples)
 
 
 def add_ranking(
@@ -81,13 +81,13 @@ def _rank_lists(
     discount: Row,
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     for q in range(first, last):
         start, n = offsets[q], offsets[q + 1] - offsets[q]
         k = min(discount.size, n)
         race, reward = np.empty(n), np.zeros(n + 1)  # who is left at each rank, and what is to come
-        force = np.empty(n)
+        lambda_ = np.empty(n)
         total = NOTHING
         for r in range(n - 1, -1, -1):
             d = ranking[start + r]
@@ -105,8 +105,8 @@ def _rank_lists(
                 won = add_logs(won, np.log(discount[r]) - race[r])
                 bent = add_logs(bent, heavy - 2.0 * race[r])
             felt = np.exp(scores[d] + lost)
-            force[r] = felt - reward[r + 1] - worth[d] * np.exp(scores[d] + won)
-            curvature[d] += max(felt - np.exp(2.0 * scores[d] + bent), 0.0)
-        drift = force.mean() if n > 0 else 0.0  # a shift of all scores changes nothing: noise alone
+            lambda_[r] = felt - reward[r + 1] - worth[d] * np.exp(scores[d] + won)
+            hessian[d] += max(felt - np.exp(2.0 * scores[d] + bent), 0.0)
+        drift = lambda_.mean() if n > 0 else 0.0  # a shift of all scores changes nothing: noise alone
         for r in range(n):
-            gradient[ranking[start + r]] += force[r] - drift
+            gradient[ranking[start + r]] += lambda_[r] - drift

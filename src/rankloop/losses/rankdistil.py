@@ -43,7 +43,7 @@ class RankDistil(Loss):
         rng = np.random.default_rng(self.seed)
         stage = (ranks(lists.offsets) <= self.k) / self.samples
         alone = np.arange(lists.n_documents)
-        value, gradient, curvature = (
+        value, gradient, hessian = (
             np.zeros(lists.n_lists),
             np.zeros(lists.n_documents),
             np.zeros(lists.n_documents),
@@ -53,5 +53,5 @@ class RankDistil(Loss):
             part = plackett_luce(lists, rank_lists(drawn, lists.offsets), alone, stage)
             value += part.value
             gradient += part.gradient
-            curvature += part.curvature
-        return LossResult(value, gradient, curvature)
+            hessian += part.hessian
+        return LossResult(value, gradient, hessian)

@@ -27,7 +27,7 @@ class Triplet(Loss):
     lower labels (`negative="hardest"`), or the highest of those that score below i, and the lowest of all
     where none does (`"semihard"`). Where rankers cannot yet tell documents apart, the hardest negative stands
     above most positives, and equal scores are the least loss in reach: networks then collapse to a constant,
-    as the paper warns. Semi-hard negatives do not do this; `Hinge` takes all of them. Curvature: the weight
+    as the paper warns. Semi-hard negatives do not do this; `Hinge` takes all of them. Hessian: the weight
     of a document's active triplets, as for `Hinge`.
 
     >>> Triplet()([0.2, 0.3, 0.1], [1, 0, 0], [0, 3]).gradient

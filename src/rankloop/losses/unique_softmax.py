@@ -39,7 +39,7 @@ class UniqueSoftmax(Loss):
 
 def against_lower(lists: Lists, mass: Row) -> LossResult:
     """Cross-entropy of each document with mass against all documents of lower labels."""
-    value, gradient, curvature = (
+    value, gradient, hessian = (
         np.zeros(lists.n_lists),
         np.empty(lists.n_documents),
         np.empty(lists.n_documents),
@@ -48,11 +48,11 @@ def against_lower(lists: Lists, mass: Row) -> LossResult:
 
     def work(first: int, last: int) -> None:
         _against_lists(
-            first, last, lists.scores, lists.labels, lists.offsets, mass, order, value, gradient, curvature
+            first, last, lists.scores, lists.labels, lists.offsets, mass, order, value, gradient, hessian
         )
 
     over_lists(work, lists.offsets)
-    return LossResult(value, gradient, curvature)
+    return LossResult(value, gradient, hessian)
 
 
 @kernel
@@ -66,7 +66,7 @@ def _against_lists(
     order: NDArray[np.int64],
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -83,4 +83,4 @@ def _against_lists(
             own, felt = np.exp(scores[i] - race), np.exp(scores[i] + above)
             value[q] += mass[i] * (race - scores[i])
             gradient[i] = felt - mass[i] * (1.0 - own)
-            curvature[i] = mass[i] * own * (1.0 - own) + max(felt - np.exp(2.0 * scores[i] + above2), 0.0)
+            hessian[i] = mass[i] * own * (1.0 - own) + max(felt - np.exp(2.0 * scores[i] + above2), 0.0)

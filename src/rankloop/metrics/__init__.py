@@ -4,7 +4,7 @@ A metric is a function `ndcg(scores, labels, offsets, *, k=None, ...)` that give
 mean the same everywhere:
 
 - `k`: the cut-off; `gain`: `"exp2"` (2^label - 1), `"linear"`, or a table with one gain per label;
-- `relevant_from`: the lowest label that counts as relevant (`rel=` in names), 1 unless told;
+- `relevance_threshold`: the lowest label that counts as relevant (`rel=` in names), 1 unless told;
 - `ties`: `"average"` (the expected value over random orders of documents with equal scores), `"stable"`
   (input order) or `"worst"` (the lowest label first);
 - `empty`: what a list with nothing relevant is worth: `"nan"` (means leave it out), `"zero"` or `"one"`;

@@ -21,7 +21,7 @@ def average_precision(
     offsets: ArrayLike,
     *,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     divide_by: str = "relevant",
     ties: str = "average",
     empty: str = "nan",
@@ -44,20 +44,22 @@ def average_precision(
     array([1.])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, divide_by=divide_by, ties=ties, empty=empty)
+    return per_list(
+        lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
+    )
 
 
 @measure(average_precision, "map", "ap", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, relevant_from: float, divide_by: str, ties: str, empty: str
+    lists: Lists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if divide_by != "relevant" and len(lists.weight):
         raise ValueError(f"item weights need divide_by='relevant', got {divide_by!r}")
-    total = lists.relevant(relevant_from)
+    total = lists.relevant(relevance_threshold)
     ranked = lists.ranked(ties, k)
     use = _average_found if found else _average_precision
-    made = lists.fill(use, *ranked[:5], cutoff(k), np.float32(relevant_from))
+    made = lists.fill(use, *ranked[:5], cutoff(k), np.float32(relevance_threshold))
     if not found:
         base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
         with np.errstate(invalid="ignore"):
@@ -73,7 +75,7 @@ def _average_precision(
     starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
-    relevant_from: np.float32,
+    relevance_threshold: np.float32,
     values: NDArray[np.float64],
     first: int,
     last: int,
@@ -88,7 +90,7 @@ def _average_precision(
         while i < end and i - start < k:
             j = i + 1
             if j == end or not tied[j]:
-                alone = 1.0 if labels[i] >= relevant_from else 0.0
+                alone = 1.0 if labels[i] >= relevance_threshold else 0.0
                 w = float(weight[i]) if len(weight) > 0 else 1.0
                 before += alone if w > 0 else 0.0
                 total += alone * w * before / (j - start)
@@ -98,7 +100,7 @@ def _average_precision(
                 j = i
                 while j == i or (j < end and tied[j]):
                     w = float(weight[j]) if len(weight) > 0 else 1.0
-                    if labels[j] >= relevant_from and w > 0:
+                    if labels[j] >= relevance_threshold and w > 0:
                         relevant += 1
                         mass += w
                     j += 1
@@ -118,7 +120,7 @@ def _average_found(
     starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
-    relevant_from: np.float32,
+    relevance_threshold: np.float32,
     values: NDArray[np.float64],
     first: int,
     last: int,
@@ -135,7 +137,7 @@ def _average_found(
             relevant = 0.0
             j = i
             while j == i or (j < end and tied[j]):
-                relevant += labels[j] >= relevant_from
+                relevant += labels[j] >= relevance_threshold
                 j += 1
             if j - start > k:
                 values[q] = _cut_tie(total, before, int(relevant), i - start, j - i, start + k - i)

@@ -16,7 +16,7 @@ def f1(
     offsets: ArrayLike,
     *,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -31,13 +31,13 @@ def f1(
     array([0.6667])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(f1, "f1", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
     depth = looked_at(lists, k)
-    found = found_within(lists, ties, relevant_from, depth)
-    total = lists.relevant(relevant_from)
+    found = found_within(lists, ties, relevance_threshold, depth)
+    total = lists.relevant(relevance_threshold)
     nothing = total.number == 0
     return lists.blank(2 * found / (depth + total.weight + nothing), nothing, empty)

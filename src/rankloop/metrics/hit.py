@@ -16,7 +16,7 @@ def hit(
     offsets: ArrayLike,
     *,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -33,12 +33,12 @@ def hit(
     (array([0.]), array([0.5]))
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(hit, "hit", "success", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
-    nothing = lists.relevant(relevant_from).number == 0
+def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
+    nothing = lists.relevant(relevance_threshold).number == 0
     ranked = lists.ranked(ties, k)
-    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevant_from), False)
+    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevance_threshold), False)
     return lists.blank(made, nothing, empty)

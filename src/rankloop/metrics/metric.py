@@ -16,7 +16,7 @@ from rankloop.metrics.kernels.measure import MEASURES, Measure
 __all__ = ["Metric", "metric", "values"]
 
 SHAPE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*(?:@\s*([^@()]*))?\s*")
-SHORT = {"rel": "relevant_from"}  # options that strings may write shorter
+SHORT = {"rel": "relevance_threshold"}  # options that strings may write shorter
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Metric:
     """A metric with its options: call it like its function; it prints the name it was made from.
 
     >>> p = metric("p(rel=2)@5")
-    >>> p, p.k, p.options["relevant_from"], p.higher_is_better
+    >>> p, p.k, p.options["relevance_threshold"], p.higher_is_better
     (Metric('p(rel=2)@5'), 5, 2, True)
     """
 

@@ -17,7 +17,7 @@ def precision(
     offsets: ArrayLike,
     *,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     divide_by: str = "k",
     ties: str = "average",
     empty: str = "nan",
@@ -36,18 +36,20 @@ def precision(
     array([0.5])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, divide_by=divide_by, ties=ties, empty=empty)
+    return per_list(
+        lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
+    )
 
 
 @measure(precision, "p", "precision", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, relevant_from: float, divide_by: str, ties: str, empty: str
+    lists: Lists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
     depth = looked_at(lists, k)
-    found = found_within(lists, ties, relevant_from, depth)
+    found = found_within(lists, ties, relevance_threshold, depth)
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":
         depth = np.minimum(depth, np.diff(lists.offsets))
-    return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevant_from).number == 0, empty)
+    return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevance_threshold).number == 0, empty)
 
 
 def looked_at(lists: Lists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -15,7 +15,7 @@ def r_precision(
     labels: ArrayLike,
     offsets: ArrayLike,
     *,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -30,12 +30,12 @@ def r_precision(
     array([0.5])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(r_precision, "rprec")
-def per_list(lists: Lists, *, relevant_from: float, ties: str, empty: str) -> Values:
-    total = lists.relevant(relevant_from)
-    found = found_within(lists, ties, relevant_from, total.number.astype(np.int64))
+def per_list(lists: Lists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
+    total = lists.relevant(relevance_threshold)
+    found = found_within(lists, ties, relevance_threshold, total.number.astype(np.int64))
     with np.errstate(invalid="ignore"):
         return lists.blank(found / total.weight, total.number == 0, empty)

@@ -18,7 +18,7 @@ def rbp(
     *,
     p: float = 0.8,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -37,7 +37,7 @@ def rbp(
     array([0.125])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, p=p, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, p=p, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 def rbp_residual(offsets: ArrayLike, *, p: float = 0.8, k: int | None = None) -> Values:
@@ -49,11 +49,13 @@ def rbp_residual(offsets: ArrayLike, *, p: float = 0.8, k: int | None = None) ->
 
 
 @measure(rbp, "rbp", reads="top")
-def per_list(lists: Lists, *, p: float, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
+def per_list(
+    lists: Lists, *, p: float, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
     depth = min(cutoff(k), int(np.diff(lists.offsets).max(initial=0)))
     shares = 1 - _persistence(p) ** np.arange(depth + 1.0)
-    made = rank_sums(lists, ties, k, Gain.binary(relevant_from), shares)
-    return lists.blank(made, lists.relevant(relevant_from).number == 0, empty)
+    made = rank_sums(lists, ties, k, Gain.binary(relevance_threshold), shares)
+    return lists.blank(made, lists.relevant(relevance_threshold).number == 0, empty)
 
 
 def _persistence(p: float) -> float:

@@ -17,7 +17,7 @@ def recall(
     offsets: ArrayLike,
     *,
     k: int | None = None,
-    relevant_from: float = 1,
+    relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
     weight: ArrayLike | None = None,
@@ -32,12 +32,12 @@ def recall(
     array([0.5])
     """
     lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevant_from=relevant_from, ties=ties, empty=empty)
+    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(recall, "recall", "r", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevant_from: float, ties: str, empty: str) -> Values:
-    found = found_within(lists, ties, relevant_from, looked_at(lists, k))
-    total = lists.relevant(relevant_from)
+def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
+    found = found_within(lists, ties, relevance_threshold, looked_at(lists, k))
+    total = lists.relevant(relevance_threshold)
     with np.errstate(invalid="ignore"):
         return lists.blank(found / total.weight, total.number == 0, empty)

@@ -79,7 +79,7 @@ def contextual(
     >>> from rankloop.clicks import PBM, simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> logs = [simulate(data, shown_by=data.y, sessions=30_000, k=3, randomize="shuffle", seed=i,
+    >>> logs = [simulate(data, logging_policy=data.y, sessions=30_000, k=3, randomize="shuffle", seed=i,
     ...                  user=PBM(examination=seen, attraction=[.1, .2, .4, .8, 1]))
     ...         for i, seen in enumerate([[1, 0.3, 0.1], [1, 0.8, 0.6]])]
     >>> found = contextual(ClickLog.concat(logs), np.repeat([[0.0], [1.0]], 30_000, axis=0))

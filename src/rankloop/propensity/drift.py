@@ -52,7 +52,7 @@ def drift(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.y, sessions=20_000, k=4, randomize="shuffle", seed=0)
+    >>> log = simulate(data, logging_policy=data.y, sessions=20_000, k=4, randomize="shuffle", seed=0)
     >>> drift(Propensity.given([1, 1 / 2, 1 / 3, 1 / 4]), log).holds
     True
     >>> drift(Propensity.given([1, 0.8, 0.7, 0.6]), log).ranks

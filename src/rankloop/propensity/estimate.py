@@ -38,7 +38,7 @@ def estimate(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.y, sessions=5000, k=3, randomize="swap", seed=0)
+    >>> log = simulate(data, logging_policy=data.y, sessions=5000, k=3, randomize="swap", seed=0)
     >>> estimate(log).method
     'swap_intervention'
     """

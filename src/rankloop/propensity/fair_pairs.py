@@ -38,7 +38,7 @@ def fair_pairs(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.y, sessions=40_000, k=4, randomize="fairpairs", seed=0)
+    >>> log = simulate(data, logging_policy=data.y, sessions=40_000, k=4, randomize="fairpairs", seed=0)
     >>> fair_pairs(log).values.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """

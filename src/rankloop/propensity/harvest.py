@@ -46,7 +46,7 @@ def harvest(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.y, sessions=20_000, k=4, temperature=1.0, seed=0)
+    >>> log = simulate(data, logging_policy=data.y, sessions=20_000, k=4, temperature=1.0, seed=0)
     >>> bool(np.allclose(harvest(log).values, [1, 1 / 2, 1 / 3, 1 / 4], atol=0.1))
     True
     """

@@ -40,7 +40,7 @@ def pair_debias(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=500, docs_per_query=5, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=np.zeros(data.n_documents), sessions=10_000, k=4, seed=0)
+    >>> log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=10_000, k=4, seed=0)
     >>> pair_debias(log, data, draws=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """

@@ -32,7 +32,7 @@ def randomized(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.y, sessions=20_000, k=4, randomize="shuffle", seed=0)
+    >>> log = simulate(data, logging_policy=data.y, sessions=20_000, k=4, randomize="shuffle", seed=0)
     >>> randomized(log).values.round(1)
     array([1. , 0.5, 0.4, 0.3])
     """

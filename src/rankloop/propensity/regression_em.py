@@ -37,7 +37,7 @@ def regression_em(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=500, docs_per_query=5, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=np.zeros(data.n_documents), sessions=20_000, k=4, seed=0)
+    >>> log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=20_000, k=4, seed=0)
     >>> regression_em(log, data).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.explain.contributions import contributions as contributions
     from rankloop.rankers.explain.importance import Importance as Importance
     from rankloop.rankers.explain.importance import importance as importance
-    from rankloop.rankers.explain.lambdas import Forces as Forces
-    from rankloop.rankers.explain.lambdas import forces as forces
+    from rankloop.rankers.explain.lambdas import Lambdas as Lambdas
+    from rankloop.rankers.explain.lambdas import lambdas as lambdas
     from rankloop.rankers.explain.partial_dependence import PartialDependence as PartialDependence
     from rankloop.rankers.explain.partial_dependence import partial_dependence as partial_dependence
     from rankloop.rankers.explain.why import Why as Why
@@ -53,7 +53,7 @@ _HOME = {
     "CoordinateAscent": "coordinate_ascent",
     "Ensemble": "ensemble",
     "FeatureSum": "feature_sum",
-    "Forces": "explain.lambdas",
+    "Lambdas": "explain.lambdas",
     "Forest": "trees.forest",
     "Fusion": "fusion",
     "Importance": "explain.importance",
@@ -74,7 +74,7 @@ _HOME = {
     "compile_forest": "trees.forest",
     "contributions": "explain.contributions",
     "distill": "distill",
-    "forces": "explain.lambdas",
+    "lambdas": "explain.lambdas",
     "importance": "explain.importance",
     "load": "saving.load",
     "partial_dependence": "explain.partial_dependence",

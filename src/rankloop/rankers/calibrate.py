@@ -22,7 +22,7 @@ def calibrate(
     *,
     method: str = "isotonic",
     target: str = "label",
-    relevant_from: float = 1.0,
+    relevance_threshold: float = 1.0,
 ) -> "Calibrated":
     """The fitted `ranker` with scores on the scale of the labels; use queries it has not been trained on.
 
@@ -34,7 +34,7 @@ def calibrate(
     >>> bool(np.array_equal(steady.rank(held), ranker.rank(held))), steady.reliability_.error < 0.05
     (True, True)
     """
-    return Calibrated(ranker, method=method, target=target, relevant_from=relevant_from).fit(data)
+    return Calibrated(ranker, method=method, target=target, relevance_threshold=relevance_threshold).fit(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Calibrated(Ranker):
     r"""A fitted ranker whose scores are passed through a rising curve, so that they compare across queries.
 
     `target="label"` gives the expected label, `"relevant"` the probability of a label of at least
-    `relevant_from`. `method="isotonic"` fits any rising curve (Zadrozny & Elkan, 2002), drawn through the
+    `relevance_threshold`. `method="isotonic"` fits any rising curve (Zadrozny & Elkan, 2002) through the
     means of its steps and never quite flat, so that the order of documents stays; `"platt"` fits the curve
     top / (1 + e^{-(a s + b)}) (Platt, 1999). `reliability_` says how far predictions and outcomes agree on
     the data of the fit.
@@ -92,12 +92,12 @@ class Calibrated(Ranker):
         *,
         method: str = "isotonic",
         target: str = "label",
-        relevant_from: float = 1.0,
+        relevance_threshold: float = 1.0,
     ) -> None:
         self.ranker = ranker
         self.method = method
         self.target = target
-        self.relevant_from = relevant_from
+        self.relevance_threshold = relevance_threshold
 
     @property
     def needs_lists(self) -> bool:
@@ -113,7 +113,7 @@ class Calibrated(Ranker):
         scores = self.ranker_.predict(train)
         outcome = train.y.astype(np.float64)
         if self.target == "relevant":
-            outcome = (train.y >= self.relevant_from).astype(np.float64)
+            outcome = (train.y >= self.relevance_threshold).astype(np.float64)
         weight = np.ones(len(scores))
         if train.query_weight is not None:
             weight *= train.query_weight[train.row_query]

@@ -18,48 +18,48 @@ from rankloop.rankers.base.feature_names import feature_index, feature_indices, 
 from rankloop.rankers.base.input import refuse_ignored
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member, Ranker
-from rankloop.rankers.trees.boosting import Boosted, Forces, Plan, Round, Watch
+from rankloop.rankers.trees.boosting import Boosted, Lambdas, Plan, Round, Watch
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["LambdaMART"]
 
-ENGINES = {
+BACKENDS = {
     "catboost": ("trees.catboost", "CatBoostForest"),
     "lightgbm": ("trees.lightgbm", "LightGBMForest"),
     "xgboost": ("trees.xgboost", "XGBoostForest"),
 }
-_OWN = "engine:"
+_OWN = "backend:"
 _BY = "by:"
 _INSTEAD = "take another loss"
-_COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its engine
-# What "lambdarank" alone means in trees: near pairs count more, and forces reach down to rank 30. Without
+_COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its backend
+# What "lambdarank" alone means in trees: near pairs count more, and lambdas reach down to rank 30. Without
 # it, trees need more rounds for the same NDCG; LightGBM's own objective has it too.
 _BY_NAME = LambdaRank(truncation=30, norm_gap=True)
 
 
 class LambdaMART(Ranker):
-    r"""Gradient-boosted regression trees that follow the forces of a loss (Wu et al., 2010; Burges, 2010).
+    r"""Gradient-boosted regression trees that follow the lambdas of a loss (Wu et al., 2010; Burges, 2010).
 
     .. math:: s_{t+1}(x) = s_t(x) + \eta \, T_t(x), \qquad
         \text{value of a leaf} = -\sum_i g_i \Big/ \Big(\lambda + \sum_i h_i\Big)
 
-    with g and h the gradient and curvature of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
-    (`engine`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "lambdarank"
-    alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "engine:"
-    and a name takes the engine's own objective ("engine:lambdarank", "engine:rank:ndcg", "engine:YetiRank").
+    with g and h the gradient and Hessian of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
+    (`backend`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "lambdarank"
+    alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "backend:"
+    and a name is the library's own objective ("backend:lambdarank", "backend:rank:ndcg", "backend:YetiRank").
     "by:" and a name says which function grew the trees, where its loss was made of a log that no file keeps.
 
     With a validation set, the `metric` is measured after every round; training stops when `patience` rounds
     brought nothing better, and the trees of the best round are kept (`patience=None` goes on to the end).
     `curve_` holds the values. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such rule,
     and its trees are symmetric, of the power of two next to `leaves`. `bagging_fraction` is the share of the
-    queries that give forces in a round.
+    queries that give lambdas in a round.
 
     `monotone` says by feature whether scores must rise (1) or fall (-1) with it, `interaction` lists groups
     of features that may meet in one branch (a feature in no group stands alone), `categorical` features
-    hold codes; features are named or numbered from 0. `init` is a fitted LambdaMART of the same engine,
+    hold codes; features are named or numbered from 0. `init` is a fitted LambdaMART of the same backend,
     whose forest is continued by `trees` more. `callbacks` are called with a `Round` after each round; one
-    that returns True ends training. `params` goes to the engine as it is, and wins.
+    that returns True ends training. `params` goes to the backend as it is, and wins.
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
@@ -84,7 +84,7 @@ class LambdaMART(Ranker):
         learning_rate: float = 0.1,
         min_sum_hessian: float | None = None,
         loss: str | Loss = "lambdarank",
-        engine: str = "lightgbm",
+        backend: str = "lightgbm",
         metric: str | Metric = "ndcg@10",
         patience: int | None = 50,
         l2: float = 0.0,
@@ -105,7 +105,7 @@ class LambdaMART(Ranker):
         self.learning_rate = learning_rate
         self.min_sum_hessian = min_sum_hessian
         self.loss = loss
-        self.engine = engine
+        self.backend = backend
         self.metric = metric
         self.patience = patience
         self.l2 = l2
@@ -122,17 +122,17 @@ class LambdaMART(Ranker):
         self.seed = seed
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
-        kind = _engine(self.engine)
+        kind = _backend(self.backend)
         plan = self._plan(train)
         init = self._continued(kind, train)
-        forces = None
+        lambdas = None
         if plan.objective is None:
             chosen = _descended(self.loss)
-            forces = Forces(chosen, train, plan, 0 if init is None else init.trees)
+            lambdas = Lambdas(chosen, train, plan, 0 if init is None else init.trees)
             refuse_ignored(train, self._honours - {"position"}, f"loss {chosen.name}", _INSTEAD)
         else:
             honours = self._honours - {"item_weight", "pairs"}
-            refuse_ignored(train, honours, f"{plan.objective} of {self.engine}", _INSTEAD)
+            refuse_ignored(train, honours, f"{plan.objective} of {self.backend}", _INSTEAD)
         judged = None if valid is None else Objective.of(self.metric, valid)
         with threads_at_most(self.threads), progress("growing trees", total=self.trees) as advance:
 
@@ -140,7 +140,7 @@ class LambdaMART(Ranker):
                 advance(1, "" if seen.value is None else f"{seen.metric} {seen.value:.4f}")
 
             watch = Watch(judged, self.trees, self.patience, (show, *self.callbacks))
-            self.forest_ = kind.grow(plan, train, valid, forces, watch, init)
+            self.forest_ = kind.grow(plan, train, valid, lambdas, watch, init)
         self.n_trees_ = self.forest_.trees
         self.curve_ = np.array(watch.curve)
 
@@ -196,7 +196,7 @@ class LambdaMART(Ranker):
         self.init._check_fitted()
         if not isinstance(self.init.forest_, kind):
             raise ValueError(
-                f"init was grown by {self.init.engine}, but engine is {self.engine}; take the same engine"
+                f"init was grown by {self.init.backend}, but backend is {self.backend}; take the same backend"
             )
         if self.init.n_features_in_ != train.n_features:
             raise ValueError(
@@ -216,7 +216,7 @@ class LambdaMART(Ranker):
     def _restore(self, state: Mapping[str, Member]) -> None:
         arrays = {name.removeprefix(_COMPILED): state[name] for name in state if name.startswith(_COMPILED)}
         ready = Forest.from_arrays(arrays) if arrays else None
-        self.forest_ = _engine(self.engine).read(state["forest"], ready)
+        self.forest_ = _backend(self.backend).read(state["forest"], ready)
         self.n_trees_ = self.forest_.trees
         self.curve_ = np.asarray(state["curve"])
 
@@ -248,7 +248,7 @@ def _check_codes(codes: NDArray[np.float32], name: str) -> None:
         )
 
 
-def _engine(name: str) -> type[Boosted]:
-    module, made = ENGINES[one_of("engine", name, ENGINES)]
+def _backend(name: str) -> type[Boosted]:
+    module, made = BACKENDS[one_of("backend", name, BACKENDS)]
     found: type[Boosted] = getattr(import_module(f"rankloop.rankers.{module}"), made)
     return found

@@ -48,7 +48,7 @@ def tune(
     >>> len(study.trials), list(study.best_params_)
     (3, ['C'])
     """
-    optuna = require("optuna", "engines")
+    optuna = require("optuna", "backends")
     if not space:
         raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
     known = ranker.get_params()

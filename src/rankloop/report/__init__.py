@@ -12,7 +12,7 @@ from rankloop.report.figure import Figure
 from rankloop.report.gains_and_losses import gains_and_losses
 from rankloop.report.heat_map import heat_map
 from rankloop.report.importance import importance
-from rankloop.report.lambdas_picture import force_picture
+from rankloop.report.lambdas_picture import lambdas_picture
 from rankloop.report.learning_curve import learning_curve
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.ndcg_picture import ndcg_picture
@@ -35,10 +35,10 @@ __all__ = [
     "Report",
     "click_fit",
     "ctr_by_position",
-    "force_picture",
     "gains_and_losses",
     "heat_map",
     "importance",
+    "lambdas_picture",
     "learning_curve",
     "metric_intervals",
     "ndcg_picture",

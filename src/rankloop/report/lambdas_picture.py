@@ -12,13 +12,13 @@ from rankloop.report.drawing.scale import number_text
 from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
-__all__ = ["force_picture"]
+__all__ = ["lambdas_picture"]
 
 Floats = NDArray[np.float64]
 _ROW = 24
 
 
-def force_picture(
+def lambdas_picture(
     push: Any,
     labels: ArrayLike | None = None,
     scores: ArrayLike | None = None,
@@ -31,26 +31,26 @@ def force_picture(
 ) -> Figure:
     """One list from the best rank down, an arrow at each document.
 
-    `push` is what `rankloop.rankers.forces` found (`index` says which of its lists), or one number per
+    `push` is what `rankloop.rankers.lambdas` found (`index` says which of its lists), or one number per
     document, above 0 for up, with `labels` and `scores`. `documents` names them in the order of the data.
 
-    >>> force_picture([-0.4, 0.1, 0.3], labels=[0, 1, 2], scores=[0.5, 0.3, 0.1])
+    >>> lambdas_picture([-0.4, 0.1, 0.3], labels=[0, 1, 2], scores=[0.5, 0.3, 0.1])
     Figure('Where the loss pushes each document')
     """
     if hasattr(push, "push"):
         a, b = push.offsets[index], push.offsets[index + 1]
         push, labels, scores = push.push[a:b], push.labels[a:b], push.scores[a:b]
-    forces = floats(push, "push")
-    forces = np.where(np.isfinite(forces), forces, np.nan)
+    lambdas = floats(push, "push")
+    lambdas = np.where(np.isfinite(lambdas), lambdas, np.nan)
     grades = None if labels is None else floats(labels, "labels")
-    points = floats(range(len(forces), 0, -1) if scores is None else scores, "scores")
+    points = floats(range(len(lambdas), 0, -1) if scores is None else scores, "scores")
     names = (
-        [f"document {i}" for i in range(1, len(forces) + 1)] if documents is None else [*map(str, documents)]
+        [f"document {i}" for i in range(1, len(lambdas) + 1)] if documents is None else [*map(str, documents)]
     )
-    if len({len(forces), len(points), len(names), len(forces) if grades is None else len(grades)}) != 1:
-        raise ValueError(f"{len(forces)} pushes need as many labels, scores and documents")
+    if len({len(lambdas), len(points), len(names), len(lambdas) if grades is None else len(grades)}) != 1:
+        raise ValueError(f"{len(lambdas)} pushes need as many labels, scores and documents")
     order = np.argsort(-points, kind="stable")[:most]
-    shown, hidden = forces[order], len(forces) - len(order)
+    shown, hidden = lambdas[order], len(lambdas) - len(order)
     names = [names[i] for i in order]
     marks = None if grades is None else grades[order]
 

@@ -73,7 +73,7 @@ def estimate(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=20_000, seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=20_000, seed=0)
     >>> seen = 1 / np.arange(1, 11)
     >>> better = estimate(log, data.y, "dcg@5", data=data, propensity=seen, method="ips")
     >>> better.low > estimate(log, -data.y, "dcg@5", data=data, propensity=seen, method="ips").high

@@ -34,7 +34,7 @@ def dual_learning(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=100, docs_per_query=5, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=np.zeros(data.n_documents), sessions=5000, k=4, seed=0)
+    >>> log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=5000, k=4, seed=0)
     >>> dual_learning(log, data).propensity_.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """

@@ -127,7 +127,7 @@ def learn(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=60_000, k=3, randomize="swap", seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=60_000, k=3, randomize="swap", seed=0)
     >>> learn(log, data, rankers=candidates(trees=20, threads=1)).curve_by
     'swap_intervention'
     """

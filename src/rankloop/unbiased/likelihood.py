@@ -52,7 +52,7 @@ def likelihood(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=60, docs_per_query=8, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=2000, seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=2000, seed=0)
     >>> ranker = likelihood(log, data, ranker=likelihood_ranker(trees=20, threads=1))
     >>> len(ranker.propensity_)
     10

@@ -46,7 +46,7 @@ def pair_debias(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=60, docs_per_query=5, n_features=5, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=3000, seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=3000, seed=0)
     >>> pair_debias(log, data, ranker=LambdaMART(trees=10, leaves=4, threads=1)).n_trees_
     10
     """
@@ -117,8 +117,8 @@ class DebiasedPairs(Loss):
         wrong = 1.0 / (1.0 + np.exp(np.minimum(apart, 700.0)))
         pull, bend = mass * wrong, mass * wrong * (1 - wrong)
         gradient = np.bincount(self.worse, pull, len(s)) - np.bincount(self.better, pull, len(s))
-        curvature = np.bincount(self.worse, bend, len(s)) + np.bincount(self.better, bend, len(s))
-        return np.asarray(gradient, np.float64), np.maximum(curvature, 1e-6).astype(np.float64)
+        hessian = np.bincount(self.worse, bend, len(s)) + np.bincount(self.better, bend, len(s))
+        return np.asarray(gradient, np.float64), np.maximum(hessian, 1e-6).astype(np.float64)
 
     def _swap(self, scores: Floats) -> Floats:
         """What DCG loses when the two documents of a pair swap places in the current ranking."""

@@ -31,7 +31,7 @@ def prop_svm(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 2], sessions=2000, seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 2], sessions=2000, seed=0)
     >>> prop_svm(log, 1 / np.arange(1, 11), data).coef_.shape
     (3,)
     """

@@ -59,7 +59,7 @@ def select(
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> log = simulate(data, shown_by=data.X[:, 0], sessions=5000, seed=0)
+    >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=5000, seed=0)
     >>> import numpy as np
     >>> rankers = {"right": data.y, "wrong": -data.y}
     >>> select(rankers, log, data=data, propensity=1 / np.arange(1, 11), method="ips").best

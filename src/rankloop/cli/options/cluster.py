@@ -1,4 +1,4 @@
-"""What `--on` and `--workers` do: the same commands, on shards, by local processes or on a Ray cluster."""
+"""What `--backend` and `--workers` do: the same commands on shards, in local processes or on Ray."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,23 +27,26 @@ __all__ = [
 
 On = Annotated[
     str | None,
-    typer.Option("--on", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
+    typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
-Workers = Annotated[int | None, typer.Option("--workers", help="With --on: how many; else all cores.")]
+Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many; else all cores.")]
 
 Checkpoint = Annotated[
     str | None,
     typer.Option(
-        "--checkpoint", help="With --on: a folder from which the same command goes on after an interruption."
+        "--checkpoint",
+        help="With --backend: a folder from which the same command goes on after an interruption.",
     ),
 ]
 
 
-def check_on(on: str | None, **others: Any) -> None:
-    """What belongs to `--on` says nothing without it."""
+def check_on(backend: str | None, **others: Any) -> None:
+    """What belongs to `--backend` says nothing without it."""
     for name, value in others.items():
-        if on is None and value is not None:
-            raise ValueError(f"--{name} is about work on shards; add --on local or --on ray, or leave it out")
+        if backend is None and value is not None:
+            raise ValueError(
+                f"--{name} is about work on shards; add --backend local or --backend ray, or leave it out"
+            )
 
 
 @contextmanager
@@ -76,7 +79,7 @@ def _address(path: Path) -> str:
 
 
 def evaluate_on(
-    on: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
+    backend: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
 ) -> Any:
     """The evaluation of a saved ranker."""
     from rankloop.cli.options.inputs import kind_of
@@ -86,38 +89,40 @@ def evaluate_on(
     model = ranking / MODEL if ranking.is_dir() else ranking
     if kind_of(model) != "ranker":
         raise ValueError(
-            f"--on scores where the documents are, and so needs a saved ranker; {ranking} is none"
+            f"--backend scores where the documents are, and so needs a saved ranker; {ranking} is none"
         )
     with shards_at(judgments) as shards:
-        return evaluate(model, shards, metric or None, on=on, workers=workers, **options)
+        return evaluate(model, shards, metric or None, backend=backend, workers=workers, **options)
 
 
-def predict_on(on: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
+def predict_on(backend: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
     """Scores as a folder of Parquet shards."""
     from rankloop.cli.options.runs import MODEL
     from rankloop.cluster import predict
 
     if out is None or out.suffix in (".npy", ".parquet", ".txt"):
-        raise ValueError("with --on scores are shards: name a folder for them with --out")
+        raise ValueError("with --backend scores are shards: name a folder for them with --out")
     with shards_at(data) as shards:
         ranker = model / MODEL if model.is_dir() else model
-        return predict(ranker, shards, _address(out), on=on, workers=workers)
+        return predict(ranker, shards, _address(out), backend=backend, workers=workers)
 
 
 def tune_on(
-    on: str, workers: int | None, ranker: "Ranker", space: Any, data: Path, metric: Any, **options: Any
+    backend: str, workers: int | None, ranker: "Ranker", space: Any, data: Path, metric: Any, **options: Any
 ) -> Any:
     """The study over folds of whole shards."""
     from rankloop.cluster import tune
 
     if options.pop("timeout") is not None:
-        raise ValueError("--timeout would make the study depend on the clock; with --on set --trials instead")
+        raise ValueError(
+            "--timeout would make the study depend on the clock; with --backend set --trials instead"
+        )
     with shards_at(data) as shards:
-        return tune(ranker, space, shards, metric, on=on, workers=workers, **options)
+        return tune(ranker, space, shards, metric, backend=backend, workers=workers, **options)
 
 
 def learn_on(
-    on: str,
+    backend: str,
     workers: int | None,
     log: Path,
     data: Path,
@@ -131,17 +136,17 @@ def learn_on(
     from rankloop.data.shards.shards import is_shards, open_shards
 
     if format is not None:
-        raise ValueError("with --on the log is shards, or Parquet, CSV or JSONL; leave --format out")
+        raise ValueError("with --backend the log is shards, or Parquet, CSV or JSONL; leave --format out")
     _refuse_report(report)
     apart = "://" in _address(data) or (data.is_dir() and is_shards(data))
     documents = open_shards(_address(data)) if apart else open_dataset(data)
     with shards_at(log) as shards:
-        return learn(shards, documents, on=on, workers=workers, **options)
+        return learn(shards, documents, backend=backend, workers=workers, **options)
 
 
 def _refuse_report(report: Path | None) -> None:
     if report is not None:
-        raise ValueError("--report draws from data in memory, and with --on it is not; leave it out")
+        raise ValueError("--report draws from data in memory, and with --backend it is not; leave it out")
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class Facts:
 
 
 def train_on(
-    on: str,
+    backend: str,
     workers: int | None,
     model: "Ranker",
     paths: dict[str, Path | None],
@@ -178,10 +183,13 @@ def train_on(
             part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
         }
         started = time.perf_counter()
-        made = fit(model, sets["data"], sets.get("valid"), on=on, workers=workers, checkpoint=checkpoint)
+        made = fit(
+            model, sets["data"], sets.get("valid"), backend=backend, workers=workers, checkpoint=checkpoint
+        )
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
         found = {
-            part: evaluate(made, one, list(metrics), on=on, workers=workers) for part, one in judged.items()
+            part: evaluate(made, one, list(metrics), backend=backend, workers=workers)
+            for part, one in judged.items()
         }
         return made, seconds, found, {part: Facts(one) for part, one in sets.items()}

@@ -98,7 +98,7 @@ class Stage:
 
 def stage_of(
     data: RankingDataset,
-    shown_by: Any,
+    logging_policy: Any,
     user: str | ClickModel,
     k: int,
     randomize: str | None,
@@ -119,7 +119,7 @@ def stage_of(
     first = depth if top is None else min(top, depth)
     if design > 0 and first < 2:
         raise ValueError(f"an experiment needs at least two ranks; k is {k} and top is {top}")
-    scores = _scores(shown_by, data)
+    scores = _scores(logging_policy, data)
     ties = np.random.default_rng(seed).random(len(scores))
     order = np.lexsort((ties, -scores, data.row_query)).astype(np.int32)
     weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight.astype(np.float64)
@@ -154,11 +154,13 @@ def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: st
     return model._behaviour(pages_of(data), depth)
 
 
-def _scores(shown_by: Any, data: RankingDataset) -> NDArray[np.float64]:
-    given = shown_by.predict(data) if hasattr(shown_by, "predict") else shown_by
+def _scores(logging_policy: Any, data: RankingDataset) -> NDArray[np.float64]:
+    given = logging_policy.predict(data) if hasattr(logging_policy, "predict") else logging_policy
     scores = np.asarray(given, np.float64)
     if scores.shape != (data.n_documents,):
-        raise ValueError(f"shown_by needs one score per row ({data.n_documents}), got shape {scores.shape}")
+        raise ValueError(
+            f"logging_policy needs one score per row ({data.n_documents}), got shape {scores.shape}"
+        )
     if not np.all(np.isfinite(scores)):
-        raise ValueError(f"shown_by must be finite, got {scores[~np.isfinite(scores)][0]}")
+        raise ValueError(f"logging_policy must be finite, got {scores[~np.isfinite(scores)][0]}")
     return scores

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from rankloop._names import one_of
 from rankloop._progress import Advance, progress
 
-__all__ = ["Engine", "Member", "engine", "over"]
+__all__ = ["Backend", "Member", "backend_of", "over"]
 
 
 class Member(Protocol):
@@ -25,7 +25,7 @@ class Member(Protocol):
     def tell(self, by: float, note: str = "") -> None: ...
 
 
-class Engine(Protocol):
+class Backend(Protocol):
     """Runs pure functions elsewhere: one input at a time, or all workers at once.
 
     Results do not depend on which worker did what, nor on who was first: the caller merges them in the
@@ -43,12 +43,12 @@ class Engine(Protocol):
     ) -> Any: ...
 
 
-def engine(on: str, workers: int | None) -> Engine:
+def backend_of(backend: str, workers: int | None) -> Backend:
     """Processes of this machine ("local"), or a Ray cluster ("ray")."""
-    one_of("on", on, ("local", "ray"))
+    one_of("backend", backend, ("local", "ray"))
     if workers is not None and workers < 1:
         raise ValueError(f"workers is 1 or more, got {workers}")
-    if on == "local":
+    if backend == "local":
         from rankloop.cluster.backends.local import Local
 
         return Local(workers)
@@ -61,7 +61,7 @@ def over(
     task: Callable[[Any], Any],
     inputs: Sequence[Any],
     *,
-    on: str,
+    backend: str,
     workers: int | None,
     title: str,
     sizes: Sequence[float] | None = None,
@@ -85,5 +85,5 @@ def over(
             finished += 1
             advance(weights[index], f"{finished} of {len(found)}")
 
-        engine(on, workers).map(task, inputs, take)
+        backend_of(backend, workers).map(task, inputs, take)
     return found

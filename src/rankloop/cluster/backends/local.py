@@ -1,4 +1,4 @@
-"""`on="local"`: worker processes on this machine."""
+"""`backend="local"`: worker processes on this machine."""
 
 import atexit
 import os

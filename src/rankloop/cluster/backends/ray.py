@@ -1,4 +1,4 @@
-"""`on="ray"`: tasks and teams on a Ray cluster."""
+"""`backend="ray"`: tasks and teams on a Ray cluster."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""A worker process of `on="local"`: does one task at a time for the process that started it.
+"""A worker process of `backend="local"`: does one task at a time for the process that started it.
 
 It is started as a command, not forked and not by `multiprocessing`: scripts need no `if __name__ ==
 "__main__"`, and threads of the parent do no harm.

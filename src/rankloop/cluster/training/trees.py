@@ -40,9 +40,9 @@ class Work:
 
 
 def check(ranker: LambdaMART, every: int) -> None:
-    if ranker.engine != "lightgbm":
+    if ranker.backend != "lightgbm":
         raise ValueError(
-            f"trees of several workers are LightGBM's; take engine='lightgbm', not {ranker.engine!r}"
+            f"trees of several workers are LightGBM's; take backend='lightgbm', not {ranker.backend!r}"
         )
     if ranker.callbacks:
         raise ValueError("callbacks would run in the workers, where nobody sees them; leave them out")
@@ -66,7 +66,7 @@ def refuse_idle(train: Shards, workers: int) -> None:
 def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
     """A copy whose loss knows the best grade of all shards, which a worker's own may lack."""
     made: LambdaMART = clone(ranker)
-    if isinstance(made.loss, str) and (made.loss == "lambdarank" or made.loss.startswith("engine:")):
+    if isinstance(made.loss, str) and (made.loss == "lambdarank" or made.loss.startswith("backend:")):
         return made
     found = settle(loss(made.loss), np.array(shards.ranges.get("label", [0, 1]), np.float32))
     return made.set_params(loss=found)  # type: ignore[no-any-return] # scikit-learn has no types

@@ -10,7 +10,7 @@ from rankloop.losses.cuda.lists import DeviceLists, DevicePairs
 from rankloop.losses.cuda.listwise import log1p_exp
 from rankloop.losses.cuda.pairs import EXPONENTIAL, LOGISTIC, SQUARED_HINGE, PairForm, finished
 
-__all__ = ["judged_forces"]
+__all__ = ["judged_lambdas"]
 
 _CAP = 300.0  # as on the CPU
 
@@ -18,7 +18,7 @@ Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
 
 
-def judged_forces(
+def judged_lambdas(
     lists: DeviceLists,
     pairs: DevicePairs,
     order: Tensor,
@@ -30,7 +30,7 @@ def judged_forces(
     truncation: int | None = None,
     curve: int = LOGISTIC,
 ) -> Parts:
-    """What `pair_forces` gives, for pairs with a probability each, in double precision."""
+    """What `pair_lambdas` gives, for pairs with a probability each, in double precision."""
     torch = require("torch", "neural")
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order), device=order.device)
@@ -51,13 +51,13 @@ def judged_forces(
         swap = torch.where(shrinks, swap / (0.01 + gap.abs()), swap)
     if truncation is not None:
         swap = torch.where(i - begin < truncation, swap, 0.0)
-    force, bend, cost = _felt(up * swap, down * swap, gap, sigma, margin, curve)
+    lambda_, bend, cost = _felt(up * swap, down * swap, gap, sigma, margin, curve)
     ends = torch.cat((pairs.better, pairs.worse))
-    gradient = sums_by(ends, torch.cat((force, -force)), lists.n_documents)
-    curvature = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
-    value, size = (sums_by(query, part, lists.n_lists) for part in (cost, force.abs()))
+    gradient = sums_by(ends, torch.cat((lambda_, -lambda_)), lists.n_documents)
+    hessian = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
+    value, size = (sums_by(query, part, lists.n_lists) for part in (cost, lambda_.abs()))
     rows = lists.spread(form.factor.double())
-    parts = (value * form.factor, gradient * rows * sigma, curvature * rows * sigma**2)
+    parts = (value * form.factor, gradient * rows * sigma, hessian * rows * sigma**2)
     return finished(lists, parts, size * form.factor * sigma if form.shrink_list else None)
 
 
@@ -73,7 +73,7 @@ def _swap(form: PairForm, i: Tensor, j: Tensor) -> Tensor:
 
 
 def _felt(up: Tensor, down: Tensor, gap: Tensor, sigma: float, margin: float, curve: int) -> Parts:
-    """Force on the better one, curvature and cost of each pair, to be scaled by sigma."""
+    """Force on the better one, Hessian and cost of each pair, to be scaled by sigma."""
     torch = require("torch", "neural")
     if curve == LOGISTIC:
         z = sigma * gap
@@ -90,6 +90,6 @@ def _felt(up: Tensor, down: Tensor, gap: Tensor, sigma: float, margin: float, cu
     short, other = (margin - gap).clamp(min=0), (margin + gap).clamp(min=0)
     active, against = torch.where(short > 0, up, 0.0), torch.where(other > 0, down, 0.0)
     if curve == SQUARED_HINGE:
-        force = 2.0 * (down * other - up * short)
-        return force, 2.0 * (active + against), up * short**2 + down * other**2
+        lambda_ = 2.0 * (down * other - up * short)
+        return lambda_, 2.0 * (active + against), up * short**2 + down * other**2
     return against - active, active + against, up * short + down * other

@@ -57,15 +57,15 @@ def ordinal(chosen: Ordinal, lists: DeviceLists, wanted: dict[str, bool]) -> Par
         highest = lists.labels.max().nan_to_num(0.0).clamp(0.0, HIGHEST)  # a check may be about to refuse it
         levels = int(highest if chosen.max_label is None else chosen.max_label)
         cuts = tuple(k - (levels + 1) / 2 for k in range(1, levels + 1))
-    value, gradient, curvature = (torch.zeros_like(s) for _ in range(3))
+    value, gradient, hessian = (torch.zeros_like(s) for _ in range(3))
     for k, cut in enumerate(cuts, start=1):
         logit, reached = s - cut, (lists.labels >= k).double()
         chance = torch.sigmoid(logit)
         value += log1p_exp(logit) - reached * logit
         gradient += chance - reached
-        curvature += chance * torch.sigmoid(-logit)
+        hessian += chance * torch.sigmoid(-logit)
     weight = lists.mass(torch.ones_like(s))
-    return list_sums(weight * value, lists.offsets), weight * gradient, weight * curvature
+    return list_sums(weight * value, lists.offsets), weight * gradient, weight * hessian
 
 
 def listnet(chosen: ListNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:

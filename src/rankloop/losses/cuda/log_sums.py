@@ -11,7 +11,7 @@ import numpy as np
 
 from rankloop._extras import require
 from rankloop.losses.cuda.blocks import Blocks, blocks_alone, log_of, log_scan, running_sums, tied_blocks
-from rankloop.losses.cuda.judged import judged_forces
+from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_sums, order_of
 from rankloop.losses.cuda.pairs import EXPONENTIAL, PairForm
 from rankloop.losses.cuda.terms import discounts, gains_of, ranks
@@ -56,8 +56,8 @@ def rankdistil(chosen: RankDistil, lists: DeviceLists, wanted: dict[str, bool]) 
         noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
         drawn = lists.labels / np.float32(chosen.temperature) + noise
         parts.append(_plackett_luce(lists, blocks_alone(lists, order_of(lists, drawn)), stage))
-    value, gradient, curvature = (sum(part) for part in zip(*parts, strict=True))
-    return value, gradient, curvature
+    value, gradient, hessian = (sum(part) for part in zip(*parts, strict=True))
+    return value, gradient, hessian
 
 
 def plrank(chosen: PLRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -78,13 +78,13 @@ def plrank(chosen: PLRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts
         heavy = log_of(torch.where(counts, reward, 0.0))
         felt = torch.exp(s + log_scan(heavy - race, lists.offsets))
         won = torch.exp(s + log_scan(log_of(discount) - race, lists.offsets))
-        force = felt - (reward - gained) - amount * won
-        force = force - lists.spread(list_sums(force, lists.offsets) / count)
+        lambda_ = felt - (reward - gained) - amount * won
+        lambda_ = lambda_ - lists.spread(list_sums(lambda_, lists.offsets) / count)
         bend = (felt - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
-        gradient, curvature = blocks.back(force, bend)
-        parts.append((-list_sums(gained, lists.offsets), gradient, curvature))
-    value, gradient, curvature = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
-    return value, gradient, curvature
+        gradient, hessian = blocks.back(lambda_, bend)
+        parts.append((-list_sums(gained, lists.offsets), gradient, hessian))
+    value, gradient, hessian = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
+    return value, gradient, hessian
 
 
 def unique_softmax(chosen: UniqueSoftmax, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -94,8 +94,8 @@ def unique_softmax(chosen: UniqueSoftmax, lists: DeviceLists, wanted: dict[str, 
 def infonce(chosen: InfoNCE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     hit = (lists.labels >= chosen.relevant).float()
     warm = lists._replace(scores=lists.scores.double() / chosen.temperature, labels=hit)
-    value, gradient, curvature = _against_lower(warm, lists.mass(hit.double()))
-    return value, gradient / chosen.temperature, curvature / chosen.temperature**2
+    value, gradient, hessian = _against_lower(warm, lists.mass(hit.double()))
+    return value, gradient / chosen.temperature, hessian / chosen.temperature**2
 
 
 def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -103,7 +103,7 @@ def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]
     if lists.pairs is not None:
         row = torch.arange(lists.n_documents, device=lists.scores.device)
         form = PairForm(lists.labels, lists.labels.new_ones(lists.n_lists), sign=True)
-        return judged_forces(
+        return judged_lambdas(
             lists, lists.pairs, row, lists.scores, form, sigma=chosen.sigma, curve=EXPONENTIAL
         )
     blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
@@ -113,8 +113,8 @@ def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]
     above = blocks.before(log_scan(heavy - s, lists.offsets))
     up = torch.exp((heavy - s + below).clamp(max=_CAP))
     down = torch.exp((s + above).clamp(max=_CAP))
-    gradient, curvature = blocks.back(chosen.sigma * (down - up), chosen.sigma**2 * (up + down))
-    return list_sums(up, lists.offsets), gradient, curvature
+    gradient, hessian = blocks.back(chosen.sigma * (down - up), chosen.sigma**2 * (up + down))
+    return list_sums(up, lists.offsets), gradient, hessian
 
 
 def _label_blocks(lists: DeviceLists, chosen: ListMLE | PListMLE) -> Blocks:
@@ -145,8 +145,8 @@ def _plackett_luce(lists: DeviceLists, blocks: Blocks, stage: Tensor) -> Parts:
     aim = weight * share / size
     felt = torch.exp(s + own)
     value = list_sums(amount * race - aim * s, lists.offsets)
-    gradient, curvature = blocks.back(felt - aim, (felt - torch.exp(2.0 * s + own2)).clamp(min=0))
-    return value, gradient, curvature
+    gradient, hessian = blocks.back(felt - aim, (felt - torch.exp(2.0 * s + own2)).clamp(min=0))
+    return value, gradient, hessian
 
 
 def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:
@@ -160,5 +160,5 @@ def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:
     above2 = blocks.before(log_scan(heavy - 2.0 * race, lists.offsets))
     own, felt = torch.exp(s - race), torch.exp(s + above)
     bend = amount * own * (1.0 - own) + (felt - torch.exp(2.0 * s + above2)).clamp(min=0)
-    gradient, curvature = blocks.back(felt - amount * (1.0 - own), bend)
-    return list_sums(amount * (race - s), lists.offsets), gradient, curvature
+    gradient, hessian = blocks.back(felt - amount * (1.0 - own), bend)
+    return list_sums(amount * (race - s), lists.offsets), gradient, hessian

@@ -57,7 +57,7 @@ class _Kernel(NamedTuple):
         return made
 
     def back(self, by_rank: Tensor, *shares: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """By document: the sums over ranks of K z and of (factor - signs) K z; and curvature.
+        """By document: the sums over ranks of K z and of (factor - signs) K z; and Hessian.
 
         `shares` are the scales of rows and columns, the gains, and what each rank holds of them.
         """
@@ -117,8 +117,8 @@ def _smooth_sort(
 
     higher = blocks.before(running_sums(by_logit, offsets), 0.0)
     lower = blocks.after(running_sums(by_logit, offsets, reverse=True), 0.0)
-    gradient, curvature = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * bend)
-    return value, gradient, torch.maximum(curvature, gradient.abs())
+    gradient, hessian = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * bend)
+    return value, gradient, torch.maximum(hessian, gradient.abs())
 
 
 @jit

@@ -16,7 +16,7 @@ __all__ = ["pair_kernel"]
 
 @jit
 def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Force, curvature and cost of pairs weighing x, where the row is `ahead` (to base 2) of the other.
+    """Force, Hessian and cost of pairs weighing x, where the row is `ahead` (to base 2) of the other.
 
     x > 0: the row is the preferred one. Nothing here asks a question: signs are moved as bits, 1 / (1 + e) is
     the square of a reciprocal root, and log2(1 + t) / t a polynomial, right to 3e-7 from 0 to 1.
@@ -27,7 +27,7 @@ def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore
     root = tl.rsqrt(1.0 + e)
     right = root * root
     wrong = e * right
-    force = -x * wrong
+    lambda_ = -x * wrong
     bend = x
     cost = x
     if CURVED:
@@ -37,13 +37,13 @@ def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore
         near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
         near = 1.44269476 + t * (-0.721310088 + t * (0.480063694 + t * (-0.35339481 + t * near)))
         cost = tl.abs(x) * (t * near + tl.maximum(behind, 0.0))
-    return force, bend, cost
+    return lambda_, bend, cost
 
 
 @jit
 def pair_kernel(  # type: ignore[no-untyped-def]
     scores, gains, discounts, weights, alphas, betas, gammas, drops, factors, order, offsets, tile_list,
-    tile_ends, gradient, curvature, cost, size, n_lists, sigma, margin, truncation,
+    tile_ends, gradient, hessian, cost, size, n_lists, sigma, margin, truncation,
     KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, WEIGHED: tl.constexpr,
     SHRINK: tl.constexpr, SIZED: tl.constexpr, CUT: tl.constexpr,
     CURVED: tl.constexpr, VALUED: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
@@ -70,7 +70,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         gamma_i = tl.load(gammas + start + at, mask=there, other=0.0)[None, :]
     if SHRINK:
         shrinks = tl.load(scores + start) > tl.load(scores + start + n - 1)
-    force = tl.zeros([BLOCK], tl.float32)
+    lambda_ = tl.zeros([BLOCK], tl.float32)
     bend = tl.zeros([BLOCK], tl.float32)
     paid = tl.zeros([BLOCK], tl.float32)
     felt = tl.zeros([BLOCK], tl.float32)
@@ -124,7 +124,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 if WEIGHED:
                     y *= w_j
                 pushed, bent, lost = _paid(-y, base2 * gap, CURVED, VALUED)
-                force += tl.sum(pushed, 0)
+                lambda_ += tl.sum(pushed, 0)
                 bend += tl.sum(bent, 0)
                 paid += tl.sum(lost, 0)
             if TIES:  # half of a preference each way
@@ -134,15 +134,15 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                     y_j = y_i * w_j
                     y_i *= w_i
                 pushed, bent, lost = _paid(y_i, base2 * gap, CURVED, VALUED)
-                force += tl.sum(pushed, 0)
+                lambda_ += tl.sum(pushed, 0)
                 bend += tl.sum(bent, 0)
                 paid += tl.sum(lost, 0)
                 pushed, bent, lost = _paid(-y_j, base2 * gap, CURVED, VALUED)
-                force += tl.sum(pushed, 0)
+                lambda_ += tl.sum(pushed, 0)
                 bend += tl.sum(bent, 0)
                 paid += tl.sum(lost, 0)
             pushed, bent, lost = _paid(x, base2 * gap, CURVED, VALUED)
-            force += tl.sum(pushed, 0)
+            lambda_ += tl.sum(pushed, 0)
             if CURVED:
                 bend += tl.sum(bent, 0)
             if VALUED:
@@ -153,16 +153,16 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             short = tl.maximum(margin - tl.where(x > 0, gap, -gap), 0.0)
             active = tl.where(short > 0, x, 0.0)
             if CURVE == 1:
-                force -= tl.sum(active, 0)
+                lambda_ -= tl.sum(active, 0)
                 bend += tl.sum(tl.abs(active), 0)
                 paid += tl.sum(tl.abs(active) * short, 0)
             else:
-                force -= tl.sum(2.0 * active * short, 0)
+                lambda_ -= tl.sum(2.0 * active * short, 0)
                 bend += tl.sum(2.0 * tl.abs(active), 0)
                 paid += tl.sum(tl.abs(active) * short * short, 0)
-    tl.store(gradient + row, force * factor * sigma, mask=there)
+    tl.store(gradient + row, lambda_ * factor * sigma, mask=there)
     if CURVED:
-        tl.store(curvature + row, bend * factor * sigma * sigma, mask=there)
+        tl.store(hessian + row, bend * factor * sigma * sigma, mask=there)
     if VALUED:  # each pair was met from both sides
         paid *= 0.5 * factor
         tl.store(cost + row, paid * 0.69314718 if CURVE == 0 else paid, mask=there)

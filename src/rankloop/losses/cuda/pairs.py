@@ -9,7 +9,7 @@ from rankloop._extras import require
 from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums
 from rankloop.losses.cuda.pair_kernel import pair_kernel
 
-__all__ = ["EXPONENTIAL", "HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_forces"]
+__all__ = ["EXPONENTIAL", "HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_lambdas"]
 
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = range(4)  # the last one for explicit pairs alone
 _DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
@@ -49,7 +49,7 @@ class PairForm(NamedTuple):
         return _DROP if self.by_distance else _DCG_AND_DROP
 
 
-def pair_forces(
+def pair_lambdas(
     lists: DeviceLists,
     order: Tensor,
     ranked: Tensor,
@@ -62,7 +62,7 @@ def pair_forces(
     curved: bool = True,
     valued: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Value, gradient and curvature; without `curved` or `valued` that part is left at zero.
+    """Value, gradient and Hessian; without `curved` or `valued` that part is left at zero.
 
     `ranked` are the scores in the given order.
     """
@@ -72,7 +72,7 @@ def pair_forces(
     made = torch.zeros(1 + curved + valued + form.shrink_list, -(-lists.n_documents // 4) * 4, **like)
     parts = iter(made[:, : lists.n_documents].unbind())
     gradient = unused = next(parts)
-    curvature, cost, size = (next(parts) if asked else unused for asked in (curved, valued, form.shrink_list))
+    hessian, cost, size = (next(parts) if asked else unused for asked in (curved, valued, form.shrink_list))
     pair_kernel[lists.grid](
         ranked, form.gain,
         unused if form.discount is None else form.discount,
@@ -82,26 +82,26 @@ def pair_forces(
         unused if form.gamma is None else form.gamma,
         unused if form.drop is None else form.drop,
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, curvature, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
+        gradient, hessian, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
         KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHED=lists.weight is not None,
         SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=truncation is not None,
         CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
     felt = list_sums(size, lists.offsets) if form.shrink_list else None
-    return finished(lists, (value, gradient, curvature if curved else None), felt)
+    return finished(lists, (value, gradient, hessian if curved else None), felt)
 
 
 def finished(
     lists: DeviceLists, parts: tuple[Tensor, Tensor, Tensor | None], felt: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The parts, scaled by LightGBM's log2(1 + 2 S) / 2 S where the forces of each list sum to S."""
+    """The parts, scaled by LightGBM's log2(1 + 2 S) / 2 S where the lambdas of each list sum to S."""
     torch = require("torch", "neural")
-    value, gradient, curvature = parts
+    value, gradient, hessian = parts
     if felt is not None:
         twice = 2.0 * felt
         scale = torch.where(twice > 0, torch.log1p(twice) / (log(2.0) * twice.clamp(min=1e-30)), 1.0)
         rows = lists.spread(scale)
         value, gradient = value * scale, gradient * rows
-        curvature = None if curvature is None else curvature * rows
-    return value, gradient, torch.zeros(1, device=value.device) if curvature is None else curvature
+        hessian = None if hessian is None else hessian * rows
+    return value, gradient, torch.zeros(1, device=value.device) if hessian is None else hessian

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses.cuda.judged import judged_forces
+from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
-from rankloop.losses.cuda.pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_forces
+from rankloop.losses.cuda.pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_lambdas
 from rankloop.losses.cuda.terms import discounts, gains_of
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
@@ -26,12 +26,12 @@ Parts = tuple[Tensor, Tensor, Tensor]
 def hinge(chosen: Hinge, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     curve = SQUARED_HINGE if chosen.squared else HINGE
     form = PairForm(lists.labels, _ones(lists), sign=True)
-    return _forces(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
+    return _lambdas(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
 
 
 def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties)
-    return _forces(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
+    return _lambdas(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -46,7 +46,7 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
-    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -70,10 +70,10 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
             form = PairForm(gain, factor, drop=drop, by_distance=True)
         else:
             form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
-    return _forces(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
 
 
-def _forces(
+def _lambdas(
     lists: DeviceLists,
     order: Tensor,
     ranked: Tensor,
@@ -87,8 +87,8 @@ def _forces(
 ) -> Parts:
     options: dict[str, Any] = {"sigma": sigma, "margin": margin, "truncation": truncation, "curve": curve}
     if lists.pairs is not None:
-        return judged_forces(lists, lists.pairs, order, ranked, form, **options)
-    return pair_forces(lists, order, ranked, form, **options, **wanted)
+        return judged_lambdas(lists, lists.pairs, order, ranked, form, **options)
+    return pair_lambdas(lists, order, ranked, form, **options, **wanted)
 
 
 def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:

@@ -54,7 +54,7 @@ class DeviceResult(NamedTuple):
 
     value: Tensor
     gradient: Tensor
-    curvature: Tensor
+    hessian: Tensor
 
 
 def _gumbel(chosen: Gumbel, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -65,8 +65,8 @@ def _gumbel(chosen: Gumbel, lists: DeviceLists, wanted: dict[str, bool]) -> Part
         noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
         noisy = lists.scores.double() + chosen.scale * noise
         parts.append(KERNELS[type(base)](base, lists._replace(scores=noisy), wanted))
-    value, gradient, curvature = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
-    return value, gradient, curvature
+    value, gradient, hessian = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
+    return value, gradient, hessian
 
 
 def _distill(chosen: Distill, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -133,7 +133,7 @@ def device_loss(
     valued: bool = True,
     checked: bool = True,
 ) -> DeviceResult | None:
-    """Value, gradient and curvature as tensors where the scores are; None where the CPU has to answer.
+    """Value, gradient and Hessian as tensors where the scores are; None where the CPU has to answer.
 
     That is so for a loss of the user's own, and for input that the CPU's checks would refuse: they say what
     is wrong. Unchecked, rows may follow the last list: their gradient is zero.
@@ -155,7 +155,7 @@ def device_loss(
             return None
         edges = edges * verdict.good
     lists = tiled(s, y, edges, w)._replace(pairs=preferences)
-    value, gradient, curvature = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
+    value, gradient, hessian = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     heard = None
     if not (chosen.pointwise or chosen.takes_pairs):
         heard = list_max(y, edges) > -list_max(-y, edges)
@@ -165,14 +165,14 @@ def device_loss(
         inside = torch.arange(len(s), **at) < edges[-1]
         if heard is not None:
             inside &= lists.spread(heard)
-        gradient, curvature = torch.where(inside, gradient, 0.0), torch.where(inside, curvature, 0.0)
+        gradient, hessian = torch.where(inside, gradient, 0.0), torch.where(inside, hessian, 0.0)
     if by_list is not None:
         rows = lists.spread(by_list)
         value, gradient = value * by_list, gradient * rows
-        curvature = curvature * rows if curved else curvature
+        hessian = hessian * rows if curved else hessian
     if verdict is not None and verdict.is_bad():
         return None
-    return DeviceResult(value, gradient, curvature)
+    return DeviceResult(value, gradient, hessian)
 
 
 def _on_device(pairs: Pairs, device: Any) -> DevicePairs:

@@ -1,4 +1,4 @@
-"""ApproxNDCG, ApproxAP and ApproxMRR on a device: smooth ranks and their forces, a tile of rows at a time."""
+"""ApproxNDCG, ApproxAP and ApproxMRR on a device: smooth ranks and their lambdas, tile by tile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def approx_ndcg(chosen: ApproxNDCG, lists: DeviceLists, wanted: dict[str, bool])
     discount = 1.0 / torch.log2(1.0 + rank)
     value = list_sums(best - amounts * discount, lists.offsets)
     by_rank = amounts * discount**2 / ((1.0 + rank) * math.log(2.0))
-    return value, *_forces(lists, none, chosen.temperature, by_rank, none)
+    return value, *_lambdas(lists, none, chosen.temperature, by_rank, none)
 
 
 def approx_ap(chosen: ApproxAP, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -36,7 +36,7 @@ def approx_ap(chosen: ApproxAP, lists: DeviceLists, wanted: dict[str, bool]) -> 
     rank, hits = _ranks(lists, hit, chosen.temperature)
     precision = (1.0 + hits) / rank
     value = list_sums(share * (1.0 - precision), lists.offsets)
-    return value, *_forces(lists, hit, chosen.temperature, share * precision / rank, -share / rank)
+    return value, *_lambdas(lists, hit, chosen.temperature, share * precision / rank, -share / rank)
 
 
 def approx_mrr(chosen: ApproxMRR, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -45,7 +45,7 @@ def approx_mrr(chosen: ApproxMRR, lists: DeviceLists, wanted: dict[str, bool]) -
     none = torch.zeros_like(lists.labels)
     rank, _ = _ranks(lists, none, chosen.temperature)
     value = list_sums(share * (1.0 - 1.0 / rank), lists.offsets)
-    return value, *_forces(lists, none, chosen.temperature, share / rank**2, none)
+    return value, *_lambdas(lists, none, chosen.temperature, share / rank**2, none)
 
 
 def _ranks(lists: DeviceLists, hit: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
@@ -58,16 +58,16 @@ def _ranks(lists: DeviceLists, hit: Tensor, temperature: float) -> tuple[Tensor,
     return rank.double(), hits.double()
 
 
-def _forces(
+def _lambdas(
     lists: DeviceLists, hit: Tensor, temperature: float, by_rank: Tensor, by_hits: Tensor
 ) -> tuple[Tensor, Tensor]:
     torch = require("torch", "neural")
-    gradient, curvature = torch.zeros_like(lists.labels), torch.zeros_like(lists.labels)
+    gradient, hessian = torch.zeros_like(lists.labels), torch.zeros_like(lists.labels)
     _force_kernel[lists.grid](
         lists.scores, hit, by_rank.float(), by_hits.float(), lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, curvature, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+        gradient, hessian, lists.n_lists, 1.0 / temperature, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
-    return gradient, curvature
+    return gradient, hessian
 
 
 @jit
@@ -99,7 +99,7 @@ def _rank_kernel(  # type: ignore[no-untyped-def]
 
 @jit
 def _force_kernel(  # type: ignore[no-untyped-def]
-    scores, hit, by_rank, by_hits, offsets, tile_list, tile_ends, gradient, curvature, n_lists, slope,
+    scores, hit, by_rank, by_hits, offsets, tile_list, tile_ends, gradient, hessian, n_lists, slope,
     BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
@@ -111,7 +111,7 @@ def _force_kernel(  # type: ignore[no-untyped-def]
     hit_i = tl.load(hit + start + i, mask=i < n, other=0.0)[None, :]
     rank_i = tl.load(by_rank + start + i, mask=i < n, other=0.0)[None, :]
     hits_i = tl.load(by_hits + start + i, mask=i < n, other=0.0)[None, :]
-    force = tl.zeros([BLOCK], tl.float32)
+    lambda_ = tl.zeros([BLOCK], tl.float32)
     bend = tl.zeros([BLOCK], tl.float32)
     for low in range(0, n, WIDTH):
         j = low + tl.arange(0, WIDTH)
@@ -124,7 +124,7 @@ def _force_kernel(  # type: ignore[no-untyped-def]
         steep = t / ((1.0 + t) * (1.0 + t))
         steep = tl.where(met[:, None] & (i[None, :] != j[:, None]), steep, 0.0)
         theirs, ours = rank_j + hits_j * hit_i, rank_i + hits_i * hit_j
-        force += tl.sum(steep * (theirs - ours), 0)
+        lambda_ += tl.sum(steep * (theirs - ours), 0)
         bend += tl.sum(steep * (tl.abs(theirs) + tl.abs(ours)), 0)
-    tl.store(gradient + start + i, slope * force, mask=i < n)
-    tl.store(curvature + start + i, slope * bend, mask=i < n)
+    tl.store(gradient + start + i, slope * lambda_, mask=i < n)
+    tl.store(hessian + start + i, slope * bend, mask=i < n)

@@ -27,8 +27,8 @@ def triplet(chosen: Triplet, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     weight = lists.mass(torch.ones_like(lists.scores).double())[blocks.order]
     push = torch.where(has & (short > 0), weight, 0.0)
     pushed = sums_by(torch.where(has, rival, len(s)), push, len(s))
-    gradient, curvature = blocks.back(pushed - push, pushed + push)
-    return list_sums(push * short, lists.offsets), gradient, curvature
+    gradient, hessian = blocks.back(pushed - push, pushed + push)
+    return list_sums(push * short, lists.offsets), gradient, hessian
 
 
 def _hardest(lists: DeviceLists, blocks: Blocks, s: Tensor) -> Tensor:

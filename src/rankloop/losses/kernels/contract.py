@@ -1,4 +1,4 @@
-"""What every loss is: a small frozen object that turns scores and labels into value, gradient, curvature."""
+"""What every loss is: a small frozen object that turns scores and labels into value, gradient, Hessian."""
 
 from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
@@ -13,11 +13,11 @@ __all__ = ["Loss", "LossResult"]
 
 
 class LossResult(NamedTuple):
-    """One value per list; gradient and curvature (>= 0) of the sum of the values, one per document."""
+    """One value per list; gradient and Hessian (>= 0) of the sum of the values, one per document."""
 
     value: NDArray[np.float64]
     gradient: NDArray[np.float64]
-    curvature: NDArray[np.float64]
+    hessian: NDArray[np.float64]
 
 
 class Loss:
@@ -25,8 +25,8 @@ class Loss:
 
     `loss(scores, labels, offsets)` gives a `LossResult`. Item weights say how much a document's own
     relevance counts (its term, its pairs as the preferred one, its target mass), query weights scale
-    value, gradient and curvature of a list. A list whose labels are all equal says nothing about order: its
-    value, gradient and curvature are zero, except under pointwise losses.
+    value, gradient and Hessian of a list. A list whose labels are all equal says nothing about order: its
+    value, gradient and Hessian are zero, except under pointwise losses.
     """
 
     takes_pairs: ClassVar[bool] = False  # explicit preferences may replace the pairs of the labels
@@ -55,12 +55,12 @@ class Loss:
         query_weight: ArrayLike | None = None,
         pairs: Pairs | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradient and curvature alone, faster where the value costs extra: what boosted trees take.
+        """Gradient and Hessian alone, faster where the value costs extra: what boosted trees take.
 
         Losses over pairs may work in single precision here (tree libraries store gradients so).
         """
         result = self._run(scores, labels, offsets, weight, query_weight, pairs, exact=False)
-        return result.gradient, result.curvature
+        return result.gradient, result.hessian
 
     @property
     def smooth(self) -> bool:
@@ -114,11 +114,11 @@ class Loss:
                 rows = np.repeat(silent, np.diff(lists.offsets))
                 result.value[silent] = 0.0
                 result.gradient[rows] = 0.0
-                result.curvature[rows] = 0.0
+                result.hessian[rows] = 0.0
         if lists.query_weight is not None:
             by_row = np.repeat(lists.query_weight, np.diff(lists.offsets))
             return LossResult(
-                result.value * lists.query_weight, result.gradient * by_row, result.curvature * by_row
+                result.value * lists.query_weight, result.gradient * by_row, result.hessian * by_row
             )
         return result
 

@@ -13,7 +13,7 @@ Row = NDArray[np.float64]
 
 
 def cross_entropy(lists: Lists, target: Row) -> LossResult:
-    r"""Value :math:`-\sum_i t_i \log q_i` with q the softmax of the scores, gradient and exact curvature."""
+    r"""Value :math:`-\sum_i t_i \log q_i` with q the softmax of the scores, gradient and exact Hessian."""
     value, chance = np.zeros(lists.n_lists), np.empty(lists.n_documents)
     total = np.empty(lists.n_documents)
 

@@ -1,4 +1,4 @@
-"""LambdaRank's forces with near pairs counting more, in single precision: LambdaMART's default."""
+"""LambdaRank's lambdas with near pairs counting more, in single precision: LambdaMART's default."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from rankloop.losses.kernels.math import exp_negative, fast, inner, single_works
 from rankloop.losses.kernels.order import LANES, descending
 from rankloop.losses.kernels.single_lambdas import two_rows
 
-__all__ = ["GapForces"]
+__all__ = ["GapLambdas"]
 
 SPAN = 30.0  # up to this span of sigma * score, products of odds and gaps fit single precision
 
@@ -23,7 +23,7 @@ Single = NDArray[np.float32]
 _near_rows = two_rows(gapped=True)
 
 
-class GapForces:
+class GapLambdas:
     """The same numbers as `LambdaRank(norm_gap=True)`, with all that labels decide computed once."""
 
     def __init__(self, loss: LambdaRank, train: RankingDataset) -> None:
@@ -44,8 +44,8 @@ class GapForces:
         self.discount = discounts(np.arange(1.0, train.lengths.max() + 1.0)).astype(np.float32)
 
     @classmethod
-    def of(cls, loss: Loss, train: RankingDataset) -> "GapForces | None":
-        """The forces of this loss on this data set, where they are in reach."""
+    def of(cls, loss: Loss, train: RankingDataset) -> "GapLambdas | None":
+        """The lambdas of this loss on this data set, where they are in reach."""
         if not isinstance(loss, LambdaRank) or loss.metric not in ("ndcg", "dcg"):
             return None
         if not loss.norm_gap or loss.norm_list or train.item_weight is not None or train.pairs is not None:
@@ -53,18 +53,18 @@ class GapForces:
         return cls(loss, train)
 
     def __call__(self, scores: Row) -> tuple[Single, Single] | None:
-        """Gradient and curvature; None where the scores of a list span too much."""
-        gradient, curvature = np.empty(len(scores), np.float32), np.empty(len(scores), np.float32)
+        """Gradient and Hessian; None where the scores of a list span too much."""
+        gradient, hessian = np.empty(len(scores), np.float32), np.empty(len(scores), np.float32)
         failed = np.zeros(len(self.factor), np.bool_)
 
         def work(first: int, last: int) -> None:
             _gap_lists(
                 first, last, scores, self.gain, self.offsets, self.discount, self.factor,
-                self.sigma, self.truncation, gradient, curvature, failed,
+                self.sigma, self.truncation, gradient, hessian, failed,
             )  # fmt: skip
 
         over_lists(work, self.offsets)
-        return None if failed.any() else (gradient, curvature)
+        return None if failed.any() else (gradient, hessian)
 
 
 @fast
@@ -79,7 +79,7 @@ def _gap_lists(
     sigma: float,
     truncation: int,
     gradient: Single,
-    curvature: Single,
+    hessian: Single,
     failed: NDArray[np.bool_],
 ) -> None:
     longest = 0
@@ -97,7 +97,7 @@ def _gap_lists(
         if n < 2 or factors[q] == 0.0:
             for k in range(start, stop):
                 gradient[k] = np.float32(0.0)
-                curvature[k] = np.float32(0.0)
+                hessian[k] = np.float32(0.0)
             continue
         descending(scores[start:stop], order, spare, keys)
         high, low = scores[start + order[0]], scores[start + order[n - 1]]
@@ -116,7 +116,7 @@ def _gap_lists(
             _near_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
         for k in range(n):
             gradient[start + order[k]] = np.float32(g[k] * factors[q])
-            curvature[start + order[k]] = np.float32(h[k] * odds[k] * (factors[q] * sigma))
+            hessian[start + order[k]] = np.float32(h[k] * odds[k] * (factors[q] * sigma))
 
 
 @inner

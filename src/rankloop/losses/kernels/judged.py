@@ -17,11 +17,11 @@ def judged_loss(lists: Lists, cost: Callable[[Row], tuple[Row, Row, Row]]) -> Lo
     """The sum of `cost` over explicit pairs, each taken both ways by its probability.
 
     `cost` gives, for the gaps between the preferred scores and the others, the cost of a pair, the pull on
-    the preferred document and the curvature of both.
+    the preferred document and the Hessian of both.
     """
     edges, better, worse, chance, heavy = group_pairs(lists)
     weight = lists.mass(np.ones(lists.n_documents))
-    value, gradient, curvature = (
+    value, gradient, hessian = (
         np.zeros(lists.n_lists),
         np.zeros(lists.n_documents),
         np.zeros(lists.n_documents),
@@ -33,5 +33,5 @@ def judged_loss(lists: Lists, cost: Callable[[Row], tuple[Row, Row, Row]]) -> Lo
         value += np.bincount(query, amount * costs, lists.n_lists)
         for side, sign in ((first, -1.0), (second, 1.0)):
             gradient += sign * np.bincount(side, amount * pull, lists.n_documents)
-            curvature += np.bincount(side, amount * bend, lists.n_documents)
-    return LossResult(value, gradient, curvature)
+            hessian += np.bincount(side, amount * bend, lists.n_documents)
+    return LossResult(value, gradient, hessian)

@@ -23,11 +23,11 @@ def neural_sort_loss(
 ) -> LossResult:
     """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
 
-    Memory: a few numbers per document, and two more per step. Curvature: the size of the forces between a
+    Memory: a few numbers per document, and two more per step. Hessian: the size of the lambdas between a
     document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
     gradient, so that no Newton step is longer than one.
     """
-    value, gradient, curvature = (
+    value, gradient, hessian = (
         np.zeros(lists.n_lists),
         np.empty(lists.n_documents),
         np.empty(lists.n_documents),
@@ -47,8 +47,8 @@ def neural_sort_loss(
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    gradient[order], curvature[order] = g, np.maximum(h, np.abs(g))
-    return LossResult(value, gradient, curvature)
+    gradient[order], hessian[order] = g, np.maximum(h, np.abs(g))
+    return LossResult(value, gradient, hessian)
 
 
 @fast
@@ -65,7 +65,7 @@ def _sort_lists(
     steps: int,
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     longest = 0
     for q in range(first, last):
@@ -81,7 +81,7 @@ def _sort_lists(
         if n < 2:
             for i in range(start, stop):
                 gradient[i] = 0.0
-                curvature[i] = 0.0
+                hessian[i] = 0.0
             continue
         s, y = scores[start:stop], amounts[start:stop]
         _spread(s, spread)
@@ -91,7 +91,7 @@ def _sort_lists(
             a[r] = 0.0
             c[r] = 0.0
             dv[r] = 0.0
-            curvature[start + r] = 0.0
+            hessian[start + r] = 0.0
         gained, step = 0.0, 0
         for phase in range(4 * steps + 3):
             # Row sums; columns and rows in turn; the loss; then back through all of it in reverse.
@@ -125,7 +125,7 @@ def _sort_lists(
                     _add_outer(a[:n], c[:n], row, by, k[:n], v[steps, :n], y)
                     _bend(
                         discount[r] * slope, r, u[steps, r], u[steps, r] * held, k[:n],
-                        v[steps, :n], y, curvature[start:stop],
+                        v[steps, :n], y, hessian[start:stop],
                     )  # fmt: skip
                 elif kind == _BACK_ROWS:
                     by = -du[r] * u[step, r] * u[step, r]
@@ -210,11 +210,11 @@ def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) ->
 
 
 @inner
-def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, curvature: Row) -> None:
+def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
     for j in range(k.size):
         share = u * k[j] * v[j]
         far = 2.0 * abs(j - rank) + 1.0
-        curvature[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far
+        hessian[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far
 
 
 @inner

@@ -51,9 +51,9 @@ def pair_loss(
     truncation: int | None,
     valued: bool,
 ) -> LossResult:
-    """Value (if wanted), gradient and curvature of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    """Value (if wanted), gradient and Hessian of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
     value, gradient = np.zeros(lists.n_lists), np.empty(lists.n_documents)
-    curvature = np.empty(lists.n_documents)
+    hessian = np.empty(lists.n_documents)
     scores = lists.scores[order]
     weight = lists.weight[order].astype(np.float64) if len(lists.weight) else np.ones(lists.n_documents)
     top = EVERY if truncation is None else truncation
@@ -77,8 +77,8 @@ def pair_loss(
             edges, place[better], place[worse], chance, heavy,
             lists.offsets, scores, weight, *rule, sigma, top, value, g, h,
         )  # fmt: skip
-    gradient[order], curvature[order] = g, h
-    return LossResult(value, gradient, curvature)
+    gradient[order], hessian[order] = g, h
+    return LossResult(value, gradient, hessian)
 
 
 @fast
@@ -105,7 +105,7 @@ def _pair_lists(
     truncation: int,
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     longest = 0
     for q in range(first, last):
@@ -186,7 +186,7 @@ def _pair_lists(
         value[q] = total * scale
         for k in range(n):
             gradient[start + k] = g[k] * scale * sigma
-            curvature[start + k] = h[k] * scale * sigma * sigma
+            hessian[start + k] = h[k] * scale * sigma * sigma
 
 
 @inner
@@ -258,7 +258,7 @@ def _judged_pairs(
     truncation: int,
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     """The same costs for explicit pairs: cross-entropy with their own probability."""
     for q in range(offsets.size - 1):
@@ -286,12 +286,12 @@ def _judged_pairs(
             f = down * right - up * (1.0 - right if z < 0.0 else t / (1.0 + t))
             gradient[a] += f
             gradient[b] -= f
-            curvature[a] += (up + down) * t / (1.0 + t) ** 2
-            curvature[b] += (up + down) * t / (1.0 + t) ** 2
+            hessian[a] += (up + down) * t / (1.0 + t) ** 2
+            hessian[b] += (up + down) * t / (1.0 + t) ** 2
             size += abs(f)
             total += up * (np.log1p(t) + max(-z, 0.0)) + down * (np.log1p(t) + max(z, 0.0))
         scale = _scale(size, factor[q], sigma, shrink_list)
         value[q] = total * scale
         for k in range(start, stop):
             gradient[k] *= scale * sigma
-            curvature[k] *= scale * sigma * sigma
+            hessian[k] *= scale * sigma * sigma

@@ -21,7 +21,7 @@ def plackett_luce(
     `stage` weighs the draws by rank. Documents that share a number in `blocks` (by rank) are tied: by Efron's
     approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
     """
-    value, gradient, curvature = (
+    value, gradient, hessian = (
         np.zeros(lists.n_lists),
         np.empty(lists.n_documents),
         np.empty(lists.n_documents),
@@ -30,11 +30,11 @@ def plackett_luce(
 
     def work(first: int, last: int) -> None:
         _draw_lists(
-            first, last, lists.scores, lists.offsets, weight, order, blocks, stage, value, gradient, curvature
+            first, last, lists.scores, lists.offsets, weight, order, blocks, stage, value, gradient, hessian
         )
 
     over_lists(work, lists.offsets)
-    return LossResult(value, gradient, curvature)
+    return LossResult(value, gradient, hessian)
 
 
 @kernel
@@ -49,7 +49,7 @@ def _draw_lists(
     stage: Row,
     value: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -84,5 +84,5 @@ def _draw_lists(
                 value[q] -= wanted * scores[i]
                 felt = np.exp(scores[i] + own)
                 gradient[i] = felt - wanted
-                curvature[i] = max(felt - np.exp(2.0 * scores[i] + own2), 0.0)
+                hessian[i] = max(felt - np.exp(2.0 * scores[i] + own2), 0.0)
             begin = end

@@ -53,7 +53,7 @@ def odds_row(low: int, n: int, score: float, scores: Row, sigma: float, odds: Ro
 
 
 def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
-    """Two rows with or without their value, which costs as much as the forces."""
+    """Two rows with or without their value, which costs as much as the lambdas."""
 
     @inline
     def rows(
@@ -75,12 +75,12 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
         back_a: int,
         back_b: int,
         gradient: Row,
-        curvature: Row,
+        hessian: Row,
     ) -> tuple[float, float, float]:
-        """Forces of |x| log(1 + exp(-z)) between ranks i and i + 1 (0-based) and all below.
+        """Lambdas of |x| log(1 + exp(-z)) between ranks i and i + 1 (0-based) and all below.
 
         A pair weighs x = (G_i - G_j) (alpha_i - beta_i gamma_j), cut to +-`most`, and has the odds
-        `odds * lift`; `second` is 0 where rank i + 1 has no row. The sums: size of the forces, value of
+        `odds * lift`; `second` is 0 where rank i + 1 has no row. The sums: size of the lambdas, value of
         scores in order, and what scores out of order add to it, to be multiplied by sigma.
         """
         a, b = np.uint64(i), np.uint64(i + 1)
@@ -99,7 +99,7 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
             f, e = x * (r if x > 0.0 else q), y * (s if y > 0.0 else p)
             h, k = abs(f) * (q if x > 0.0 else r), abs(e) * (p if y > 0.0 else s)
             gradient[j] += f + e
-            curvature[j] += h + k
+            hessian[j] += h + k
             force_a += f
             force_b += e
             bend_a += h
@@ -110,8 +110,8 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
                 behind += min(x, 0.0) * (scores[j] - score_a) + min(y, 0.0) * (scores[j] - score_b)
         gradient[a] -= force_a
         gradient[b] -= force_b
-        curvature[a] += bend_a
-        curvature[b] += bend_b
+        hessian[a] += bend_a
+        hessian[b] += bend_b
         return size, value, behind
 
     return rows

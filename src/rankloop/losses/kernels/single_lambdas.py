@@ -1,4 +1,4 @@
-"""NDCG's and DCG's forces for boosted trees: the same pairs in single precision, two rows at a time."""
+"""NDCG's and DCG's lambdas for boosted trees: the same pairs in single precision, two rows at a time."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from rankloop.losses.kernels.lists import Lists
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
 from rankloop.losses.kernels.order import LANES, descending
 
-__all__ = ["SPAN", "ndcg_forces", "two_rows"]
+__all__ = ["SPAN", "ndcg_lambdas", "two_rows"]
 
 SPAN = 40.0  # up to this span of sigma * score, all odds of a list fit single precision
 
@@ -19,11 +19,11 @@ Row = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 
-def ndcg_forces(
+def ndcg_lambdas(
     lists: Lists, gain: str | tuple[float, ...], *, normalise: bool, sigma: float, truncation: int
 ) -> tuple[Row, Row, bool]:
-    """Gradient and curvature; False beside them where scores span too much or labels are not grades."""
-    gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
+    """Gradient and Hessian; False beside them where scores span too much or labels are not grades."""
+    gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
     longest = int(np.diff(lists.offsets).max(initial=0))
     discount = discounts(np.arange(1.0, longest + 1.0))
     table = grade_gains(gain)
@@ -32,11 +32,11 @@ def ndcg_forces(
     def work(first: int, last: int) -> None:
         _force_lists(
             first, last, lists.scores, lists.labels, lists.offsets, discount, table,
-            normalise, sigma, truncation, gradient, curvature, failed,
+            normalise, sigma, truncation, gradient, hessian, failed,
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    return gradient, curvature, not failed.any()
+    return gradient, hessian, not failed.any()
 
 
 def two_rows(gapped: bool) -> Callable[..., None]:
@@ -55,7 +55,7 @@ def two_rows(gapped: bool) -> Callable[..., None]:
         g: Single,
         h: Single,
     ) -> None:
-        """Forces between ranks i and i + 1 (0-based) and all below: two rows share a division and the memory.
+        """Lambdas between ranks i and i + 1 (0-based) and all below; two rows share a division and memory.
 
         `fall` is how far each rank lies below the first. `h[k]` still lacks the factor `odds[k]`: the caller
         multiplies once, at the end.
@@ -111,7 +111,7 @@ def _force_lists(
     sigma: float,
     truncation: int,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
     failed: NDArray[np.bool_],
 ) -> None:
     longest = 0
@@ -146,7 +146,7 @@ def _force_lists(
         factor = sigma / (ideal if normalise else 1.0) if ideal > 0.0 else 0.0
         for k in range(n):
             gradient[start + order[k]] = g[k] * factor
-            curvature[start + order[k]] = h[k] * odds[k] * (factor * sigma)
+            hessian[start + order[k]] = h[k] * odds[k] * (factor * sigma)
 
 
 @inner

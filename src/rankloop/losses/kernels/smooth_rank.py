@@ -7,7 +7,7 @@ from rankloop._jit import over_lists
 from rankloop.losses.kernels.lists import Lists
 from rankloop.losses.kernels.math import exp_negative, fast, inner
 
-__all__ = ["smooth_forces", "smooth_ranks"]
+__all__ = ["smooth_lambdas", "smooth_ranks"]
 
 Row = NDArray[np.float64]
 
@@ -23,19 +23,19 @@ def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
     return rank, hits
 
 
-def smooth_forces(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
-    """Gradient from the derivatives of a loss by its smooth ranks and hits; for curvature, as the loss is not
-    convex, the size of all forces between a document and the others: no Newton step is longer than one."""
-    gradient, curvature = np.empty(lists.n_documents), np.empty(lists.n_documents)
+def smooth_lambdas(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
+    """Gradient from the derivatives of a loss by its smooth ranks and hits; for Hessian, as the loss is not
+    convex, the size of all lambdas between a document and the others: no Newton step is longer than one."""
+    gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
     def work(first: int, last: int) -> None:
         _force_lists(
             first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, by_rank, by_hits,
-            gradient, curvature,
+            gradient, hessian,
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    return gradient, curvature
+    return gradient, hessian
 
 
 @fast
@@ -80,22 +80,22 @@ def _force_lists(
     by_rank: Row,
     by_hits: Row,
     gradient: Row,
-    curvature: Row,
+    hessian: Row,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         for i in range(start, stop):
-            force, bend = _force_row(
+            lambda_, bend = _lambda_row(
                 scores[i], hit[i], by_rank[i], by_hits[i], slope,
                 scores[start:stop], hit[start:stop], by_rank[start:stop], by_hits[start:stop],
             )  # fmt: skip
-            gradient[i] = slope * force
+            gradient[i] = slope * lambda_
             # The document met itself at a slope of one quarter.
-            curvature[i] = slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
+            hessian[i] = slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
 
 
 @inner
-def _force_row(
+def _lambda_row(
     score: float,
     own_hit: float,
     own_rank: float,
@@ -106,11 +106,11 @@ def _force_row(
     by_rank: Row,
     by_hits: Row,
 ) -> tuple[float, float]:
-    force, bend = 0.0, 0.0
+    lambda_, bend = 0.0, 0.0
     for j in range(scores.size):
         t = exp_negative(abs(slope * (scores[j] - score)))
         steep = t / ((1.0 + t) * (1.0 + t))
         theirs, ours = by_rank[j] + by_hits[j] * own_hit, own_rank + own_hits * hit[j]
-        force += steep * (theirs - ours)
+        lambda_ += steep * (theirs - ours)
         bend += steep * (abs(theirs) + abs(ours))
-    return force, bend
+    return lambda_, bend

@@ -17,7 +17,7 @@ def first_relevant(
     starts: NDArray[np.int64],
     kept: NDArray[np.int64],
     k: int,
-    relevant_from: np.float32,
+    relevance_threshold: np.float32,
     by_rank: bool,
     values: NDArray[np.float64],
     first: int,
@@ -35,7 +35,7 @@ def first_relevant(
             j = i
             while j == i or (j < end and tied[j]):
                 w = weight[j] if len(weight) > 0 else np.float32(1)
-                if is_relevant(labels[j], w, relevant_from):
+                if is_relevant(labels[j], w, relevance_threshold):
                     relevant += 1
                     mass += float(w)
                 j += 1

@@ -79,13 +79,17 @@ class Lists:
             self._ranked[ties] = known
         return known
 
-    def relevant(self, relevant_from: float) -> Relevant:
+    def relevant(self, relevance_threshold: float) -> Relevant:
         """How many judged documents of each list are relevant, and what they weigh."""
-        if not relevant_from > 0:
-            raise ValueError(f"relevant_from must be above 0, got {relevant_from!r}; label 0 is irrelevant")
+        if not relevance_threshold > 0:
+            raise ValueError(
+                f"relevance_threshold must be above 0, got {relevance_threshold!r}; label 0 is irrelevant"
+            )
         return self.shared(
-            ("relevant", relevant_from),
-            lambda: count_relevant(self.pool_labels, self.pool_weight, self.pool_offsets, relevant_from),
+            ("relevant", relevance_threshold),
+            lambda: count_relevant(
+                self.pool_labels, self.pool_weight, self.pool_offsets, relevance_threshold
+            ),
         )
 
     def shared(self, name: Hashable, make: Callable[[], T]) -> T:

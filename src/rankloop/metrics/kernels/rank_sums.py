@@ -20,12 +20,12 @@ def rank_sums(lists: Lists, ties: str, k: int | None, gain: Gain, sums: Values) 
     return lists.fill(_rank_sums, *ranked[:5], np.ascontiguousarray(limits), gain.kind, gain.table, sums)
 
 
-def found_within(lists: Lists, ties: str, relevant_from: float, limits: NDArray[np.int64]) -> Values:
+def found_within(lists: Lists, ties: str, relevance_threshold: float, limits: NDArray[np.int64]) -> Values:
     """Per list the expected number (or weight) of relevant documents among the first `limits[q]`."""
     deepest = int(limits.max(initial=1))
     longest = int(np.diff(lists.offsets).max(initial=0))
     ranked = lists.ranked(ties, max(1, deepest) if deepest < longest else None)
-    gain = Gain.binary(relevant_from)
+    gain = Gain.binary(relevance_threshold)
     return lists.fill(_rank_sums, *ranked[:5], limits, gain.kind, gain.table, np.arange(longest + 1.0))
 
 

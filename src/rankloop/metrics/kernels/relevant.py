@@ -21,18 +21,18 @@ def count_relevant(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     offsets: NDArray[np.int64],
-    relevant_from: float,
+    relevance_threshold: float,
 ) -> Relevant:
     made = Relevant(np.empty(len(offsets) - 1), np.empty(len(offsets) - 1))
-    threshold = np.float32(relevant_from)
+    threshold = np.float32(relevance_threshold)
     over_lists(lambda first, last: _count(labels, weight, offsets, threshold, *made, first, last), offsets)
     return made
 
 
 @part
-def is_relevant(label: np.float32, weight: np.float32, relevant_from: np.float32) -> bool:
+def is_relevant(label: np.float32, weight: np.float32, relevance_threshold: np.float32) -> bool:
     """A document that weighs nothing is relevant to nobody."""
-    return bool(label >= relevant_from and weight > 0)
+    return bool(label >= relevance_threshold and weight > 0)
 
 
 @kernel
@@ -40,7 +40,7 @@ def _count(
     labels: NDArray[np.float32],
     weight: NDArray[np.float32],
     offsets: NDArray[np.int64],
-    relevant_from: np.float32,
+    relevance_threshold: np.float32,
     out_count: NDArray[np.float64],
     out_weight: NDArray[np.float64],
     first: int,
@@ -50,14 +50,14 @@ def _count(
         own = labels[offsets[q] : offsets[q + 1]]
         count = 0
         for i in range(len(own)):
-            count += own[i] >= relevant_from
+            count += own[i] >= relevance_threshold
         mass = float(count)
         if len(weight) > 0:
             count = 0
             mass = 0.0
             for i in range(len(own)):
                 w = weight[offsets[q] + i]
-                if is_relevant(own[i], w, relevant_from):
+                if is_relevant(own[i], w, relevance_threshold):
                     count += 1
                     mass += float(w)
         out_count[q] = count

@@ -52,7 +52,7 @@ def contributions(
     .. math:: \phi_f = \sum_{S \not\ni f} \frac{|S|!\,(d - |S| - 1)!}{d!}\,
         \big(s(x_{S \cup f}) - s(x_S)\big)
 
-    Exact for forests (TreeSHAP, Lundberg et al., 2020, as the engine computes it), for weighted sums (weight
+    Exact for forests (TreeSHAP, Lundberg et al., 2020, as the backend computes it), for weighted sums (weight
     times distance from the mean) and for the network `"gam"`, whose parts are its own. In forests with linear
     leaves, absent features are those of each document of the `background` (by default X itself; `samples` of
     them, if there are more). Any other ranker is sampled (Štrumbelj & Kononenko, 2014): `samples` orders,

@@ -137,7 +137,7 @@ def _shuffled(data: RankingDataset, within: str, rng: np.random.Generator) -> ND
 
 
 def _counted(ranker: Ranker, by: str) -> Floats:
-    """What the engine noted while it grew the forest."""
+    """What the backend noted while it grew the forest."""
     forest: Any = getattr(ranker, "forest_", None)
     library = getattr(forest, "library", None)
     if library == "lightgbm":

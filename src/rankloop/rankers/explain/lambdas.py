@@ -8,16 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data import Pairs
 from rankloop.losses import Loss, loss
 
-__all__ = ["Forces", "forces"]
+__all__ = ["Lambdas", "lambdas"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Forces:
-    """Where a loss would move each document: `push` > 0 is up. The data of a force plot.
+class Lambdas:
+    """Where a loss would move each document: `push` > 0 is up. The data of a lambda plot.
 
-    `push` is the gradient with its sign turned (the lambda of LambdaRank); `step` is push over curvature, the
+    `push` is the gradient with its sign turned (the lambda of LambdaRank); `step` is push over Hessian, the
     change of score that a tree would make if the document were alone in its leaf. One entry per document.
     """
 
@@ -37,7 +37,7 @@ class Forces:
         return {name: getattr(self, name)[order].tolist() for name in names}
 
 
-def forces(
+def lambdas(
     which: str | Loss,
     scores: ArrayLike,
     labels: ArrayLike,
@@ -46,16 +46,16 @@ def forces(
     weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     pairs: Pairs | None = None,
-) -> Forces:
+) -> Lambdas:
     """The lambdas of lists under a loss: what each document is pushed by, and how far it would go.
 
     Under a pairwise loss, explicit `pairs` (of a data set, or made by hand) push in place of the labels.
 
-    >>> found = forces("lambdarank", [0.5, 0.3, 0.1], [0, 1, 2])
+    >>> found = lambdas("lambdarank", [0.5, 0.3, 0.1], [0, 1, 2])
     >>> (found.push > 0).tolist(), found.rank.tolist()
     ([False, True, True], [1, 2, 3])
     >>> judged = Pairs(better=[2, 2], worse=[0, 1], probability=[1.0, 0.5])  # judges agree on the first only
-    >>> forces("ranknet", [0.5, 0.5, 0.5], [0, 0, 0], pairs=judged).push
+    >>> lambdas("ranknet", [0.5, 0.5, 0.5], [0, 0, 0], pairs=judged).push
     array([-0.5, -0. ,  0.5])
     """
     values = np.asarray(scores, np.float64)
@@ -66,6 +66,6 @@ def forces(
     order = np.lexsort((-values, query))
     rank = np.empty(len(values), np.int64)
     rank[order] = np.arange(len(values)) - lists[query] + 1
-    flat = result.curvature <= 0
-    step = np.where(flat, 0.0, -result.gradient / np.where(flat, 1.0, result.curvature))
-    return Forces(-result.gradient, step, rank, values, grades, lists, result.value)
+    flat = result.hessian <= 0
+    step = np.where(flat, 0.0, -result.gradient / np.where(flat, 1.0, result.hessian))
+    return Lambdas(-result.gradient, step, rank, values, grades, lists, result.value)

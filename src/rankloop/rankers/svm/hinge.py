@@ -1,4 +1,4 @@
-"""The hinge over all pairs of all lists, for linear scores: value, gradient and curvature."""
+"""The hinge over all pairs of all lists, for linear scores: value, gradient and Hessian."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class HingeProblem:
         value = missed.sum() + 0.5 * (by_score @ scores)
         return float(value + 0.5 * (w @ w)), w + self.Z.T @ by_score
 
-    def curvature(self, w: Floats, direction: Floats) -> Floats:
+    def hessian(self, w: Floats, direction: Floats) -> Floats:
         """The (generalised) Hessian of `squared` times a direction."""
         change = self.Z @ direction
         sums = self._sums(self.Z @ w, change)

@@ -1,4 +1,4 @@
-"""The hinge over pairs that judges named: value, gradient and curvature for linear scores."""
+"""The hinge over pairs that judges named: value, gradient and Hessian for linear scores."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class JudgedHinge:
         value = self.weight @ missed**2 + 0.5 * (w @ w)
         return float(value), w + self.Z.T @ self._spread(-2.0 * self.weight * missed)
 
-    def curvature(self, w: Floats, direction: Floats) -> Floats:
+    def hessian(self, w: Floats, direction: Floats) -> Floats:
         scores, change = self.Z @ w, self.Z @ direction
         active = scores[self.better] - scores[self.worse] < 1.0
         bend = 2.0 * self.weight * active * (change[self.better] - change[self.worse])

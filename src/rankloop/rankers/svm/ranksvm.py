@@ -96,14 +96,14 @@ def _problem(
 def _newton(
     problem: HingeProblem | JudgedHinge, tol: float, max_iter: int
 ) -> tuple[NDArray[np.float64], int]:
-    """Truncated Newton with a trust region: the squared hinge is smooth, its curvature a sum over pairs."""
+    """Truncated Newton with a trust region: the squared hinge is smooth, its Hessian a sum over pairs."""
     zero = np.zeros(problem.Z.shape[1])
     start = np.linalg.norm(problem.squared(zero)[1])
     done = minimize(
         problem.squared,
         zero,
         jac=True,
-        hessp=problem.curvature,
+        hessp=problem.hessian,
         method="trust-ncg",
         options={"gtol": tol * max(float(start), 1e-300), "maxiter": max_iter},
     )

@@ -1,4 +1,4 @@
-"""What a tree library is asked for: the plan of a forest, the forces on it, and when to stop."""
+"""What a tree library is asked for: the plan of a forest, the lambdas on it, and when to stop."""
 
 import math
 import time
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
-from rankloop.losses.kernels.gap_lambdas import GapForces
+from rankloop.losses.kernels.gap_lambdas import GapLambdas
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.forest import Forest
 
-__all__ = ["Boosted", "Forces", "Plan", "Round", "Watch"]
+__all__ = ["Boosted", "Lambdas", "Plan", "Round", "Watch"]
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -24,9 +24,9 @@ Single = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The forest that is wanted, in words that every engine understands; features are indices.
+    """The forest that is wanted, in words that every backend understands; features are indices.
 
-    `objective` is the engine's own one, or None where a loss of ours gives the forces.
+    `objective` is the backend's own one, or None where a loss of ours gives the lambdas.
     """
 
     trees: int
@@ -47,7 +47,7 @@ class Plan:
 
 
 class Boosted(Protocol):
-    """A forest of one engine: how it grows, scores and is written down."""
+    """A forest of one backend: how it grows, scores and is written down."""
 
     library: ClassVar[str]  # the distribution whose version a saved model names
 
@@ -63,7 +63,7 @@ class Boosted(Protocol):
         plan: Plan,
         train: RankingDataset,
         valid: RankingDataset | None,
-        forces: "Forces | None",
+        lambdas: "Lambdas | None",
         watch: "Watch",
         init: Self | None,
     ) -> Self: ...
@@ -76,34 +76,34 @@ class Boosted(Protocol):
     def read(cls, written: Member, compiled: Forest | None = None) -> Self: ...
 
 
-class Forces:
-    """Gradient and curvature of the loss at the current scores, once a round.
+class Lambdas:
+    """Gradient and Hessian of the loss at the current scores, once a round.
 
-    With `bagging_fraction` below 1, each round only that share of the queries gives forces, drawn anew.
+    With `bagging_fraction` below 1, each round only that share of the queries gives lambdas, drawn anew.
     Engines would draw rows instead, and tear lists apart.
     """
 
     def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
         self.loss, self.train, self.rounds = loss, train, rounds
         self.share, self.seed = plan.bagging_fraction, plan.seed
-        self.fast = GapForces.of(loss, train)
+        self.fast = GapLambdas.of(loss, train)
 
     def __call__(self, scores: Floats) -> tuple[Single, Single]:
         self.rounds += 1
         found = None if self.fast is None else self.fast(scores)
-        gradient, curvature = self._any_loss(scores) if found is None else found
+        gradient, hessian = self._any_loss(scores) if found is None else found
         if self.share < 1:
             drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
             if not drawn.any():
                 drawn[self.rounds % len(drawn)] = True
             silent = ~drawn[self.train.row_query]
             gradient[silent] = 0.0
-            curvature[silent] = 0.0
-        return gradient, curvature
+            hessian[silent] = 0.0
+        return gradient, hessian
 
     def _any_loss(self, scores: Floats) -> tuple[Single, Single]:
         train = self.train
-        gradient, curvature = redraw(self.loss, self.rounds).derivatives(
+        gradient, hessian = redraw(self.loss, self.rounds).derivatives(
             scores,
             train.y,
             train.offsets,
@@ -111,7 +111,7 @@ class Forces:
             query_weight=train.query_weight,
             pairs=train.pairs,
         )
-        return gradient.astype(np.float32), curvature.astype(np.float32)
+        return gradient.astype(np.float32), hessian.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)

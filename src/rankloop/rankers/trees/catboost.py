@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Forces, Plan, Watch
+from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
 from rankloop.rankers.trees.catboost_relay import Relay, RelayMetric, RelayObjective
 from rankloop.rankers.trees.forest import Forest
 
@@ -43,15 +43,15 @@ class CatBoostForest:
         plan: Plan,
         train: RankingDataset,
         valid: RankingDataset | None,
-        forces: Forces | None,
+        lambdas: Lambdas | None,
         watch: Watch,
         init: "CatBoostForest | None",
     ) -> "CatBoostForest":
-        catboost = require("catboost", "engines")
+        catboost = require("catboost", "backends")
         _refuse(plan, train, valid)
-        relay = Relay(forces, watch, valid is not None)
+        relay = Relay(lambdas, watch, valid is not None)
         settings = _settings(plan) | {"eval_metric": RelayMetric(relay)}
-        if forces is not None:
+        if lambdas is not None:
             start = np.zeros(train.n_documents) if init is None else init.scores(train.X, plan.threads)
             relay.push(start)
             settings |= {
@@ -67,7 +67,7 @@ class CatBoostForest:
             with warnings.catch_warnings():  # it would like to compile our callbacks, and says so
                 warnings.filterwarnings("ignore", "(Can't optim|Failed to optim)", UserWarning)
                 model.fit(
-                    _pool(catboost, plan, train, rows=forces is not None),
+                    _pool(catboost, plan, train, rows=lambdas is not None),
                     eval_set=None if valid is None else _pool(catboost, plan, valid, rows=False),
                     use_best_model=False,
                     init_model=None if init is None else init.model,
@@ -96,7 +96,7 @@ class CatBoostForest:
     def read(cls, written: Member, compiled: Forest | None = None) -> "CatBoostForest":
         if not isinstance(written, bytes):
             raise ValueError("the forest of this model is no CatBoost model; save it again")
-        return cls(_unpack(require("catboost", "engines"), written))
+        return cls(_unpack(require("catboost", "backends"), written))
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _pool(catboost: Any, plan: Plan, data: RankingDataset, *, rows: bool) -> Any
         np.arange(data.n_documents) if rows else data.y,
         cat_features=list(plan.categorical) or None,
         group_id=data.row_query,
-        # Our forces carry the weights already; CatBoost divides by their sum when it compares splits.
+        # Our lambdas carry the weights already; CatBoost divides by their sum when it compares splits.
         **{"weight" if plan.objective is None else "group_weight": weight},
         thread_count=_threads(plan.threads),
     )
@@ -157,7 +157,7 @@ def _refuse(plan: Plan, train: RankingDataset, valid: RankingDataset | None) -> 
         )
     if plan.interaction:
         raise ValueError(
-            "CatBoost has no interaction constraints; leave interaction out or change the engine"
+            "CatBoost has no interaction constraints; leave interaction out or change the backend"
         )
     if train.position is not None:
         raise ValueError(
@@ -167,7 +167,7 @@ def _refuse(plan: Plan, train: RankingDataset, valid: RankingDataset | None) -> 
     if plan.objective is None and train.n_documents > _ROWS:
         raise ValueError(
             f"CatBoost under a loss of rankloop takes up to {_ROWS:,} documents, got {train.n_documents:,}; "
-            "take engine='lightgbm', or CatBoost's own objective, such as loss='engine:YetiRank'"
+            "take backend='lightgbm', or CatBoost's own objective, such as loss='backend:YetiRank'"
         )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.rankers.trees.boosting import Floats, Forces, Watch
+from rankloop.rankers.trees.boosting import Floats, Lambdas, Watch
 
 __all__ = ["Relay", "RelayMetric", "RelayObjective"]
 
@@ -18,17 +18,17 @@ class Relay:
     whole training set to its metric, and looked up by number in the next round.
     """
 
-    def __init__(self, forces: Forces | None, watch: Watch, validated: bool) -> None:
-        self.forces, self.watch, self.validated = forces, watch, validated
+    def __init__(self, lambdas: Lambdas | None, watch: Watch, validated: bool) -> None:
+        self.lambdas, self.watch, self.validated = lambdas, watch, validated
         self.derivatives = np.empty((0, 2))
         self.calls = 0
         self.seen: Floats | None = None
         self.failed: Exception | None = None
 
     def push(self, scores: Floats) -> None:
-        if self.forces is not None:
-            gradient, curvature = self.forces(scores)
-            self.derivatives = -np.column_stack((gradient, curvature)).astype(np.float64)
+        if self.lambdas is not None:
+            gradient, hessian = self.lambdas(scores)
+            self.derivatives = -np.column_stack((gradient, hessian)).astype(np.float64)
 
     def show(self, scores: Floats) -> None:
         """In each round first the scores of the training set come, then those of the validation set."""

@@ -41,7 +41,7 @@ def compile_forest(model: str) -> "Forest":
 
 
 def read_trees(model: str) -> Trees:
-    """The trees in the text of a model, whichever engine wrote it."""
+    """The trees in the text of a model, whichever backend wrote it."""
     if model.startswith("tree\n"):
         from rankloop.rankers.trees.lightgbm_trees import read_lightgbm
 
@@ -58,7 +58,7 @@ def read_trees(model: str) -> Trees:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees over features cut into bins: gives the engine's raw scores to the last bit.
+    """Trees over features cut into bins: gives the backend's raw scores to the last bit.
 
     A threshold is known by its number among the sorted thresholds of its feature, so that a document is a
     row of bytes and missing values, zeros and categories are bins like any other (a feature on which nodes

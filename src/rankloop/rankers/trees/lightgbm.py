@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Forces, Plan, Watch
+from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
 from rankloop.rankers.trees.forest import Forest, compile_forest, read_trees
 from rankloop.rankers.trees.linear_leaves import LinearForest
 
@@ -48,7 +48,7 @@ class LightGBMForest:
         plan: Plan,
         train: RankingDataset,
         valid: RankingDataset | None,
-        forces: Forces | None,
+        lambdas: Lambdas | None,
         watch: Watch,
         init: "LightGBMForest | None",
     ) -> "LightGBMForest":
@@ -57,8 +57,8 @@ class LightGBMForest:
         if plan.objective is not None:
             _check_own_objective(plan, train)
         settings = _settings(plan, train.n_features)
-        if forces is not None:
-            settings["objective"] = lambda scores, _: forces(scores)
+        if lambdas is not None:
+            settings["objective"] = lambda scores, _: lambdas(scores)
         data = _dataset(plan, train, settings)
         seen: dict[str, Floats] = {}
 
@@ -182,5 +182,5 @@ def _check_own_objective(plan: Plan, train: RankingDataset) -> None:
     if train.position is not None and plan.objective != "lambdarank":
         raise ValueError(
             f"{plan.objective} of LightGBM would ignore the position of this data set; "
-            "take 'engine:lambdarank' or leave it out with data.replace(position=None)"
+            "take 'backend:lambdarank' or leave it out with data.replace(position=None)"
         )

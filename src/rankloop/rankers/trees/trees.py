@@ -1,4 +1,4 @@
-"""The trees of an engine, read from its own file format, before they are packed."""
+"""The trees of a backend, read from its own file format, before they are packed."""
 
 from dataclasses import dataclass, field
 
@@ -46,5 +46,5 @@ class Trees:
     zero: float = 0.0  # values up to this size are zero
     divisor: float = 1.0  # what the sum over the trees is divided by
     bias: float = 0.0  # what is added at the end
-    single: bool = False  # the engine rounds values to float32 before it compares
+    single: bool = False  # the backend rounds values to float32 before it compares
     lines: Lines | None = None  # in the leaves

@@ -10,7 +10,7 @@ from rankloop._extras import require
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Forces, Plan, Watch
+from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["XGBoostForest"]
@@ -35,7 +35,7 @@ class XGBoostForest:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.booster = require("xgboost", "engines").Booster()
+        self.booster = require("xgboost", "backends").Booster()
         self.booster.load_model(bytearray(text.encode()))
 
     @property
@@ -48,11 +48,11 @@ class XGBoostForest:
         plan: Plan,
         train: RankingDataset,
         valid: RankingDataset | None,
-        forces: Forces | None,
+        lambdas: Lambdas | None,
         watch: Watch,
         init: "XGBoostForest | None",
     ) -> "XGBoostForest":
-        xgboost = require("xgboost", "engines")
+        xgboost = require("xgboost", "backends")
         if plan.objective is not None:
             _check_own_objective(plan, train)
         data = _matrix(xgboost, plan, train, None)
@@ -64,12 +64,12 @@ class XGBoostForest:
         try:
             _refuse_unknown(booster, plan)
             for number in range(before, before + plan.trees):
-                if forces is None:
+                if lambdas is None:
                     booster.update(data, number)
                 else:
                     now = booster.predict(data, output_margin=True, training=True)
-                    gradient, curvature = forces(now.astype(np.float64))
-                    booster.boost(data, number, grad=gradient, hess=curvature)
+                    gradient, hessian = lambdas(now.astype(np.float64))
+                    booster.boost(data, number, grad=gradient, hess=hessian)
                 seen = None
                 if shown is not None:
                     seen = booster.predict(shown, output_margin=True).astype(np.float64)
@@ -81,7 +81,7 @@ class XGBoostForest:
         return cls(kept.save_raw("json").decode())
 
     def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
-        xgboost = require("xgboost", "engines")
+        xgboost = require("xgboost", "backends")
         self.booster.set_param({"nthread": threads or 0})
         types = self.booster.feature_types
         data = xgboost.DMatrix(X, nthread=threads, feature_types=types, enable_categorical=types is not None)

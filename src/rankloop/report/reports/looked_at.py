@@ -24,7 +24,7 @@ def looked_at(ranker: Any, lists: "RankingDataset | None" = None) -> Iterator[Fi
         counted = {by: family.importance(ranker, by=by) for by in ("split", "gain")}
         yield importance(counted, note="How often trees split on a feature, and what the splits gained.")
         return
-    except ValueError:  # no trees, or an engine that keeps no count
+    except ValueError:  # no trees, or a backend that keeps no count
         weights = getattr(ranker, "coef_", None)
     names = feature_names(ranker)
     if weights is not None:

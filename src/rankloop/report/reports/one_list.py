@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloop.report.figure import Figure
-from rankloop.report.lambdas_picture import force_picture
+from rankloop.report.lambdas_picture import lambdas_picture
 from rankloop.report.ndcg_picture import ndcg_picture
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[s
         f"{np.nanmean(values):.4f} in the mean of {np.isfinite(values).sum():,} lists. Lowest: "
         f"{', '.join(f'query {lists.qid[i]} ({values[i]:.4f})' for i in worst)}."
     )
-    pushed, loss = _forces(ranker, scores[a:b], lists.y[a:b])
+    pushed, loss = _lambdas(ranker, scores[a:b], lists.y[a:b])
     return (
         said,
         ndcg_picture(scores[a:b], lists.y[a:b], k=_K, documents=names),
-        force_picture(
+        lambdas_picture(
             pushed,
             documents=names,
             note=f"Documents as ranked; an arrow is the push of the loss {loss} at these scores.",
@@ -53,12 +53,12 @@ def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[s
     )
 
 
-def _forces(ranker: Any, scores: Any, labels: Any) -> tuple[Any, str]:
+def _lambdas(ranker: Any, scores: Any, labels: Any) -> tuple[Any, str]:
     """Under the ranker's own loss, or LambdaRank where that is not a loss of one list."""
-    from rankloop.rankers import forces
+    from rankloop.rankers import lambdas
 
     own = getattr(ranker, "loss", "lambdarank")
     try:
-        return forces(own, scores, labels), str(getattr(own, "name", own))
+        return lambdas(own, scores, labels), str(getattr(own, "name", own))
     except (ValueError, TypeError):
-        return forces("lambdarank", scores, labels), "lambdarank"
+        return lambdas("lambdarank", scores, labels), "lambdarank"

@@ -70,11 +70,11 @@ class CellLikelihood(Loss):
             for _ in range(STEPS):
                 self._step(relevance)
         chance, slope = self._chance(relevance)
-        force = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
+        lambda_ = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
         information = self.impressions * slope**2 / (chance * (1 - chance))
-        gradient = np.asarray(np.bincount(self.row, force, self.rows), np.float64)
-        curvature = np.asarray(np.bincount(self.row, information, self.rows), np.float64)
-        return gradient, np.maximum(curvature, 1e-6)
+        gradient = np.asarray(np.bincount(self.row, lambda_, self.rows), np.float64)
+        hessian = np.asarray(np.bincount(self.row, information, self.rows), np.float64)
+        return gradient, np.maximum(hessian, 1e-6)
 
     def value(self, scores: Floats) -> float:
         """The mean of minus the log-likelihood of an impression."""

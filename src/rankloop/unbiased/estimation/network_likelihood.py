@@ -41,8 +41,8 @@ class NumberedLikelihood(Loss):
         before = np.cumsum(counts) - counts
         at = np.arange(len(place)) + (self.edges[row] - before)[place]
         found = _taken(self.cells, at, place, len(row))
-        gradient, curvature = found.derivatives(lists.scores, lists.labels, lists.offsets)
-        return LossResult(list_sums(found.costs(lists.scores), lists.offsets), gradient, curvature)
+        gradient, hessian = found.derivatives(lists.scores, lists.labels, lists.offsets)
+        return LossResult(list_sums(found.costs(lists.scores), lists.offsets), gradient, hessian)
 
 
 def _taken(cells: CellLikelihood, at: NDArray[np.int64], row: NDArray[np.int64], rows: int) -> CellLikelihood:

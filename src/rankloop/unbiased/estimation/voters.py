@@ -45,8 +45,8 @@ def thorough(seen: Evidence, held: Rows | None, ranker: LambdaMART, seed: int) -
 
     Forests and networks vote, unless one kind alone predicts the clicks on held-out queries clearly better.
     """
-    if ranker.engine != "lightgbm":
-        raise ValueError(f"a large budget is for the engine lightgbm, got {ranker.engine}")
+    if ranker.backend != "lightgbm":
+        raise ValueError(f"a large budget is for the backend lightgbm, got {ranker.backend}")
     features = telling(seen, ranker, seed)
     kinds: Kinds = (FORESTS,)
     costs: dict[str, float] = {}
