@@ -79,18 +79,18 @@ import os, signal, sys
 sys.path.insert(0, sys.argv[2])
 from test_neural_training import OPTIONS, judged
 from rankloop.rankers import NeuralRanker
-from rankloop.rankers.neural import checkpoint as _checkpoint
-replacing, times = _checkpoint.replacing, []
+from rankloop import _archive
+replacing, times = _archive.replacing, []
 
 def deadly(path):
     times.append(path)
-    if len(times) == 4:  # in the midst of the fourth write
+    if len(times) == 4:  # in the middle of the fourth write
         beside = replacing(path)
         beside.__enter__().write_bytes(b"half")
         os.kill(os.getpid(), signal.SIGKILL)
     return replacing(path)
 
-_checkpoint.replacing = deadly
+_archive.replacing = deadly
 NeuralRanker(epochs=6, checkpoint=sys.argv[1], **OPTIONS).fit(judged(), judged(seed=1))
 """
 
@@ -116,7 +116,7 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"another training \(train was "):
         NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged(seed=1))
     kept.write_bytes(kept.read_bytes()[:1000])
-    with pytest.raises(ValueError, match=r"damaged or no checkpoint .* delete it to start anew"):
+    with pytest.raises(ValueError, match=r"not a saved checkpoint .* delete it to start again"):
         NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
 
 
@@ -138,7 +138,7 @@ def test_divergence_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path):
         wild.fit(data)
     assert not hasattr(wild, "module_")
     with zipfile.ZipFile(kept) as archive:
-        assert b"NaN" not in archive.read("state.json")
+        assert b"NaN" not in archive.read("manifest.json")
 
 
 @pytest.mark.parametrize(

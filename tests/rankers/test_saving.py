@@ -41,10 +41,29 @@ def rewritten(whole, change):
 
 
 def with_manifest(**changes):
+    """The whole manifest changed: format, kind, or the part that is the ranker's own."""
+
     def change(members):
         members["manifest.json"] = json.dumps({**json.loads(members["manifest.json"]), **changes}).encode()
 
     return change
+
+
+def with_about(**changes):
+    """The ranker's part of the manifest changed."""
+
+    def change(members):
+        whole = json.loads(members["manifest.json"])
+        with_manifest(about={**whole["about"], **changes})(members)
+
+    return change
+
+
+def as_before(members):
+    """The layout of rankloop's first format: one flat manifest."""
+    whole = json.loads(members["manifest.json"])
+    flat = {**whole["about"], "format": 1, "members": whole["members"]}
+    members["manifest.json"] = json.dumps(flat).encode()
 
 
 def test_every_cut_is_noticed(whole, tmp_path):
@@ -52,7 +71,7 @@ def test_every_cut_is_noticed(whole, tmp_path):
     for length in range(0, len(whole) - 1, 97):
         path.write_bytes(whole[:length])
         with pytest.raises(
-            ValueError, match=r"model is damaged, cut short or not a saved ranker .*; copy or save it"
+            ValueError, match=r"model is damaged, cut short or not a saved ranker .*; copy the file again"
         ):
             load(path)
 
@@ -74,13 +93,15 @@ def test_changed_bytes_are_noticed_or_harmless(whole, tmp_path):
     ("change", "message"),
     [
         (with_manifest(format=99), r"has format 99, written by rankloop .* upgrade rankloop"),
-        (with_manifest(**{"class": "RankSWM"}), "unknown class of ranker 'RankSWM'; known: .*RankSVM"),
-        (with_manifest(**{"class": "Ranker.__init__"}), "unknown class of ranker"),
-        (with_manifest(**{"class": "load"}), "unknown class of ranker"),
-        (with_manifest(parameters={"speed": 3}), "does not fit its class"),
-        (with_manifest(parameters={"C": {"$sklearn": {"$dict": [[], []]}}}), "does not fit its class"),
-        (with_manifest(parameters={"C": {"$call": "os.system"}}), "unknown kind '\\$call'"),
-        (lambda members: members.pop("manifest.json"), "no manifest.json"),
+        (with_manifest(kind="click model"), "holds a click model, not a ranker"),
+        (as_before, r"written by an older rankloop \(format 1\); .* train the ranker again and save it"),
+        (with_about(**{"class": "RankSWM"}), "unknown class of ranker 'RankSWM'; known: .*RankSVM"),
+        (with_about(**{"class": "Ranker.__init__"}), "unknown class of ranker"),
+        (with_about(**{"class": "load"}), "unknown class of ranker"),
+        (with_about(parameters={"speed": 3}), "does not fit its class"),
+        (with_about(parameters={"C": {"$sklearn": {"$dict": [[], []]}}}), "does not fit its class"),
+        (with_about(parameters={"C": {"$call": "os.system"}}), "unknown kind '\\$call'"),
+        (lambda members: members.pop("manifest.json"), "not a saved ranker .*manifest.json"),
         (lambda members: members.pop("state/coef.npy"), "damaged, cut short"),
         (lambda members: members.update({"manifest.json": b"{"}), "damaged, cut short"),
         (lambda members: members.update({"manifest.json": b"[]"}), "damaged, cut short"),
@@ -162,5 +183,10 @@ def test_the_manifest_reads_alone(whole, tmp_path):
     about = manifest(tmp_path / "model")
     assert about["features"] == {"number": 4, "names": None}
     assert about["fingerprint"] == DATA.fingerprint()
-    with pytest.raises(FileNotFoundError, match="there is no model file"):
+    assert about["class"] == "RankSVM"
+    assert about["parameters"]["C"] == 1.0
+    assert about["metrics"] == {}
+    assert about["propensity"] is None
+    assert {"rankloop", "python", "numpy", "scikit-learn"} <= set(about["versions"])
+    with pytest.raises(FileNotFoundError, match="there is no ranker file"):
         manifest(tmp_path / "other")

@@ -12,7 +12,7 @@ from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss
 from rankloop.metrics import Metric, metric
-from rankloop.rankers.base import input as _input
+from rankloop.rankers.base.input import feature_rows
 from rankloop.rankers.base.ranker import Member, Ranker
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class NeuralRanker(Ranker):
             raise ValueError(
                 f"the scorer {self.scorer!r} mixes features, so their parts do not add up; use scorer='gam'"
             )
-        rows, _ = _input.rows(X)
+        rows, _ = feature_rows(X)
         _refuse_infinite(rows)
         return contributions(self._exact, rows)
 

@@ -9,7 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric, metric
-from rankloop.rankers.base import input as _input
+from rankloop.rankers.base.input import group_by_query, one_qid
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -39,7 +39,7 @@ class RankingScorer:
                 X.query_weight,
             )
         else:
-            ids = _input.one_qid(qid, groups)
+            ids = one_qid(qid, groups)
             if ids is None or y is None:
                 raise ValueError(
                     f"scoring {self.metric} needs y and the query of each row: switch routing on with "
@@ -48,7 +48,7 @@ class RankingScorer:
             last = estimator[-1] if hasattr(estimator, "steps") else estimator
             listwise = isinstance(last, Ranker) and last.needs_lists
             scores = estimator.predict(X, qid=ids) if listwise else estimator.predict(X)
-            grouping = _input.grouping(ids, len(scores))
+            grouping = group_by_query(ids, len(scores))
             scores, labels = grouping.apply(scores), grouping.apply(np.asarray(y, np.float32))
             offsets, weight, counts = grouping.offsets, None, None
         values = self.metric(scores, labels, offsets, weight=weight)

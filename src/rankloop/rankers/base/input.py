@@ -11,19 +11,19 @@ from rankloop.data.columns.check import features, ids
 from rankloop.data.columns.group import Grouping, group_rows
 
 __all__ = [
-    "grouping",
+    "feature_rows",
+    "group_by_query",
     "one_qid",
     "refuse_ignored",
     "refuse_other_features",
     "refuse_without_order",
-    "rows",
-    "training",
+    "training_sets",
 ]
 
 _OPTIONAL = ("query_weight", "item_weight", "position", "pairs")
 
 
-def training(
+def training_sets(
     X: Any, y: Any, valid: RankingDataset | None, qid: ArrayLike | None
 ) -> tuple[RankingDataset, RankingDataset | None]:
     """The data sets behind `fit(train, valid)` or `fit(X, y, qid=...)`."""
@@ -43,7 +43,7 @@ def training(
                 "fit(X, y) needs qid: one query id per row says which documents compete with each other "
                 "(searches of scikit-learn pass it on under set_config(enable_metadata_routing=True))"
             )
-        values, names = rows(X)
+        values, names = feature_rows(X)
         train = RankingDataset(values, y, qid, feature_names=names)
     if valid is not None and not isinstance(valid, RankingDataset):
         raise ValueError(f"valid must be a RankingDataset, got {type(valid).__name__}")
@@ -52,7 +52,7 @@ def training(
     return train, valid
 
 
-def rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
+def feature_rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
     """Features as float32 rows, and their names where X (a data set, a frame) has them."""
     if isinstance(X, RankingDataset):
         return X.X, X.feature_names
@@ -70,7 +70,7 @@ def one_qid(qid: ArrayLike | None, groups: ArrayLike | None) -> ArrayLike | None
     return groups if qid is None else qid
 
 
-def grouping(qid: ArrayLike, n: int) -> Grouping:
+def group_by_query(qid: ArrayLike, n: int) -> Grouping:
     return group_rows(ids(qid, n, "qid"))
 
 

@@ -10,12 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from rankloop._archive import Member
 from rankloop.data import RankingDataset
-from rankloop.rankers.base import input as _input
+from rankloop.rankers.base.input import (
+    feature_rows,
+    group_by_query,
+    one_qid,
+    refuse_ignored,
+    refuse_other_features,
+    refuse_without_order,
+    training_sets,
+)
 
 __all__ = ["Member", "Ranker"]
-
-Member = NDArray[Any] | str | bytes
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -79,12 +86,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
         `groups` is what scikit-learn calls `qid`: one query id per row, rows in any order.
         """
-        train, valid = _input.training(X, y, valid, _input.one_qid(qid, groups))
-        _input.refuse_ignored(train, self._honours, type(self).__name__, "choose a ranker that uses it")
+        train, valid = training_sets(X, y, valid, one_qid(qid, groups))
+        refuse_ignored(train, self._honours, type(self).__name__, "choose a ranker that uses it")
         if self._needs_preferences:
-            _input.refuse_without_order(train)
+            refuse_without_order(train)
         if valid is not None:
-            _input.refuse_other_features(
+            refuse_other_features(
                 "valid", valid.feature_names, valid.n_features, train.feature_names, train.n_features
             )
         self._forget()
@@ -108,10 +115,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     ) -> NDArray[np.float64]:
         """One score per row, in the order of the rows; higher is better."""
         self._check_fitted()
-        rows, names = _input.rows(X)
+        rows, names = feature_rows(X)
         trained = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
-        _input.refuse_other_features("X", names, rows.shape[1], trained, self.n_features_in_)
-        ids = _input.one_qid(qid, groups)
+        refuse_other_features("X", names, rows.shape[1], trained, self.n_features_in_)
+        ids = one_qid(qid, groups)
         if isinstance(X, RankingDataset):
             if ids is not None:
                 raise ValueError("predict(dataset) takes the queries from the data set; leave out qid")
@@ -123,7 +130,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
                     "use predict(dataset) or predict(X, qid=...) with one query id per row"
                 )
             return self._scores(rows, np.array([0, len(rows)], np.int64))
-        grouping = _input.grouping(ids, len(rows))
+        grouping = group_by_query(ids, len(rows))
         scores = self._scores(grouping.apply(rows), grouping.offsets)
         return scores if grouping.order is None else scores[grouping.new_row()]
 
@@ -132,9 +139,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         if isinstance(X, RankingDataset):
             return np.lexsort((-self.predict(X), X.row_query))
         if qid is None:
-            qid = np.zeros(len(_input.rows(X)[0]), np.int64)
+            qid = np.zeros(len(feature_rows(X)[0]), np.int64)
         scores = self.predict(X, qid=qid)
-        grouping = _input.grouping(qid, len(scores))
+        grouping = group_by_query(qid, len(scores))
         row_query = np.repeat(np.arange(len(grouping.qid)), np.diff(grouping.offsets))
         return np.lexsort((-scores, row_query[grouping.new_row()]))
 

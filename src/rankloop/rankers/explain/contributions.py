@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
-from rankloop.rankers.base import input as _input
 from rankloop.rankers.base.feature_names import feature_names
+from rankloop.rankers.base.input import feature_rows
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.base.scale import Standard
@@ -70,7 +70,7 @@ def contributions(
     if ranker.needs_lists and not isinstance(X, RankingDataset):
         raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
     ranker.predict(X)  # refuses what the ranker was not trained for
-    every = _input.rows(X)[0]
+    every = feature_rows(X)[0]
     chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
     some = every[chosen]
     exact = _exact(ranker, some)
@@ -79,7 +79,7 @@ def contributions(
         return Contributions(values, np.full(len(some), base), names, exact=True)
     if samples < 2:
         raise ValueError(f"samples must be at least 2, got {samples}")
-    behind = every if background is None else _input.rows(background)[0]
+    behind = every if background is None else feature_rows(background)[0]
     lines = getattr(getattr(ranker, "forest_", None), "lines", None)
     if lines is not None:
         return _of_lines(ranker, lines, some, behind, names, samples, seed)

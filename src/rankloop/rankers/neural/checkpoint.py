@@ -1,9 +1,6 @@
-"""Checkpoints of a training: one zip of arrays, whole or absent, and only for the training it came from."""
+"""Checkpoints of a training: one archive, whole or absent, and only for the training that wrote it."""
 
-import io
 import json
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,76 +8,65 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankloop._atomic import replacing
+from rankloop import _archive
 from rankloop.rankers.neural.training import State
 
-__all__ = ["read", "write"]
+__all__ = ["read_checkpoint", "write_checkpoint"]
+
+_KIND = "checkpoint"
 
 
-def write(path: Path, about: dict[str, Any], state: State) -> None:
-    """Keep where the training stands; `about` says which training it is."""
-    arrays = {f"weights/{name}": value for name, value in state.weights.items()}
-    arrays |= {f"best/{name}": value for name, value in state.best.items()}
+def write_checkpoint(path: Path, training: dict[str, Any], state: State) -> None:
+    """Write the state of the training; `training` identifies it by its parameters and data."""
+    tensors = {f"weights/{name}": value for name, value in state.weights.items()}
+    tensors |= {f"best/{name}": value for name, value in state.best.items()}
     for parameter, slots in state.moments.items():
-        arrays |= {
+        tensors |= {
             f"optimizer/{parameter}/{name}": value for name, value in slots.items() if value is not None
         }
-    numbers = {
-        "training": about,
+    about = {
+        "training": training,
         "epoch": state.epoch,
         "best_epoch": state.best_epoch,
         "losses": state.losses,
         "qualities": state.qualities,
     }
-    with replacing(path) as beside, zipfile.ZipFile(beside, "w") as archive:
-        archive.writestr("state.json", json.dumps(numbers))
-        for name, value in arrays.items():
-            buffer = io.BytesIO()
-            np.save(buffer, value.detach().cpu().numpy(), allow_pickle=False)
-            archive.writestr(f"{name}.npy", buffer.getvalue())
+    members = {name: value.detach().cpu().numpy() for name, value in tensors.items()}
+    _archive.write(path, _KIND, about, members)
 
 
-def read(path: Path, about: dict[str, Any]) -> State | None:
-    """The state kept at `path` for this very training; None where there is none yet."""
+def read_checkpoint(path: Path, training: dict[str, Any]) -> State | None:
+    """The state at `path` of this same training; None where there is no file yet."""
     if not path.exists():
         return None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            numbers = json.loads(archive.read("state.json"))
-            arrays = {
-                name.removesuffix(".npy"): torch.from_numpy(np.load(io.BytesIO(archive.read(name))))
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
-            other = _difference(numbers["training"], json.loads(json.dumps(about)))
-    except (zipfile.BadZipFile, zlib.error, json.JSONDecodeError, KeyError, ValueError) as error:
-        raise ValueError(f"{path} is damaged or no checkpoint ({error}); delete it to start anew") from error
-    if other is not None:
+    about, members = _archive.read(path, _KIND, again="delete it to start again")
+    difference = _difference(about["training"], json.loads(json.dumps(training)))
+    if difference is not None:
         raise ValueError(
-            f"the checkpoint {path} is of another training ({other}); delete it or choose another path"
+            f"the checkpoint {path} is of another training ({difference}); delete it or choose another path"
         )
+    tensors = {name: torch.from_numpy(np.asarray(value)) for name, value in members.items()}
     slots: dict[int, dict[str, Tensor]] = {}
-    for name, value in arrays.items():
-        if name.startswith("optimizer/"):
-            _, parameter, slot = name.split("/")
-            slots.setdefault(int(parameter), {})[slot] = value
+    for name, value in _under("optimizer/", tensors).items():
+        parameter, slot = name.split("/")
+        slots.setdefault(int(parameter), {})[slot] = value
     return State(
-        weights=_under("weights/", arrays),
+        weights=_under("weights/", tensors),
         moments=slots,
-        epoch=numbers["epoch"],
-        best=_under("best/", arrays),
-        best_epoch=numbers["best_epoch"],
-        losses=numbers["losses"],
-        qualities=numbers["qualities"],
+        epoch=about["epoch"],
+        best=_under("best/", tensors),
+        best_epoch=about["best_epoch"],
+        losses=about["losses"],
+        qualities=about["qualities"],
     )
 
 
-def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str | None:
-    for name in [*wanted, *kept]:
-        if kept.get(name) != wanted.get(name):
-            return f"{name} was {kept.get(name)!r}, is {wanted.get(name)!r}"
+def _difference(saved: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+    for name in [*wanted, *saved]:
+        if saved.get(name) != wanted.get(name):
+            return f"{name} was {saved.get(name)!r}, is {wanted.get(name)!r}"
     return None
 
 
-def _under(prefix: str, arrays: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -12,8 +12,8 @@ from torch import nn
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.losses import loss, settle
-from rankloop.rankers.neural import checkpoint as _checkpoint
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
+from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
 from rankloop.rankers.neural.network import RankingNetwork, make_scorer
@@ -52,7 +52,7 @@ def fit(
 
         def keep(state: State) -> None:
             if path is not None and processes.rank == 0:
-                _checkpoint.write(path, about, state)
+                write_checkpoint(path, about, state)
 
         state = train(
             scorer,
@@ -60,7 +60,7 @@ def fit(
             None if judged is None else _quality(ranker, scorer, judged),
             recipe,
             processes,
-            resumed=None if path is None else _checkpoint.read(path, about),
+            resumed=None if path is None else read_checkpoint(path, about),
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
