@@ -23,8 +23,9 @@ _MANIFEST = "manifest.json"
 _SUFFIX = {"array": "npy", "text": "txt", "bytes": "bin"}
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes
 # What zipfile, json and numpy raise on bytes that changed; RuntimeError is a member marked as encrypted,
-# NotImplementedError one with a compression nobody has.
+# NotImplementedError one with an unknown compression, AttributeError a manifest that is no table.
 _DAMAGE = (
+    AttributeError,
     zipfile.BadZipFile,
     zlib.error,
     json.JSONDecodeError,

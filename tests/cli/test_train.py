@@ -121,7 +121,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
         (["train", "TRAIN", "--ranker", "ranksvm", "--set", "C"], "a setting is written key=value, got 'C'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--out", "."], "exists; choose another --out"),
         (["train", "TRAIN", "--config", "no.toml"], "there is no configuration file no.toml"),
-        (["predict", "none", "TRAIN"], "there is no model file none"),
+        (["predict", "none", "TRAIN"], "there is no ranker file none"),
         (["predict", "none", "TRAIN", "--out", "scores.csv"], "must end in .npy, .parquet, .txt"),
         (["tune", "TRAIN", "--ranker", "ranksvm"], "tune needs a space"),
         (["tune", "TRAIN", "--ranker", "ranksvm", "--space", "C"], "a range is written"),
