@@ -80,7 +80,7 @@ def contenders(train, valid, test, seed):
     yield "network, GPU", reached(network, test), time.perf_counter() - start
     start = time.perf_counter()
     trees = LambdaMART(
-        trees=TREES, leaves=LEAVES, learning_rate=RATE, loss="lambdarank", patience=PATIENCE, seed=seed
+        trees=TREES, leaves=LEAVES, learning_rate=RATE, patience=PATIENCE, seed=seed
     ).fit(train, valid)
     yield "trees (LightGBM, CPU)", reached(trees, test), time.perf_counter() - start
     both = Ensemble([network, trees], prefit=True).fit(train)

@@ -14,8 +14,8 @@ limits. CatBoost grows symmetric trees of the depth next to the leaves. `--quick
 documents of a webis list, drawn at random; tests see whole lists.
 
 Losses have their default options; Triplet is also there with semi-hard negatives. Distill and RankDistil
-take the grades for the scores of a teacher, and LambdaRank in trees is what `LambdaMART(loss="lambdarank")`
-means by it.
+take the grades for the scores of a teacher, and LambdaRank in trees is `LambdaGap`, the
+default of LambdaMART.
 
 Every cell is a line of the results file, written as soon as it is known: run the same command again to go
 on after an interruption. Each data set × kind of ranker is a process of its own with one thread.
@@ -88,7 +88,7 @@ def trees(how: Settings, loss: Loss) -> Any:
     from rankloop.rankers import LambdaMART
 
     return LambdaMART(
-        loss="lambdarank" if loss == losses.LambdaRank() else loss, trees=how.trees, leaves=how.leaves,
+        loss=losses.LambdaGap() if loss == losses.LambdaRank() else loss, trees=how.trees, leaves=how.leaves,
         learning_rate=how.learning_rate, params={"min_data_in_leaf": 20}, threads=1, seed=SEED,
     )  # fmt: skip
 

@@ -80,7 +80,7 @@ def fit_theirs(
 def fit_ours(
     train: RankingDataset, trees: int, settings: dict[str, float], after: Callable[[Any], Any]
 ) -> Fitted:
-    ranker = LambdaMART(trees=trees, loss="lambdarank", threads=1, callbacks=[after], **settings).fit(train)
+    ranker = LambdaMART(trees=trees, threads=1, callbacks=[after], **settings).fit(train)
     return Fitted(ranker.predict, mean_leaves(ranker.forest_.text))
 
 

@@ -24,7 +24,7 @@ out = Path(mkdtemp())
 # One loss drives every backend; the validation metric stops it, and the best round is kept.
 trees = 40 if os.environ.get("RANKLOOP_QUICK") else 200
 rankers = {
-    "lambdarank": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5, loss="lambdarank"),
+    "lambdagap": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5),
     "softmax": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5, loss="softmax"),
     "LightGBM's own": rl.rankers.LambdaMART(
         trees=trees, leaves=15, min_sum_hessian=5, loss="backend:lambdarank"
@@ -39,7 +39,7 @@ curves.legend()
 print(rl.compare(rankers, test, "ndcg@10"))
 
 # What the trees use: the total gain of the splits on each feature.
-best = rankers["lambdarank"]
+best = rankers["lambdagap"]
 gain = best.forest_.booster.feature_importance("gain")
 top = np.argsort(-gain)[:15][::-1]
 names = train.feature_names or [f"feature {i + 1}" for i in range(train.n_features)]

@@ -16,7 +16,7 @@ from rankloop.rankers import LambdaMART, load
 from rankloop.rankers.trees.callbacks import MLflow
 
 BACKENDS = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
-every_engine = pytest.mark.parametrize("backend", BACKENDS)
+every_backend = pytest.mark.parametrize("backend", BACKENDS)
 TRAIN, VALID = synthetic(n_queries=60, docs_per_query=12, n_features=6, seed=0).split(0.7, seed=0)
 
 
@@ -24,7 +24,7 @@ def small(**options):
     return LambdaMART(**{"trees": 15, "leaves": 8, "threads": 1, **options})
 
 
-@every_engine
+@every_backend
 def test_one_tree_by_hand(backend):
     """One split, two leaves: each leaf is -(sum of gradients) / (sum of Hessians), times the rate."""
     X = np.array([[0.0], [0.1], [0.9], [1.0], [0.2], [0.8]], np.float32)
@@ -41,9 +41,9 @@ def test_one_tree_by_hand(backend):
     np.testing.assert_allclose(scores, 0.5 * np.where(left, leaf[0], leaf[1]), rtol=1e-6)
 
 
-@every_engine
-@pytest.mark.parametrize("loss", ["lambdarank", "softmax", "xendcg", "own"])
-def test_engines_learn_the_same_things(backend, loss):
+@every_backend
+@pytest.mark.parametrize("loss", ["lambdagap", "softmax", "xendcg", "own"])
+def test_backends_learn_the_same_things(backend, loss):
     chosen = f"backend:{BACKENDS[backend]}" if loss == "own" else loss
     ranker = small(backend=backend, loss=chosen, trees=40).fit(TRAIN)
     assert evaluate(ranker, VALID, ["ndcg@10"]).mean["ndcg@10"] > 0.65
@@ -71,13 +71,13 @@ def test_threads_hold_for_the_kernels_too(monkeypatch):
     assert thread_count() == before
 
 
-@every_engine
+@every_backend
 @pytest.mark.parametrize("own", [False, True])
 def test_a_weight_of_two_is_the_query_twice(backend, own):
     """Rounded features, so that repeated rows leave the bins where they are."""
     if own and backend != "lightgbm":
         pytest.skip("XGBoost and CatBoost sample pairs, other ones for other lists")
-    loss = f"backend:{BACKENDS[backend]}" if own else "lambdarank"
+    loss = f"backend:{BACKENDS[backend]}" if own else "lambdagap"
     X = np.round(np.nan_to_num(TRAIN.X)).clip(-3, 3)
     twice = np.arange(TRAIN.n_queries) % 2 == 0
     again = twice[TRAIN.row_query]
@@ -94,7 +94,7 @@ def test_a_weight_of_two_is_the_query_twice(backend, own):
     assert np.abs(scores[0] - scores[2]).max() > 0.01
 
 
-@every_engine
+@every_backend
 def test_item_weights_reach_the_loss(backend):
     weight = np.where(TRAIN.y == TRAIN.y.max(), 3.0, 1.0)
     weighed = small(backend=backend, trees=1, leaves=2).fit(TRAIN.replace(item_weight=weight))
@@ -120,7 +120,7 @@ def test_pairs_replace_labels():
         small(loss="backend:lambdarank").fit(TRAIN.replace(pairs=pairs))
 
 
-@every_engine
+@every_backend
 @pytest.mark.parametrize("named", ["ndcg@5", "arp", metric("ndcg@10", convention="lightgbm")], ids=str)
 def test_the_best_round_is_kept(backend, named):
     ranker = small(backend=backend, metric=named, learning_rate=0.5, trees=40, patience=8).fit(TRAIN, VALID)
@@ -133,7 +133,7 @@ def test_the_best_round_is_kept(backend, named):
     assert ranker.metrics_["valid"][str(chosen)] == pytest.approx(reached)
 
 
-@every_engine
+@every_backend
 def test_warm_start_is_continued_training(backend):
     whole = small(backend=backend, trees=12).fit(TRAIN)
     half = small(backend=backend, trees=6).fit(TRAIN)
@@ -143,10 +143,10 @@ def test_warm_start_is_continued_training(backend):
     np.testing.assert_allclose(again.predict(VALID), whole.predict(VALID), rtol=1e-6, atol=1e-7)
 
 
-@every_engine
+@every_backend
 @pytest.mark.parametrize("own", [False, True])
 def test_saved_forests_score_to_the_last_bit(backend, own, tmp_path):
-    loss = f"backend:{BACKENDS[backend]}" if own else "lambdarank"
+    loss = f"backend:{BACKENDS[backend]}" if own else "lambdagap"
     ranker = small(backend=backend, loss=loss, callbacks=[print], params={}).fit(TRAIN, VALID)
     ranker.save(tmp_path / "model")
     again = load(tmp_path / "model")
@@ -156,7 +156,7 @@ def test_saved_forests_score_to_the_last_bit(backend, own, tmp_path):
     assert again.callbacks == ()
 
 
-def test_a_saved_forest_scores_without_its_engine(tmp_path, monkeypatch):
+def test_a_saved_forest_scores_without_its_backend(tmp_path, monkeypatch):
     ranker = small().fit(TRAIN)
     ranker.save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # cannot be imported
@@ -172,7 +172,7 @@ def test_scores_are_those_of_lightgbm(linear):
     np.testing.assert_array_equal(ranker.predict(VALID), ranker.forest_.booster.predict(VALID.X))
 
 
-@every_engine
+@every_backend
 def test_seeds(backend):
     options = {"backend": backend, "bagging_fraction": 0.5, "feature_fraction": 0.5}
     first, same, other = (small(**options, seed=seed).fit(TRAIN).predict(VALID) for seed in (1, 1, 2))
@@ -180,7 +180,7 @@ def test_seeds(backend):
     assert not np.array_equal(first, other)
 
 
-@every_engine
+@every_backend
 def test_scores_rise_where_they_must(backend):
     feature = 0
     ranker = small(backend=backend, monotone={TRAIN.feature_names[feature]: 1}, trees=30).fit(TRAIN)
@@ -204,7 +204,7 @@ def test_features_meet_only_within_their_groups(backend):
     assert np.ptp(scores[2] - scores[0]) > 0
 
 
-@every_engine
+@every_backend
 def test_categories_have_no_order(backend):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (400, 1)).astype(np.float32)
@@ -219,7 +219,7 @@ def test_positions_go_to_lightgbm_alone():
     positioned = TRAIN.replace(position=np.concatenate([np.arange(1, n + 1) for n in TRAIN.lengths]))
     small(loss="backend:lambdarank").fit(positioned)
     for options in (
-        {"loss": "lambdarank"},
+        {"loss": "lambdagap"},
         {"loss": "backend:rank_xendcg"},
         {"backend": "xgboost", "loss": "backend:rank:ndcg"},
         {"backend": "catboost", "loss": "backend:YetiRank"},
@@ -261,7 +261,7 @@ def test_what_cannot_be_is_refused(options, message):
     assert isinstance(raised.value, ValueError)
 
 
-def test_limits_of_the_engines_own_objectives():
+def test_limits_of_the_backends_own_objectives():
     """LightGBM's objectives end at 10,000 documents a list and 31 grades; ours do not."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_500, 2)).astype(np.float32)
@@ -293,7 +293,7 @@ def test_a_validation_set_without_a_value_is_refused():
             small(backend=backend).fit(TRAIN, empty)
 
 
-@every_engine
+@every_backend
 def test_callbacks_see_each_round_and_may_stop(backend, monkeypatch):
     seen = []
 
@@ -322,3 +322,14 @@ def test_tensorboard_gets_every_round(tmp_path):
         small(trees=3, callbacks=[board]).fit(TRAIN, VALID)
     (written,) = tmp_path.iterdir()
     assert written.read_bytes().count(b"valid/ndcg@10") == 3
+
+
+def test_a_name_means_the_same_loss_here_and_in_losses():
+    for name in ("lambdarank", "lambdagap"):
+        named, made = (small(loss=one).fit(TRAIN).predict(VALID) for one in (name, losses.loss(name)))
+        np.testing.assert_array_equal(named, made)
+    default, near = (one.fit(TRAIN).predict(VALID) for one in (small(), small(loss="lambdagap")))
+    np.testing.assert_array_equal(default, near)
+    tuned = small(loss=LambdaRank(truncation=30, norm_gap=True)).fit(TRAIN).predict(VALID)
+    np.testing.assert_array_equal(default, tuned)
+    assert not np.array_equal(default, small(loss="lambdarank").fit(TRAIN).predict(VALID))

@@ -14,6 +14,7 @@ from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.infonce import InfoNCE, in_batch
 from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.lambdagap import LambdaGap
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
 from rankloop.losses.listmle import ListMLE
@@ -44,6 +45,7 @@ __all__ = [
     "Gumbel",
     "Hinge",
     "InfoNCE",
+    "LambdaGap",
     "LambdaLoss",
     "LambdaRank",
     "ListMLE",

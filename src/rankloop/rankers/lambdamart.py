@@ -12,7 +12,7 @@ from rankloop._jit import threads_at_most
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
-from rankloop.losses import LambdaRank, Loss, loss
+from rankloop.losses import Loss, loss
 from rankloop.metrics import Metric
 from rankloop.rankers.base.feature_names import feature_index, feature_indices, numbered
 from rankloop.rankers.base.input import refuse_ignored
@@ -32,9 +32,6 @@ _OWN = "backend:"
 _BY = "by:"
 _INSTEAD = "take another loss"
 _COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its backend
-# What "lambdarank" alone means in trees: near pairs count more, and lambdas reach down to rank 30. Without
-# it, trees need more rounds for the same NDCG; LightGBM's own objective has it too.
-_BY_NAME = LambdaRank(truncation=30, norm_gap=True)
 
 
 class LambdaMART(Ranker):
@@ -63,7 +60,7 @@ class LambdaMART(Ranker):
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
-    >>> ranker = LambdaMART(trees=20, leaves=7, loss="lambdarank", threads=1).fit(train, valid)
+    >>> ranker = LambdaMART(trees=20, leaves=7, threads=1).fit(train, valid)
     >>> ranker.metrics_["valid"]["ndcg@10"] > 0.7, ranker.n_trees_ <= 20
     (True, True)
     """
@@ -83,7 +80,7 @@ class LambdaMART(Ranker):
         leaves: int = 31,
         learning_rate: float = 0.1,
         min_sum_hessian: float | None = None,
-        loss: str | Loss = "lambdarank",
+        loss: str | Loss = "lambdagap",
         backend: str = "lightgbm",
         metric: str | Metric = "ndcg@10",
         patience: int | None = 50,
@@ -229,8 +226,6 @@ class LambdaMART(Ranker):
 
 
 def _descended(given: str | Loss) -> Loss:
-    if given == "lambdarank":
-        return _BY_NAME
     if isinstance(given, str) and given.startswith(_BY):
         raise ValueError(
             f"these trees were grown by rankloop.{given[len(_BY) :]}, whose loss is made of a log; call it "

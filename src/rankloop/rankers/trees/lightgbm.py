@@ -172,7 +172,7 @@ def _check_own_objective(plan: Plan, train: RankingDataset) -> None:
     if longest > _LONGEST:
         raise ValueError(
             f"LightGBM's own objectives take lists of up to {_LONGEST:,} documents, "
-            f"got one of {longest:,}; take a loss of rankloop, such as loss='lambdarank', or shorten the list"
+            f"got one of {longest:,}; take a loss of rankloop, such as loss='lambdagap', or shorten the list"
         )
     if plan.objective == "lambdarank" and (train.y.max() >= _GRADES or np.any(train.y != np.floor(train.y))):
         raise ValueError(
