@@ -151,7 +151,7 @@ def test_other_losses_and_pooled_grades(tmp_path):
     shards = write_shards(DATA, tmp_path / "set", shards=2)
     made = settled(LambdaMART(loss="sigmoidcrossentropy"), shards)
     assert made.loss.max_label == DATA.y.max()
-    assert settled(TREES, shards).loss == "lambdarank"
+    assert settled(TREES, shards).loss == "lambdagap"
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def refuse_idle(train: Shards, workers: int) -> None:
 def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
     """A copy whose loss knows the best grade of all shards, which a worker's own may lack."""
     made: LambdaMART = clone(ranker)
-    if isinstance(made.loss, str) and (made.loss == "lambdarank" or made.loss.startswith("backend:")):
+    if isinstance(made.loss, str) and (made.loss == "lambdagap" or made.loss.startswith("backend:")):
         return made
     found = settle(loss(made.loss), np.array(shards.ranges.get("label", [0, 1]), np.float32))
     return made.set_params(loss=found)  # type: ignore[no-any-return] # scikit-learn has no types
