@@ -79,9 +79,9 @@ def contenders(train, valid, test, seed):
     network = NeuralRanker(**NETWORK, seed=seed).fit(train, valid)
     yield "network, GPU", reached(network, test), time.perf_counter() - start
     start = time.perf_counter()
-    trees = LambdaMART(
-        trees=TREES, leaves=LEAVES, learning_rate=RATE, patience=PATIENCE, seed=seed
-    ).fit(train, valid)
+    trees = LambdaMART(trees=TREES, leaves=LEAVES, learning_rate=RATE, patience=PATIENCE, seed=seed).fit(
+        train, valid
+    )
     yield "trees (LightGBM, CPU)", reached(trees, test), time.perf_counter() - start
     both = Ensemble([network, trees], prefit=True).fit(train)
     yield "network + trees (LightGBM)", reached(both, test), 0.0

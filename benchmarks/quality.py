@@ -60,7 +60,7 @@ class Settings:
     trees: int = 300
     leaves: int = 31
     learning_rate: float = 0.05
-    rounds: int = 500  # of the linear ranker's descent
+    iterations: int = 500  # of the linear ranker's descent
     epochs: int = 60
     dropout: float = 0.3
     mlp: tuple[int, ...] = (128, 64)
@@ -73,15 +73,15 @@ class Settings:
 
 FULL = Settings()
 QUICK = Settings(
-    trees=50, leaves=15, learning_rate=0.1, rounds=100, epochs=15, mlp=(64, 32), attention=(32,), blocks=1,
-    listed=60, synthetic=(250, 20, 30), movies=(300, 300),
+    trees=50, leaves=15, learning_rate=0.1, iterations=100, epochs=15, mlp=(64, 32), attention=(32,),
+    blocks=1, listed=60, synthetic=(250, 20, 30), movies=(300, 300),
 )  # fmt: skip
 
 
 def linear(how: Settings, loss: Loss) -> Any:
     from rankloop.rankers import LinearRanker
 
-    return LinearRanker(loss=loss, max_iter=how.rounds)
+    return LinearRanker(loss=loss, iterations=how.iterations)
 
 
 def trees(how: Settings, loss: Loss) -> Any:
@@ -217,13 +217,16 @@ def shortened(data: RankingDataset, most: int) -> RankingDataset:
 
 
 def trainable() -> dict[str, Loss]:
-    """Every loss that is exported, with its default options; and Triplet as it is used in networks."""
+    """Every loss that is exported, with its default options; and Triplet as it is used in networks.
+
+    LambdaGap has no row of its own: it is the row of LambdaRank, in trees.
+    """
     members = {name: getattr(losses, name) for name in losses.__all__}
     semihard = {"Triplet, semi-hard": losses.Triplet(negative="semihard")}
     return {
         name: member()
         for name, member in sorted(members.items(), key=lambda item: item[0].lower())
-        if isinstance(member, type) and issubclass(member, Loss) and member is not Loss
+        if isinstance(member, type) and issubclass(member, Loss) and member not in (Loss, losses.LambdaGap)
     } | semihard
 
 

@@ -12,7 +12,7 @@ def test_the_first_round_by_hand():
     """Feature 0 has reciprocal ranks 1, 1 and 1/2, so E = 5/6 and alpha = ln((11/6) / (1/6)) / 2."""
     X = [[2.0, 7.0], [1.0, 7.0], [2.0, 7.0], [1.0, 7.0], [1.0, 7.0], [2.0, 7.0]]
     data = RankingDataset(X, [1, 0, 1, 0, 1, 0], ["a", "a", "b", "b", "c", "c"])
-    ranker = AdaRank(metric="mrr", rounds=1).fit(data)
+    ranker = AdaRank(metric="mrr", iterations=1).fit(data)
     assert ranker.coef_[0] == pytest.approx(0.5 * np.log(11))
     assert ranker.coef_[1] == 0.0
     assert ranker.n_iter_ == 1

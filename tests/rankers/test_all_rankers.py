@@ -25,7 +25,7 @@ CLASSES = {
 # Small settings for the slow ones, parts for those made of rankers; every other class is made as it comes.
 SMALL = {
     "CoordinateAscent": {"restarts": 1},
-    "RankBoost": {"rounds": 100},
+    "RankBoost": {"iterations": 100},
     "LambdaMART": {"trees": 30, "leaves": 8, "min_sum_hessian": 0.0},
     "NeuralRanker": {"seed": 0},
 }

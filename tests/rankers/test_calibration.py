@@ -46,7 +46,7 @@ def test_reliability_by_hand():
 
 def test_wrong_use():
     upside_down = RANKER.__class__().fit(TRAIN.replace(X=-TRAIN.X))
-    with pytest.raises(ValueError, match="no rising curve fits"):
+    with pytest.raises(ValueError, match="no increasing curve fits"):
         calibrate(upside_down, HELD, method="platt")
     with pytest.raises(ValueError, match="unknown method 'beta'"):
         calibrate(RANKER, HELD, method="beta")

@@ -37,7 +37,7 @@ def test_the_validation_set_chooses_the_start():
     rng = np.random.default_rng(1)
     train = RankingDataset.from_groups(rng.normal(size=(40, 6)), rng.integers(0, 2, 40), [4] * 10)
     valid = RankingDataset.from_groups(rng.normal(size=(40, 6)), rng.integers(0, 2, 40), [4] * 10)
-    options = {"restarts": 4, "max_rounds": 1, "steps": 2, "seed": 3}
+    options = {"restarts": 4, "iterations": 1, "doublings": 2, "seed": 3}
     judged = CoordinateAscent(**options).fit(train, valid)
     alone = CoordinateAscent(**options).fit(train)
     quality = [

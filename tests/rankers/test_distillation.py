@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.data import synthetic
 from rankloop.rankers import PointwiseRanker, RankSVM, distill
-from rankloop.rankers.distill import taught
+from rankloop.rankers.distill import soft_labels
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 TEACHER = RankSVM().fit(DATA)
@@ -20,12 +20,12 @@ def test_a_student_of_the_same_kind_agrees_with_its_teacher_without_any_label():
 
 def test_labels_run_from_0_to_top():
     wanted = TEACHER.predict(DATA)
-    whole = taught(TEACHER, DATA, top=3.0)
+    whole = soft_labels(TEACHER, DATA, top=3.0)
     np.testing.assert_allclose(whole.y, 3 * (wanted - wanted.min()) / np.ptp(wanted), rtol=1e-5, atol=1e-6)
-    each = taught(TEACHER, DATA, scale="query")
+    each = soft_labels(TEACHER, DATA, scale="query")
     tops = np.maximum.reduceat(each.y, DATA.offsets[:-1])
     np.testing.assert_allclose(tops[DATA.lengths > 1], 4.0)
-    mixed = taught(TEACHER, DATA, top=3.0, mix=0.25)
+    mixed = soft_labels(TEACHER, DATA, top=3.0, mix=0.25)
     np.testing.assert_allclose(mixed.y, 0.75 * whole.y + 0.25 * DATA.y, rtol=1e-5, atol=1e-6)
 
 

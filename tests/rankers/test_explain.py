@@ -166,15 +166,15 @@ def test_shuffling_what_is_not_used_costs_nothing():
     data = RankingDataset.from_groups(X, (X[:, 0] > 0).astype(int), [10] * 40)
     ranker = RankSVM().fit(data)
     ranker.coef_ = np.array([1.0, 0.1, 0.0])
-    found = importance(ranker, data, metric="ndcg", repeats=3)
+    found = importance(ranker, data, metric="ndcg", resamples=3)
     assert found.order()[0] == 0
     assert found.values[2] == found.low[2] == found.high[2] == 0.0
     assert found.low[0] > 0.1
-    np.testing.assert_array_equal(found.values, importance(ranker, data, metric="ndcg", repeats=3).values)
+    np.testing.assert_array_equal(found.values, importance(ranker, data, metric="ndcg", resamples=3).values)
 
 
 def test_lower_is_better_still_loses(lists, trees):
-    found = importance(trees, lists, metric="arp", repeats=2)
+    found = importance(trees, lists, metric="arp", resamples=2)
     assert not metric("arp").higher_is_better
     assert found.values.max() > 0
 
@@ -191,7 +191,7 @@ def test_shuffles_stay_within_their_queries():
 
 
 def test_importance_prints_and_travels(lists, trees):
-    found = importance(trees, lists, repeats=1)
+    found = importance(trees, lists, resamples=1)
     assert repr(found).splitlines()[0].split()[:2] == ["feature", "ndcg@10"]
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told

@@ -10,17 +10,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rankloop.data import synthetic
 from rankloop.metrics import metric
-from rankloop.rankers import (
-    AdaRank,
-    CoordinateAscent,
-    Fusion,
-    PointwiseRanker,
-    RankSVM,
-    comb_mnz,
-    comb_sum,
-    rrf,
-)
+from rankloop.rankers import AdaRank, CoordinateAscent, Fusion, PointwiseRanker, RankSVM
 from rankloop.rankers.base.per_list import normalised, ranks
+from rankloop.rankers.fuse import comb_mnz, comb_sum, fused_scores, rrf
 from strategies import ragged_lists
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
@@ -66,7 +58,7 @@ def test_norms_equal_loops(how, lists):
 def test_by_hand():
     runs, offsets = [[3.0, 2.0, 1.0], [9.0, np.nan, 8.0]], [0, 3]
     np.testing.assert_allclose(rrf(runs, offsets), [2 / 61, 1 / 62, 1 / 63 + 1 / 62])
-    np.testing.assert_allclose(rrf(runs, offsets, k=0, weights=[1, 2]), [3, 1 / 2, 1 / 3 + 1])
+    np.testing.assert_allclose(rrf(runs, offsets, constant=0, weights=[1, 2]), [3, 1 / 2, 1 / 3 + 1])
     np.testing.assert_allclose(comb_sum(runs, offsets), [2, 0.5, 0])
     np.testing.assert_allclose(comb_mnz(runs, offsets), [4, 0.5, 0])
     np.testing.assert_allclose(comb_mnz(runs, offsets, norm="none"), [24, 2, 18])
@@ -97,8 +89,8 @@ def parts():
 def test_a_fusion_of_rankers_is_the_function_of_their_scores(method):
     rankers = parts()
     scores = [ranker.predict(DATA) for ranker in rankers]
-    join = {"rrf": rrf, "comb_sum": comb_sum, "comb_mnz": comb_mnz}[method]
-    np.testing.assert_array_equal(Fusion(rankers, method=method).predict(DATA), join(scores, DATA.offsets))
+    expected = fused_scores(scores, DATA.offsets, method)
+    np.testing.assert_array_equal(Fusion(rankers, method=method).predict(DATA), expected)
 
 
 def test_depth_makes_votes_count():
@@ -107,7 +99,7 @@ def test_depth_makes_votes_count():
     assert np.sum(deep == 0) > DATA.n_documents / 3
 
 
-def test_learned_weights_do_not_trust_a_part_that_knows_its_training_set_by_heart():
+def test_learned_weights_do_not_trust_a_part_that_overfits_its_training_set():
     """A full tree is perfect on its training queries and poor elsewhere; stacking over folds sees that."""
     train, test = synthetic(n_queries=80, docs_per_query=8, n_features=4, seed=1).split(0.5, seed=0)
     tree = PointwiseRanker(DecisionTreeRegressor(random_state=0))

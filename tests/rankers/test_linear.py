@@ -54,7 +54,7 @@ def test_ranknet_equals_logistic_regression_of_differences():
     sign = np.where(np.arange(len(rows)) % 2, 1, -1)
     peer = LogisticRegression(fit_intercept=False, C=1 / (0.1 * data.n_queries), tol=1e-10, max_iter=1000)
     peer.fit(np.array(rows) * sign[:, None], sign, sample_weight=heavy)
-    ranker = LinearRanker(loss="ranknet", l2=0.1, tol=1e-9).fit(data)
+    ranker = LinearRanker(loss="ranknet", l2=0.1, tolerance=1e-9).fit(data)
     np.testing.assert_allclose(ranker.coef_, peer.coef_[0], atol=1e-5)
 
 
@@ -64,7 +64,7 @@ def test_squared_error_equals_ridge_regression():
     alpha = 0.1 * DATA.n_queries / (2 * half)
     Z = Standard.of(DATA.X).apply(DATA.X)
     peer = Ridge(alpha=alpha).fit(Z, DATA.y)
-    ranker = LinearRanker(loss="squared", l2=0.1, tol=1e-10).fit(DATA)
+    ranker = LinearRanker(loss="squared", l2=0.1, tolerance=1e-10).fit(DATA)
     np.testing.assert_allclose(ranker.coef_, peer.coef_, atol=1e-5)
     assert ranker.intercept_ == pytest.approx(peer.intercept_, abs=1e-5)
     np.testing.assert_allclose(ranker.predict(DATA), peer.predict(Z), atol=1e-4)
@@ -110,7 +110,7 @@ def test_the_metric_chooses_among_the_steps_of_a_rough_loss():
 
 def test_losses_are_saved_with_their_options(tmp_path):
     for chosen in (losses.LambdaRank(metric="map", truncation=5), losses.Gumbel(losses.Softmax())):
-        LinearRanker(loss=chosen, max_iter=2).fit(DATA).save(tmp_path / "model")
+        LinearRanker(loss=chosen, iterations=2).fit(DATA).save(tmp_path / "model")
         assert load(tmp_path / "model").loss == chosen
 
 

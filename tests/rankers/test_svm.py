@@ -11,8 +11,8 @@ from rankloop.data import Pairs, RankingDataset
 from rankloop.losses.kernels.pair_sums import levels, order_of, pair_sums
 from rankloop.rankers import RankSVM
 from rankloop.rankers.base.scale import Standard
-from rankloop.rankers.svm.hinge import HingeProblem
-from rankloop.rankers.svm.judged_hinge import JudgedHinge
+from rankloop.rankers.svm.explicit_hinge import ExplicitHinge
+from rankloop.rankers.svm.hinge import LabelHinge
 from strategies import ragged_lists
 
 
@@ -75,7 +75,7 @@ def test_equals_a_classifier_of_differences(loss, C, against):
     sign = np.where(np.arange(len(rows)) % 2, 1, -1)
     peer = LinearSVC(C=C / 10, loss=loss, fit_intercept=False, tol=1e-8, max_iter=100_000, dual=True)
     peer.fit(rows * sign[:, None], sign, sample_weight=weight)
-    ranker = RankSVM(C=C, loss=loss, against=against, tol=1e-6).fit(data)
+    ranker = RankSVM(C=C, loss=loss, against=against, tolerance=1e-6).fit(data)
 
     def objective(w):
         missed = np.maximum(0, 1 - rows @ w) ** (1 if loss == "hinge" else 2)
@@ -88,7 +88,7 @@ def test_equals_a_classifier_of_differences(loss, C, against):
 def test_gradient_and_curvature_equal_finite_differences():
     data = noisy(queries=4, features=3)
     level = levels(data.y, data.offsets)
-    problem = HingeProblem(data.X.astype(float), level, level, np.linspace(0.5, 2, 48), data.offsets)
+    problem = LabelHinge(data.X.astype(float), level, level, np.linspace(0.5, 2, 48), data.offsets)
     rng = np.random.default_rng(0)
     w, direction, step = rng.normal(size=3), rng.normal(size=3), 1e-6
     ahead, behind = problem.squared(w + step * direction), problem.squared(w - step * direction)
@@ -98,7 +98,7 @@ def test_gradient_and_curvature_equal_finite_differences():
     slope = problem.hinge(data.X @ w)[1] @ (data.X @ direction)
     assert (ahead - behind) / (2 * step) == pytest.approx(slope, rel=1e-5)
     better, worse = np.nonzero((data.row_query[:, None] == data.row_query) & (level[:, None] > level))
-    named = JudgedHinge(problem.Z, better, worse, problem.weight[better])
+    named = ExplicitHinge(problem.Z, better, worse, problem.weight[better])
     assert named.hinge(data.X @ w)[0] == pytest.approx(problem.hinge(data.X @ w)[0])
     np.testing.assert_allclose(named.hinge(data.X @ w)[1], problem.hinge(data.X @ w)[1], atol=1e-9)
     assert named.squared(w)[0] == pytest.approx(problem.squared(w)[0])
@@ -112,7 +112,7 @@ def test_named_pairs_equal_the_same_pairs_of_labels(loss):
     same = data.row_query[:, None] == data.row_query
     better, worse = np.nonzero(same & (data.y[:, None] > data.y[None, :]))
     named = data.replace(pairs=Pairs(better, worse))
-    options = {"C": 0.5, "loss": loss, "tol": 1e-7}
+    options = {"C": 0.5, "loss": loss, "tolerance": 1e-7}
     wanted = RankSVM(**options).fit(data).coef_
     np.testing.assert_allclose(RankSVM(**options).fit(named).coef_, wanted, atol=1e-3)
     torn = data.replace(pairs=Pairs(better, worse, probability=np.full(len(better), 0.5)))
@@ -126,7 +126,7 @@ def test_clicks_weighed_by_propensity_bound_the_unbiased_rank():
     """PropSVMRank by hand: one click at propensity 1/2 against two others, at zero weights."""
     clicks = RankingDataset([[1.0], [0.0], [2.0]], [0, 1, 0], ["a"] * 3, item_weight=[1.0, 2.0, 1.0])
     level, none = (clicks.y > 0).astype(np.int64), np.zeros(3, np.int64)
-    problem = HingeProblem(np.zeros((3, 1)), level, none, clicks.item_weight.astype(float), clicks.offsets)
+    problem = LabelHinge(np.zeros((3, 1)), level, none, clicks.item_weight.astype(float), clicks.offsets)
     value, _ = problem.hinge(np.zeros(3))
     assert value == 2.0 * (1 + 2)  # 1 / p times the bound 1 + sum over the others of max(0, 1 - 0)
 

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.explain.why import Why as Why
     from rankloop.rankers.explain.why import why as why
     from rankloop.rankers.feature_sum import FeatureSum as FeatureSum
+    from rankloop.rankers.fuse import fuse as fuse
     from rankloop.rankers.fusion import Fusion as Fusion
-    from rankloop.rankers.fusion import comb_mnz as comb_mnz
-    from rankloop.rankers.fusion import comb_sum as comb_sum
-    from rankloop.rankers.fusion import rrf as rrf
     from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
     from rankloop.rankers.linear_ranker import LinearRanker as LinearRanker
     from rankloop.rankers.neural_ranker import NeuralRanker as NeuralRanker
@@ -69,17 +67,15 @@ _HOME = {
     "Why": "explain.why",
     "ablation": "explain.ablation",
     "calibrate": "calibrate",
-    "comb_mnz": "fusion",
-    "comb_sum": "fusion",
     "compile_forest": "trees.forest",
     "contributions": "explain.contributions",
     "distill": "distill",
+    "fuse": "fuse",
     "lambdas": "explain.lambdas",
     "importance": "explain.importance",
     "load": "saving.load",
     "partial_dependence": "explain.partial_dependence",
     "ranking_scorer": "ranking_scorer",
-    "rrf": "fusion",
     "to_onnx": "to_onnx",
     "tune": "tune",
     "why": "explain.why",

@@ -1,7 +1,7 @@
-"""Scores that mean the same in every query."""
+"""Scores that compare across queries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.base.row_weight import row_weight
 
 __all__ = ["Calibrated", "Reliability", "calibrate"]
 
@@ -24,14 +25,14 @@ def calibrate(
     target: str = "label",
     relevance_threshold: float = 1.0,
 ) -> "Calibrated":
-    """The fitted `ranker` with scores on the scale of the labels; use queries it has not been trained on.
+    """The fitted `ranker` with scores on the scale of the labels; `data` are queries it was not trained on.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
     >>> train, held = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.5, seed=0)
     >>> ranker = RankSVM().fit(train)
-    >>> steady = calibrate(ranker, held, target="relevant")
-    >>> bool(np.array_equal(steady.rank(held), ranker.rank(held))), steady.reliability_.error < 0.05
+    >>> calibrated = calibrate(ranker, held, target="relevant")
+    >>> bool(np.array_equal(calibrated.rank(held), ranker.rank(held))), calibrated.reliability_.error < 0.05
     (True, True)
     """
     return Calibrated(ranker, method=method, target=target, relevance_threshold=relevance_threshold).fit(data)
@@ -39,9 +40,9 @@ def calibrate(
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Documents in tenths by their predicted value: the mean prediction, the mean outcome, their weight.
+    """Documents in tenths by predicted value: mean prediction, mean outcome, and total weight of each.
 
-    `error` is the expected calibration error: the mean absolute difference of the two, by documents.
+    `error` is the expected calibration error: the weighted mean of their absolute difference.
     """
 
     predicted: Floats
@@ -54,7 +55,7 @@ class Reliability:
 
     @classmethod
     def of(cls, predicted: Floats, outcome: Floats, weight: Floats, bins: int = 10) -> "Reliability":
-        """Bins of about the same number of documents each."""
+        """`bins` of about the same number of documents."""
         order = np.argsort(predicted, kind="stable")
         parts = [part for part in np.array_split(order, bins) if weight[part].sum() > 0]
         means = [
@@ -68,36 +69,24 @@ class Reliability:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Calibrated(Ranker):
-    r"""A fitted ranker whose scores are passed through a rising curve, so that they compare across queries.
+    r"""A fitted ranker and an increasing curve over its scores, which then compare across queries.
 
     `target="label"` gives the expected label, `"relevant"` the probability of a label of at least
-    `relevance_threshold`. `method="isotonic"` fits any rising curve (Zadrozny & Elkan, 2002) through the
-    means of its steps and never quite flat, so that the order of documents stays; `"platt"` fits the curve
-    top / (1 + e^{-(a s + b)}) (Platt, 1999). `reliability_` says how far predictions and outcomes agree on
-    the data of the fit.
+    `relevance_threshold`. `method="isotonic"` fits any increasing curve (Zadrozny & Elkan, 2002), linear
+    between the centres of its steps and with a tiny slope added, so that the order of documents stays;
+    `"platt"` fits top / (1 + e^{-(a s + b)}) (Platt, 1999). `reliability_` compares predictions and outcomes
+    on the data of the fit.
     """
 
     _unsaved: ClassVar[frozenset[str]] = frozenset({"ranker"})
     _needs_preferences: ClassVar[bool] = False
 
-    ranker_: Ranker
-    at_: Floats
-    value_: Floats
-    reliability_: Reliability
-
-    def __init__(
-        self,
-        ranker: Ranker | None = None,
-        *,
-        method: str = "isotonic",
-        target: str = "label",
-        relevance_threshold: float = 1.0,
-    ) -> None:
-        self.ranker = ranker
-        self.method = method
-        self.target = target
-        self.relevance_threshold = relevance_threshold
+    ranker: Ranker | None = field(default=None, kw_only=False)
+    method: str = "isotonic"
+    target: str = "label"
+    relevance_threshold: float = 1.0
 
     @property
     def needs_lists(self) -> bool:
@@ -114,11 +103,7 @@ class Calibrated(Ranker):
         outcome = train.y.astype(np.float64)
         if self.target == "relevant":
             outcome = (train.y >= self.relevance_threshold).astype(np.float64)
-        weight = np.ones(len(scores))
-        if train.query_weight is not None:
-            weight *= train.query_weight[train.row_query]
-        if train.item_weight is not None:
-            weight *= train.item_weight
+        weight = row_weight(train)
         curve = _isotonic if self.method == "isotonic" else _platt
         self.at_, self.value_ = curve(scores, outcome, weight)
         self.reliability_ = Reliability.of(self._curve(scores), outcome, weight)
@@ -128,15 +113,15 @@ class Calibrated(Ranker):
 
     def _curve(self, scores: Floats) -> Floats:
         if self.method == "platt":
-            slope, shift = self.at_
+            steepness, shift = self.at_
             return np.asarray(
-                self.value_[0] / (1.0 + np.exp(-np.clip(slope * scores + shift, -700.0, 700.0)))
+                self.value_[0] / (1.0 + np.exp(-np.clip(steepness * scores + shift, -700.0, 700.0)))
             )
-        drawn = np.interp(scores, self.at_, self.value_)
-        # A slope too small to matter keeps apart what lies on a flat part or beyond the ends.
+        curve = np.interp(scores, self.at_, self.value_)
+        # A negligible slope keeps the order of scores on flat parts and beyond the ends.
         middle, reach = self.at_.mean(), max(float(np.ptp(self.at_)), 1e-300)
-        slight = 1e-6 * max(float(np.ptp(self.value_)), 1e-6)
-        return np.asarray(drawn + slight * np.arctan((scores - middle) / reach))
+        slope = 1e-6 * max(float(np.ptp(self.value_)), 1e-6)
+        return np.asarray(curve + slope * np.arctan((scores - middle) / reach))
 
     def _state(self) -> dict[str, Member]:
         from rankloop.rankers.saving.load import dumps
@@ -154,7 +139,7 @@ class Calibrated(Ranker):
 
 
 def _isotonic(scores: Floats, outcome: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """The rising step function nearest to the outcomes, each step as its centre."""
+    """Centre and value of each step of the increasing step function nearest to the outcomes."""
     from scipy.optimize import isotonic_regression
 
     order = np.lexsort((outcome, scores))
@@ -189,6 +174,6 @@ def _platt(scores: Floats, outcome: Floats, weight: Floats) -> tuple[Floats, Flo
     slope, shift = minimize(likelihood, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
     if not slope > 0:
         raise ValueError(
-            "higher scores go with lower labels here, so no rising curve fits; check ranker and labels"
+            "higher scores go with lower labels here, so no increasing curve fits; check ranker and labels"
         )
     return np.array([slope / spread, shift - slope * middle / spread]), np.array([top])

@@ -1,4 +1,4 @@
-"""A small ranker taught by a large one."""
+"""Knowledge distillation: a small ranker fitted to the scores of a large one."""
 
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from rankloop.data import RankingDataset
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["distill", "taught"]
+__all__ = ["distill", "soft_labels"]
 
 R = TypeVar("R", bound=Ranker)
 
@@ -25,9 +25,9 @@ def distill(
     scale: str = "set",
     mix: float = 0.0,
 ) -> R:
-    """Fit a copy of `student` on the teacher's scores as soft labels (`taught`); gives the fitted copy.
+    """A copy of `student`, fitted to the teacher's scores as soft labels.
 
-    The labels of `data` are not needed, so queries without judgments will do; `valid` keeps its own labels.
+    The labels of `data` are not used, so queries without judgments work too; `valid` keeps its own labels.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import PointwiseRanker, RankSVM
@@ -37,24 +37,24 @@ def distill(
     >>> student.predict(data).shape == data.y.shape
     True
     """
-    lessons = taught(teacher, data, top=top, scale=scale, mix=mix)
-    fitted: Any = clone(student).fit(lessons, valid)
+    labelled = soft_labels(teacher, data, top=top, scale=scale, mix=mix)
+    fitted: Any = clone(student).fit(labelled, valid)
     return fitted  # type: ignore[no-any-return] # scikit-learn's clone has no types
 
 
-def taught(
+def soft_labels(
     teacher: Ranker, data: RankingDataset, *, top: float = 4.0, scale: str = "set", mix: float = 0.0
 ) -> RankingDataset:
     """The data set with the teacher's scores as labels, from 0 to `top`.
 
-    `scale="set"` puts the scores of all queries on one scale, which keeps a list flat in which the teacher
-    sees little to choose; `scale="query"` stretches every list over the whole range, for teachers whose
-    scores do not compare across queries. `mix` is the share of the true labels in the mixture.
+    `scale="set"` puts the scores of all queries on one scale: a list of nearly equal scores stays nearly
+    flat. `scale="query"` stretches every list over the whole range, for teachers whose scores do not compare
+    across queries. `mix` is the share of the true labels.
     """
     one_of("scale", scale, ("query", "set"))
     if not 0 <= mix < 1:
         raise ValueError(
-            f"mix lies in [0, 1), got {mix}; with 1 the teacher says nothing: fit the student alone"
+            f"mix lies in [0, 1), got {mix}; with 1 the teacher has no part: fit the student alone"
         )
     if not (np.isfinite(top) and top > 0):
         raise ValueError(f"top must be a label above 0, got {top}")

@@ -1,6 +1,7 @@
 """The weighted sum of several rankers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,13 @@ from rankloop.rankers.base.ranker import Ranker
 __all__ = ["Ensemble"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Ensemble(RankerOfRankers):
     r"""The scores of several rankers, on one scale within each list, added up.
 
     .. math:: s(x) = \sum_m w_m \, \mathrm{norm}_q(s_m(x))
 
-    Fitted rankers can be joined without another `fit`; `Fusion(method="learned")` also learns the weights.
+    Fitted rankers need no further `fit`; `Fusion(method="learned")` also learns the weights.
 
     >>> from rankloop.rankers import RankSVM
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
@@ -28,18 +30,10 @@ class Ensemble(RankerOfRankers):
     array([0, 2, 1])
     """
 
-    def __init__(
-        self,
-        rankers: Sequence[Ranker] = (),
-        *,
-        weights: Sequence[float] | None = None,
-        norm: str = "zscore",
-        prefit: bool = False,
-    ) -> None:
-        self.rankers = rankers
-        self.weights = weights
-        self.norm = norm
-        self.prefit = prefit
+    rankers: Sequence[Ranker] = field(default=(), kw_only=False)
+    weights: Sequence[float] | None = None
+    norm: str = "zscore"
+    prefit: bool = False
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         one_of("norm", self.norm, NORMS)

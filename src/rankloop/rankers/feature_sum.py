@@ -1,6 +1,7 @@
-"""A weighted sum of features that somebody chose."""
+"""A weighted sum of named features."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -13,11 +14,12 @@ from rankloop.rankers.base.scale import Standard
 __all__ = ["FeatureSum"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FeatureSum(LinearScores):
     r"""Scores :math:`\sum_f w_f x_f` with the weights as given: BM25 alone, or BM25 and a prior.
 
-    Nothing is learned; `fit` looks up where the named features are, and `features` (all names, in the order
-    of the columns) makes it ready without a `fit`. A missing feature counts as 0, one without a weight too.
+    Nothing is learned: `fit` looks up the columns of the named features. With `features` (all names, in the
+    order of the columns) no `fit` is needed. A missing value counts as 0.
 
     >>> ranker = FeatureSum({"bm25": 1.0, "popularity": 0.5}, features=["length", "bm25", "popularity"])
     >>> ranker.predict([[120.0, 3.0, 2.0], [80.0, 4.0, float("nan")]])
@@ -27,11 +29,8 @@ class FeatureSum(LinearScores):
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
     _needs_preferences: ClassVar[bool] = False
 
-    def __init__(
-        self, weights: Mapping[str, float] | None = None, *, features: Sequence[str] | None = None
-    ) -> None:
-        self.weights = weights
-        self.features = features
+    weights: Mapping[str, float] | None = field(default=None, kw_only=False)
+    features: Sequence[str] | None = None
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         self._look_up()

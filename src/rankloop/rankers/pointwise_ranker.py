@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,19 +13,21 @@ from sklearn.utils.validation import has_fit_parameter
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.base.row_weight import row_weight
 from rankloop.rankers.base.scale import scaled_per_query
 from rankloop.rankers.saving.codec import decode, encode
 
 __all__ = ["PointwiseRanker"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PointwiseRanker(Ranker):
     r"""Documents one by one: a regressor gives the label, a classifier the expected one (McRank, Li 2007).
 
     .. math:: s(x) = \hat y(x) \quad\text{or}\quad s(x) = \sum_c c \, P(y = c \mid x)
 
-    Without an `estimator` the rows go to gradient-boosted regression trees. `scale="standard"` or
-    `"minmax"` first brings each feature to one scale within each query; a score then depends on the list.
+    The default `estimator` is gradient-boosted regression trees. `scale="standard"` or
+    `"minmax"` first scales each feature within each query; a score then depends on the list.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y, qid = [[0.1], [0.9], [0.3], [0.8]], [0, 1, 0, 1], ["a", "a", "b", "b"]
@@ -35,12 +38,8 @@ class PointwiseRanker(Ranker):
 
     _needs_preferences: ClassVar[bool] = False
 
-    estimator_: Any
-    absent_: NDArray[np.bool_]
-
-    def __init__(self, estimator: Any = None, *, scale: str | None = None) -> None:
-        self.estimator = estimator
-        self.scale = scale
+    estimator: Any = field(default=None, kw_only=False)
+    scale: str | None = None
 
     @property
     def needs_lists(self) -> bool:
@@ -61,15 +60,15 @@ class PointwiseRanker(Ranker):
             if not np.array_equal(labels, train.y):
                 raise ValueError("a classifier needs labels that are whole numbers; use a regressor")
         self.absent_ = np.asarray(np.isnan(train.X).all(axis=0))
-        weight = _row_weight(train)
-        given = {} if weight is None else {"sample_weight": weight}
+        weighted = train.query_weight is not None or train.item_weight is not None
+        given = {"sample_weight": row_weight(train)} if weighted else {}
         if given and not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(
                 f"{type(estimator).__name__} would ignore the query_weight or item_weight of this data set; "
                 "choose an estimator that takes sample_weight, or leave them out with data.replace(...=None)"
             )
         estimator.fit(self._features(train.X, train.offsets), labels, **given)
-        self.estimator_ = estimator
+        self.estimator_: Any = estimator
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
         features = self._features(X, offsets)
@@ -79,7 +78,7 @@ class PointwiseRanker(Ranker):
         return np.asarray(self.estimator_.predict(features), np.float64).reshape(len(X))
 
     def _features(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[Any]:
-        """A feature that no training row had says nothing; estimators differ in how badly they take it."""
+        """A feature that was missing in all training rows becomes 0: estimators treat it differently."""
         if self.absent_.any():
             X = np.where(self.absent_, np.float32(0), X)
         return X if self.scale is None else scaled_per_query(X, offsets, self.scale)
@@ -97,16 +96,5 @@ class PointwiseRanker(Ranker):
 def _trees() -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    # Its own early stopping would hold back rows, not whole queries.
+    # Its own early stopping would hold out rows, not whole queries.
     return HistGradientBoostingRegressor(early_stopping=False, random_state=0)
-
-
-def _row_weight(train: RankingDataset) -> NDArray[np.float64] | None:
-    if train.query_weight is None and train.item_weight is None:
-        return None
-    weight = np.ones(train.n_documents)
-    if train.query_weight is not None:
-        weight *= train.query_weight[train.row_query]
-    if train.item_weight is not None:
-        weight *= train.item_weight
-    return weight

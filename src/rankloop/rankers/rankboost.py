@@ -1,6 +1,7 @@
 """Boosting of thresholds on the pairs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,16 @@ from rankloop.losses.kernels.pair_sums import levels
 from rankloop.metrics import Metric
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.base.row_weight import row_weight
 from rankloop.rankers.base.scale import refuse_infinite
-from rankloop.rankers.base.steps import Steps
+from rankloop.rankers.base.thresholds import Thresholds
 
 __all__ = ["RankBoost"]
 
 Floats = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankBoost(Ranker):
     r"""RankBoost (Freund et al., 2003): thresholds of features that descend the exponential loss of pairs.
 
@@ -27,39 +30,25 @@ class RankBoost(Ranker):
         s(x) = \sum_t \alpha_t \, [x_{f_t} > \theta_t], \qquad
         \alpha = \tfrac12 \ln \frac{1 + r + \epsilon}{1 - r + \epsilon}
 
-    where r is how far the pairs' current weights agree with the threshold. The weight of a pair is a
-    product over its two documents, so a round costs the documents, never the pairs. A missing value falls
-    on the side of the threshold where it does better. With a validation set the best number of rounds is
-    kept.
+    where r is the agreement of the threshold with the current weights of the pairs. The weight of a pair is
+    a product over its two documents, so an iteration costs O(documents), not O(pairs). A missing value goes
+    to the better side of the threshold. With a validation set the best number of thresholds is kept.
 
     >>> X, y, qid = [[3.0, 0.1], [1.0, 0.9], [2.0, 0.2], [5.0, 0.7]], [0, 1, 0, 1], ["a", "a", "b", "b"]
-    >>> RankBoost(rounds=5).fit(X, y, qid=qid).rank(X[:2])
+    >>> RankBoost(iterations=5).fit(X, y, qid=qid).rank(X[:2])
     array([1, 0])
     """
 
-    feature_: NDArray[np.int64]
-    threshold_: Floats
-    missing_: NDArray[np.bool_]
-    alpha_: Floats
-
-    def __init__(
-        self,
-        *,
-        rounds: int = 300,
-        thresholds: int = 255,
-        metric: str | Metric = "ndcg@10",
-        patience: int = 50,
-    ) -> None:
-        self.rounds = rounds
-        self.thresholds = thresholds
-        self.metric = metric
-        self.patience = patience
+    iterations: int = 300
+    thresholds: int = 255
+    metric: str | Metric = "ndcg@10"
+    patience: int = 50
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
-        if self.rounds < 1 or self.thresholds < 1:
-            raise ValueError("rounds and thresholds must be at least 1")
+        if self.iterations < 1 or self.thresholds < 1:
+            raise ValueError("iterations and thresholds must be at least 1")
         refuse_infinite(train.X)
-        steps = Steps.of(train.X, self.thresholds)
+        candidates = Thresholds.of(train.X, self.thresholds)
         pairs = _PairWeights(train)
         judged = None if valid is None else Objective.of(self.metric, valid)
         scores, valid_scores = (
@@ -67,13 +56,13 @@ class RankBoost(Ranker):
             np.zeros(0 if valid is None else valid.n_documents),
         )
         chosen: list[tuple[int, float, bool, float]] = []
-        best_value, best_rounds = -np.inf, self.rounds
-        with progress("RankBoost", total=self.rounds) as advance:
-            for turn in range(1, self.rounds + 1):
-                pull = pairs.pull(scores)
-                if pull is None:
+        best_value, best_size = -np.inf, self.iterations
+        with progress("RankBoost", total=self.iterations) as advance:
+            for turn in range(1, self.iterations + 1):
+                net = pairs.net(scores)
+                if net is None:
                     break
-                feature, threshold, missing, r = steps.best(pull)
+                feature, threshold, missing, r = candidates.best(net)
                 alpha = 0.5 * np.log((1 + r + pairs.least) / (1 - r + pairs.least))
                 if alpha == 0.0:
                     break
@@ -85,11 +74,11 @@ class RankBoost(Ranker):
                     value = judged(valid_scores)
                     note = f"{judged.metric} {abs(value):.4f}"
                     if value > best_value:
-                        best_value, best_rounds = value, turn
-                    elif turn - best_rounds >= self.patience:
+                        best_value, best_size = value, turn
+                    elif turn - best_size >= self.patience:
                         break
                 advance(1, note)
-        columns = list(zip(*chosen[:best_rounds], strict=True)) or [(), (), (), ()]
+        columns = list(zip(*chosen[:best_size], strict=True)) or [(), (), (), ()]
         self.feature_, self.threshold_ = np.array(columns[0], np.int64), np.array(columns[1], np.float64)
         self.missing_, self.alpha_ = np.array(columns[2], bool), np.array(columns[3], np.float64)
 
@@ -123,31 +112,28 @@ def _beyond(column: NDArray[np.float32], threshold: float, missing: bool) -> NDA
 
 
 class _PairWeights:
-    """The distribution over pairs, as what it pulls each document up or down."""
+    """The distribution over pairs, summed to one signed weight per document."""
 
     def __init__(self, train: RankingDataset) -> None:
         self.labels, self.offsets, self.row_query = train.y, train.offsets, train.row_query
         self.order = np.lexsort((train.y, train.row_query))
-        weight = np.ones(train.n_documents) if train.item_weight is None else train.item_weight
-        if train.query_weight is not None:
-            weight = weight * train.query_weight[train.row_query]
-        self.weight = weight.astype(np.float64)
+        self.weight = row_weight(train)
         _, sizes = np.unique(levels(train.y, train.offsets) + 1j * train.row_query, return_counts=True)
         pairs = (train.lengths.astype(np.float64) ** 2).sum() - (sizes.astype(np.float64) ** 2).sum()
         self.least = 2.0 / max(2.0, pairs)
 
-    def pull(self, scores: Floats) -> Floats | None:
+    def net(self, scores: Floats) -> Floats | None:
         """For each document the weight of its pairs as the better one less that as the other; sums to 0."""
         starts = self.offsets[:-1]
         middle = 0.5 * (np.maximum.reduceat(scores, starts) + np.minimum.reduceat(scores, starts))
         rising = np.exp(np.clip(scores - middle[self.row_query], -150.0, 150.0))
-        pulled = np.zeros(len(scores))
-        total = _pull(rising, self.weight / rising, self.labels, self.order, self.offsets, pulled)
-        return pulled / total if total > 0 else None
+        net = np.zeros(len(scores))
+        total = _net_weights(rising, self.weight / rising, self.labels, self.order, self.offsets, net)
+        return net / total if total > 0 else None
 
 
 @kernel
-def _pull(
+def _net_weights(
     rising: Floats,
     falling: Floats,
     labels: NDArray[np.float32],
@@ -155,7 +141,10 @@ def _pull(
     offsets: NDArray[np.int64],
     out: Floats,
 ) -> float:
-    """Pairs of each list by blocks of equal labels: sums grow from one end, so that nothing cancels."""
+    """The net weight of each document and the sum of all; lists are sorted by label.
+
+    Two running sums over blocks of equal labels, one from each end: only positive terms are added.
+    """
     total = 0.0
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]

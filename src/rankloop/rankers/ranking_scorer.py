@@ -60,7 +60,7 @@ class RankingScorer:
         return mean if self.metric.higher_is_better else -mean
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Both names of the query ids are wanted where they are given."""
+        """Both names of the query ids are requested."""
         request = MetadataRequest(owner=repr(self))
         request.score.add_request(param="qid", alias=True)
         request.score.add_request(param="groups", alias=True)
@@ -68,7 +68,7 @@ class RankingScorer:
 
 
 def ranking_scorer(name: str | Metric) -> RankingScorer:
-    """A scorer for `GridSearchCV` and its kin, over whole queries.
+    """A scorer for `GridSearchCV` and the like, over whole queries.
 
     .. code-block:: python
 

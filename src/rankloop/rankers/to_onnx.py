@@ -35,7 +35,7 @@ def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
     >>> bool(np.allclose(score, ranker.predict(np.eye(2))))
     True
     """
-    onnx = require("onnx", "backends")
+    onnx = require("onnx", "trees")
     names = None if isinstance(ranker, str) else getattr(ranker, "feature_names_in_", None)
     model = _model(onnx, ranker)
     if names is not None:

@@ -34,12 +34,12 @@ def tune(
     prune: bool = True,
     seed: int = 0,
 ) -> Study:
-    """Try parameters by Optuna's TPE (Akiba et al., 2019); each is judged on queries it was not trained on.
+    """Search parameters by Optuna's TPE (Akiba et al., 2019); each trial is cross-validated by queries.
 
-    `space` names parameters (of parts too: `estimator__alpha`) and what to try: a list of choices, a tuple
+    `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
     `log` and `step`. `hold_out` is the share of a fold's training queries for early stopping. A trial that
-    falls behind the median of the others after a fold is given up.
+    is below the median of the others after a fold is pruned.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
@@ -48,7 +48,7 @@ def tune(
     >>> len(study.trials), list(study.best_params_)
     (3, ['C'])
     """
-    optuna = require("optuna", "backends")
+    optuna = require("optuna", "trees")
     if not space:
         raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
     known = ranker.get_params()
@@ -60,22 +60,22 @@ def tune(
         raise ValueError(f"trials must be a whole number from 1, got {trials!r}")
     if not 0 <= hold_out < 1:
         raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
-    parts = list(data.folds(folds, seed=seed))
-    judged = [Objective.of(metric, test) for _, test in parts]
-    sign = 1.0 if judged[0].metric.higher_is_better else -1.0
+    splits = list(data.folds(folds, seed=seed))
+    objectives = [Objective.of(metric, test) for _, test in splits]
+    sign = 1.0 if objectives[0].metric.higher_is_better else -1.0
     done: list[Trial] = []
 
-    def attempt(asked: Any) -> float:
-        params = {name: _suggest(asked, name, range_) for name, range_ in space.items()}
+    def attempt(trial: Any) -> float:
+        params = {name: _suggest(trial, name, range_) for name, range_ in space.items()}
         values: list[float] = []
-        for (train, test), objective in zip(parts, judged, strict=True):
+        for (train, test), objective in zip(splits, objectives, strict=True):
             valid = None
             if hold_out > 0:
                 train, valid = train.split(1 - hold_out, seed=seed)
             fitted = clone(ranker).set_params(**params).fit(train, valid)
             values.append(sign * objective(fitted.predict(test)))
-            asked.report(sign * float(np.mean(values)), len(values))
-            if prune and len(values) < len(parts) and asked.should_prune():
+            trial.report(sign * float(np.mean(values)), len(values))
+            if prune and len(values) < len(splits) and trial.should_prune():
                 done.append(Trial(params, values, True))
                 raise optuna.TrialPruned
         done.append(Trial(params, values, False))
@@ -91,28 +91,28 @@ def tune(
         )
         with progress("tuning", total=trials) as advance:
 
-            def after(study: Any, trial: Any) -> None:
-                advance(1, f"{judged[0].metric} {sign * study.best_value:.4f}")
+            def after(study: Any, _: Any) -> None:
+                advance(1, f"{objectives[0].metric} {sign * study.best_value:.4f}")
 
             study.optimize(attempt, n_trials=trials, timeout=timeout, callbacks=[after])
     finally:
         optuna.logging.set_verbosity(before)
-    return Study(ranker, judged[0].metric, done)
+    return Study(ranker, objectives[0].metric, done)
 
 
-def _suggest(asked: Any, name: str, range_: Range) -> Any:
+def _suggest(trial: Any, name: str, range_: Range) -> Any:
     found = _checked(name, range_)
     if isinstance(found, list):
-        return found[asked.suggest_categorical(name, range(len(found)))]
+        return found[trial.suggest_categorical(name, range(len(found)))]
     whole = isinstance(found["low"], int) and isinstance(found["high"], int)
-    return (asked.suggest_int if whole else asked.suggest_float)(name, **found)
+    return (trial.suggest_int if whole else trial.suggest_float)(name, **found)
 
 
 def _checked(name: str, range_: Range) -> list[Any] | dict[str, Any]:
-    """What to try: choices, or a table of low, high and perhaps log and step that Optuna takes."""
+    """A list of choices, or Optuna's arguments: low, high and perhaps log and step."""
     if isinstance(range_, list):
         if not range_:
-            raise ValueError(f"the space of {name} is empty; list what to try")
+            raise ValueError(f"the space of {name} is empty; list the values to try")
         return range_
     if isinstance(range_, tuple):
         if len(range_) not in (2, 3) or range_[2:] not in ((), ("log",)):

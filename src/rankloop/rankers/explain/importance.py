@@ -1,4 +1,4 @@
-"""Which features a ranker lives on."""
+"""How much each feature matters to a ranker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 class Importance:
     """One number per feature, in the order of the features; printing it shows the largest first.
 
-    `low` and `high` bound what permutation found, over all queries like these; splits and gains are
-    counted, not estimated, and have none.
+    `low` and `high` bound what permutation estimates; splits and gains are counted and have no interval.
     """
 
     names: tuple[str, ...]
@@ -81,16 +80,16 @@ def importance(
     by: str = "permutation",
     metric: str | Metric = "ndcg@10",
     within: str = "query",
-    repeats: int = 5,
+    resamples: int = 5,
     seed: int = 0,
 ) -> Importance:
     """How much each feature matters: what the metric loses when its values are shuffled (Breiman, 2001).
 
-    Values are shuffled within each query, so that a feature loses what it tells about the order of a
-    list; `within="data"` shuffles them over all documents. Each query's loss is the mean over `repeats`,
-    and the interval is Student's t over queries. A feature whose twin is still there loses little:
-    `ablation` of the two together tells. `by="split"` counts the splits of a forest, `by="gain"` sums what
-    they gained in training; both need no data, and both flatter features with many values.
+    Values are shuffled within each query, which measures what a feature contributes to the order of a list;
+    `within="data"` shuffles them over all documents. Each query's loss is the mean over `resamples`, and the
+    interval is Student's t over queries. Of two strongly correlated features each loses little: use
+    `ablation` of both together. `by="split"` counts the splits of a forest, `by="gain"` sums their gain in
+    training; both need no data, and both favour features with many values.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
@@ -106,11 +105,11 @@ def importance(
         return Importance(names, _counted(ranker, by), by)
     if data is None:
         raise ValueError("importance by permutation needs judged lists: importance(ranker, data)")
-    if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, got {repeats}")
-    judged = Objective.of(metric, data)
-    sign = 1.0 if judged.metric.higher_is_better else -1.0
-    whole = judged.values(ranker.predict(data))
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    objective = Objective.of(metric, data)
+    sign = 1.0 if objective.metric.higher_is_better else -1.0
+    whole = objective.values(ranker.predict(data))
     weight = np.ones(len(data)) if data.query_weight is None else data.query_weight.astype(np.float64)
     rng = np.random.default_rng(seed)
     X = np.array(data.X)
@@ -119,15 +118,15 @@ def importance(
         for index in range(len(names)):
             column = X[:, index].copy()
             lost = np.zeros(len(data))
-            for _ in range(repeats):
+            for _ in range(resamples):
                 X[:, index] = column[_shuffled(data, within, rng)]
-                lost += sign * (whole - judged.values(ranker.predict(data.replace(X=X)))) / repeats
+                lost += sign * (whole - objective.values(ranker.predict(data.replace(X=X)))) / resamples
             X[:, index] = column
             found.append(mean_of(lost, weight))
             advance(1, names[index])
     values, low, high = (np.array([getattr(one, at) for one in found]) for at in ("value", "low", "high"))
-    notes = (f"what {judged.metric} loses when the feature is shuffled within each {within}",)
-    return Importance(names, values, str(judged.metric), low, high, notes)
+    notes = (f"the loss of {objective.metric} when the feature is shuffled within each {within}",)
+    return Importance(names, values, str(objective.metric), low, high, notes)
 
 
 def _shuffled(data: RankingDataset, within: str, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -137,7 +136,7 @@ def _shuffled(data: RankingDataset, within: str, rng: np.random.Generator) -> ND
 
 
 def _counted(ranker: Ranker, by: str) -> Floats:
-    """What the backend noted while it grew the forest."""
+    """What the backend counted in training."""
     forest: Any = getattr(ranker, "forest_", None)
     library = getattr(forest, "library", None)
     if library == "lightgbm":
@@ -148,7 +147,7 @@ def _counted(ranker: Ranker, by: str) -> Floats:
         found = forest.booster.get_score(importance_type=kind)
         return np.array([found.get(name, 0.0) for name in named], np.float64)
     raise ValueError(
-        f"{type(ranker).__name__} of {library} notes no {by}; use by='permutation' with judged lists"
+        f"{type(ranker).__name__} of {library} has no {by}; use by='permutation' with judged lists"
         if library
         else f"{type(ranker).__name__} has no splits; use by='permutation' with judged lists"
     )

@@ -24,7 +24,7 @@ def network_to_onnx(ranker: Any) -> Any:
         )
     if ranker.feature_transform == "quantile":
         raise ValueError("ONNX has no search among quantiles; train with feature_transform='log1p'")
-    torch, onnx = require("torch", "neural"), require("onnx", "backends")
+    torch, onnx = require("torch", "neural"), require("onnx", "trees")
     shown = torch.from_numpy(np.zeros((2, ranker.n_features_in_), np.float32))
     written = io.BytesIO()
     with warnings.catch_warnings():  # the tracer warns of lengths, none of which the score depends on

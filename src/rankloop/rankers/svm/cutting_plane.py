@@ -1,21 +1,20 @@
-"""A convex risk that is not smooth, by cutting planes with a certified gap."""
+"""Cutting planes: a convex risk that is not smooth, minimised with a certified gap."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.rankers.svm.hinge import HingeProblem
-from rankloop.rankers.svm.judged_hinge import JudgedHinge
 
 __all__ = ["cutting_plane"]
 
 Floats = NDArray[np.float64]
 
 
-def cutting_plane(problem: HingeProblem | JudgedHinge, *, tol: float, max_iter: int) -> tuple[Floats, int]:
+def cutting_plane(problem: HingeProblem, *, tolerance: float, iterations: int) -> tuple[Floats, int]:
     r"""Minimise |w|^2 / 2 + R(w), R the sum of hinges (Joachims 2006; Franc & Sonnenburg 2008).
 
     Every visited point adds a plane below R. The least value over the planes is a lower bound, the best
-    point so far an upper one; it ends when they differ by less than `tol` times the upper one.
+    point so far an upper one; it ends when they differ by less than `tolerance` times the upper one.
     """
     Z = problem.Z
     best, best_scores = np.zeros(Z.shape[1]), np.zeros(len(Z))
@@ -24,20 +23,20 @@ def cutting_plane(problem: HingeProblem | JudgedHinge, *, tol: float, max_iter: 
     planes, heights = np.zeros((1, Z.shape[1])), np.zeros(1)  # R >= 0 is the first plane
     gram, share = np.zeros((1, 1)), np.ones(1)
     point = best
-    for iteration in range(1, max_iter + 1):  # noqa: B007 # how many it took is an answer too
+    for iteration in range(1, iterations + 1):  # noqa: B007 # the number is returned too
         plane = Z.T @ by_score
         planes = np.vstack((planes, plane))
         heights = np.append(heights, risk - plane @ point)
         beside = planes[:-1] @ plane
         gram = np.block([[gram, beside[:, None]], [beside[None, :], np.array([[plane @ plane]])]])
-        share = _shares(gram, heights, np.append(share, 0.0), tol * max(upper, 1e-300) / 10)
+        share = _shares(gram, heights, np.append(share, 0.0), tolerance * max(upper, 1e-300) / 10)
         aim = -share @ planes
         lower = float(heights @ share - 0.5 * (aim @ aim))
         aim_scores = Z @ aim
         step, upper = _line_search(problem, best, best_scores, aim, aim_scores, upper)
         best = best + step * (aim - best)
         best_scores = best_scores + step * (aim_scores - best_scores)
-        if upper - lower <= tol * upper:
+        if upper - lower <= tolerance * upper:
             break
         point = 0.9 * best + 0.1 * aim  # a plane here cuts more than one at either end
         risk, by_score = problem.hinge(0.9 * best_scores + 0.1 * aim_scores)
@@ -61,7 +60,7 @@ def _shares(gram: Floats, heights: Floats, share: Floats, gap: float) -> Floats:
 
 
 def _line_search(
-    problem: HingeProblem | JudgedHinge,
+    problem: HingeProblem,
     here: Floats,
     here_scores: Floats,
     there: Floats,
@@ -69,16 +68,16 @@ def _line_search(
     value: float,
 ) -> tuple[float, float]:
     """The best step from here to there, by halving on the slope, and the objective at it."""
-    way, way_scores = there - here, there_scores - here_scores
+    path, path_scores = there - here, there_scores - here_scores
     low, high, best = 0.0, 1.0, 0.0
     step = 1.0
     for _ in range(12):
-        w = here + step * way
-        risk, by_score = problem.hinge(here_scores + step * way_scores)
+        w = here + step * path
+        risk, by_score = problem.hinge(here_scores + step * path_scores)
         objective = risk + 0.5 * float(w @ w)
         if objective < value:
             value, best = objective, step
-        if w @ way + by_score @ way_scores > 0:
+        if w @ path + by_score @ path_scores > 0:
             high = step
         elif step == 1.0:
             break

@@ -1,21 +1,37 @@
-"""The hinge over all pairs of all lists, for linear scores: value, gradient and Hessian."""
+"""Sums of hinges over pairs, for linear scores: value, gradient and Hessian."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.losses.kernels.pair_sums import PairSums, order_of, pair_sums
 
-__all__ = ["HingeProblem"]
+__all__ = ["HingeProblem", "LabelHinge"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class HingeProblem(Protocol):
+    """Pairs of documents with features `Z`, under scores `Z @ w`."""
+
+    Z: Floats
+
+    def hinge(self, scores: Floats) -> tuple[float, Floats]:
+        """The sum of hinges and a subgradient by score."""
+
+    def squared(self, w: Floats) -> tuple[float, Floats]:
+        """The sum of squared hinges with the penalty of `w`, and its gradient."""
+
+    def hessian(self, w: Floats, direction: Floats) -> Floats:
+        """The (generalised) Hessian of `squared` times a direction."""
+
+
 @dataclass(slots=True)
-class HingeProblem:
-    """Pairs (i, j) of a list with `above[i] > below[j]`, weighed by `weight[i]`, under scores `Z @ w`."""
+class LabelHinge:
+    """All pairs (i, j) of a list with `above[i] > below[j]`, of weight `weight[i]`, in O(n log n)."""
 
     Z: Floats
     above: Ints
@@ -24,13 +40,11 @@ class HingeProblem:
     offsets: Ints
 
     def hinge(self, scores: Floats) -> tuple[float, Floats]:
-        """The sum of hinges and a subgradient by score."""
         sums = self._sums(scores, scores)
         value = self.weight @ (sums.count * (1.0 - scores) + sums.total)
         return float(value), sums.weight - self.weight * sums.count
 
     def squared(self, w: Floats) -> tuple[float, Floats]:
-        """The whole objective, the penalty of `w` included, and its gradient."""
         scores = self.Z @ w
         sums = self._sums(scores, scores)
         missed = self.weight * (sums.count * (1.0 - scores) + sums.total)
@@ -40,13 +54,12 @@ class HingeProblem:
         return float(value + 0.5 * (w @ w)), w + self.Z.T @ by_score
 
     def hessian(self, w: Floats, direction: Floats) -> Floats:
-        """The (generalised) Hessian of `squared` times a direction."""
         change = self.Z @ direction
         sums = self._sums(self.Z @ w, change)
         own = self.weight * sums.count + sums.weight
         by_score = 2.0 * (own * change - self.weight * sums.total - sums.weighted)
-        curved: Floats = direction + self.Z.T @ by_score
-        return curved
+        product: Floats = direction + self.Z.T @ by_score
+        return product
 
     def _sums(self, scores: Floats, values: Floats) -> PairSums:
         order = order_of(scores, self.offsets)

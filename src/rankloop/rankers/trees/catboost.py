@@ -47,7 +47,7 @@ class CatBoostForest:
         watch: Watch,
         init: "CatBoostForest | None",
     ) -> "CatBoostForest":
-        catboost = require("catboost", "backends")
+        catboost = require("catboost", "trees")
         _refuse(plan, train, valid)
         relay = Relay(lambdas, watch, valid is not None)
         settings = _settings(plan) | {"eval_metric": RelayMetric(relay)}
@@ -96,7 +96,7 @@ class CatBoostForest:
     def read(cls, written: Member, compiled: Forest | None = None) -> "CatBoostForest":
         if not isinstance(written, bytes):
             raise ValueError("the forest of this model is no CatBoost model; save it again")
-        return cls(_unpack(require("catboost", "backends"), written))
+        return cls(_unpack(require("catboost", "trees"), written))
 
 
 def _settings(plan: Plan) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class XGBoostForest:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.booster = require("xgboost", "backends").Booster()
+        self.booster = require("xgboost", "trees").Booster()
         self.booster.load_model(bytearray(text.encode()))
 
     @property
@@ -52,7 +52,7 @@ class XGBoostForest:
         watch: Watch,
         init: "XGBoostForest | None",
     ) -> "XGBoostForest":
-        xgboost = require("xgboost", "backends")
+        xgboost = require("xgboost", "trees")
         if plan.objective is not None:
             _check_own_objective(plan, train)
         data = _matrix(xgboost, plan, train, None)
@@ -81,7 +81,7 @@ class XGBoostForest:
         return cls(kept.save_raw("json").decode())
 
     def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
-        xgboost = require("xgboost", "backends")
+        xgboost = require("xgboost", "trees")
         self.booster.set_param({"nthread": threads or 0})
         types = self.booster.feature_types
         data = xgboost.DMatrix(X, nthread=threads, feature_types=types, enable_categorical=types is not None)

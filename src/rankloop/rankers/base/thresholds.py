@@ -1,25 +1,25 @@
-"""Thresholds of features: candidates at quantiles, and the best of them for a given pull on the rows."""
+"""Thresholds of features: candidates at quantiles, and the best of them for weighted rows."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Steps"]
+__all__ = ["Thresholds"]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """`codes` says how many thresholds of its feature a value exceeds; missing values have the last code."""
+class Thresholds:
+    """`cuts` by feature; `codes` counts the cuts below each value, and missing values have the last code."""
 
     codes: NDArray[np.int64]
-    thresholds: list[NDArray[np.float32]]
+    cuts: list[NDArray[np.float32]]
 
     @classmethod
-    def of(cls, X: NDArray[np.float32], most: int) -> "Steps":
-        """At most `most` thresholds a feature, each a value that occurs and is not the largest."""
+    def of(cls, X: NDArray[np.float32], most: int) -> "Thresholds":
+        """At most `most` cuts per feature, each a value that occurs and is not the largest."""
         codes = np.empty((X.shape[1], len(X)), np.int64)
-        thresholds = []
+        every = []
         for feature, column in enumerate(X.T):
             known = column[~np.isnan(column)]
             values = np.unique(known)
@@ -30,16 +30,16 @@ class Steps:
             codes[feature] = np.where(
                 np.isnan(column), len(cuts) + 1, np.searchsorted(cuts, column, side="left")
             )
-            thresholds.append(cuts)
-        return cls(codes, thresholds)
+            every.append(cuts)
+        return cls(codes, every)
 
-    def best(self, pull: NDArray[np.float64]) -> tuple[int, float, bool, float]:
-        """Feature, threshold, side of the missing values and agreement r of the step that pulls hardest."""
+    def best(self, weight: NDArray[np.float64]) -> tuple[int, float, bool, float]:
+        """Feature, threshold, side of missing values and sum r of the rows above it, with the largest |r|."""
         best = (0, 0.0, False, 0.0)
-        for feature, cuts in enumerate(self.thresholds):
+        for feature, cuts in enumerate(self.cuts):
             if len(cuts) == 0:
                 continue
-            sums = np.bincount(self.codes[feature], pull, minlength=len(cuts) + 2)
+            sums = np.bincount(self.codes[feature], weight, minlength=len(cuts) + 2)
             beyond = np.cumsum(sums[-2:0:-1])[::-1]  # over the values above each threshold
             for missing in (False, True) if sums[-1] != 0.0 else (False,):
                 r = beyond + sums[-1] if missing else beyond

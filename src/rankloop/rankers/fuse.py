@@ -1,0 +1,143 @@
+"""Several rankings of the same queries as one: reciprocal rank fusion, CombSUM, CombMNZ."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop._names import one_of
+from rankloop.data import Run
+from rankloop.rankers.base.per_list import normalised, ranks
+
+__all__ = ["CONSTANT", "METHODS", "comb_mnz", "comb_sum", "fuse", "fused_scores", "rrf"]
+
+Floats = NDArray[np.float64]
+Scores = Sequence[ArrayLike]
+Weights = Sequence[float] | None
+
+CONSTANT = 60.0  # of reciprocal rank fusion: the larger, the less the first ranks stand out
+METHODS = ("comb_mnz", "comb_sum", "rrf")
+
+
+def fuse(
+    runs: Sequence[Run],
+    method: str = "rrf",
+    *,
+    constant: float = CONSTANT,
+    norm: str = "minmax",
+    weights: Weights = None,
+    k: int | None = None,
+) -> Run:
+    """One run of several: each document that any of them retrieved, with its fused score.
+
+    `method` is `"rrf"` (by ranks, with its `constant`), `"comb_sum"` or `"comb_mnz"` (by scores, brought to
+    one scale within each query by `norm`: "minmax", "sum", "zscore" or "none"). `weights` has one number per
+    run, `k` keeps the best documents of each query. A run that lacks a query adds nothing to it.
+
+    >>> words = Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    >>> vectors = Run.from_dict({"q": {"a": 0.9, "c": 0.8}})
+    >>> fuse([words, vectors]).docid.tolist()
+    ['a', 'c', 'b']
+    """
+    if len(runs) == 0 or not all(isinstance(run, Run) for run in runs):
+        kinds = ", ".join(type(run).__name__ for run in runs) or "nothing"
+        raise ValueError(f"fuse takes a sequence of runs (read_run, Run.from_dict), got {kinds}")
+    if k is not None and k < 1:
+        raise ValueError(f"k must be at least 1, or None to keep all documents, got {k}")
+    query_ids, query = np.unique(
+        np.concatenate([np.repeat(run.qid, np.diff(run.offsets)) for run in runs]), return_inverse=True
+    )
+    document_ids, document = np.unique(np.concatenate([run.docid for run in runs]), return_inverse=True)
+    pairs, first, place = np.unique(
+        query * len(document_ids) + document, return_index=True, return_inverse=True
+    )
+    scores = np.full((len(runs), len(pairs)), np.nan)
+    which = np.repeat(np.arange(len(runs)), [len(run.docid) for run in runs])
+    scores[which, place] = np.concatenate([run.scores for run in runs])
+    offsets = np.searchsorted(query[first], np.arange(len(query_ids) + 1))
+    fused = fused_scores(list(scores), offsets, method, constant=constant, norm=norm, weights=weights)
+    kept = np.lexsort((first, -fused, query[first]))  # equal scores: in the order of the runs
+    if k is not None:
+        kept = kept[np.arange(len(kept)) - np.repeat(offsets[:-1], np.diff(offsets)) < k]
+    kept = kept[np.argsort(_first_seen(query)[query[first[kept]]], kind="stable")]
+    return Run(query_ids[query[first[kept]]], document_ids[document[first[kept]]], fused[kept])
+
+
+def fused_scores(
+    scores: Scores,
+    offsets: ArrayLike,
+    method: str = "rrf",
+    *,
+    constant: float = CONSTANT,
+    norm: str = "minmax",
+    weights: Weights = None,
+) -> Floats:
+    """The fused score of each document, from one array of scores per ranker; nan is "not retrieved"."""
+    one_of("method", method, METHODS)
+    if method == "rrf":
+        return rrf(scores, offsets, constant=constant, weights=weights)
+    comb = comb_sum if method == "comb_sum" else comb_mnz
+    return comb(scores, offsets, norm=norm, weights=weights)
+
+
+def rrf(scores: Scores, offsets: ArrayLike, *, constant: float = CONSTANT, weights: Weights = None) -> Floats:
+    r"""Reciprocal rank fusion (Cormack et al., 2009): :math:`\sum_m w_m / (c + \mathrm{rank}_m)`.
+
+    One array of scores per ranker; nan where it did not retrieve the document. Ties share their mean rank.
+
+    >>> rrf([[3.0, 2.0, 1.0], [9.0, np.nan, 8.0]], [0, 3]).round(4)
+    array([0.0328, 0.0161, 0.032 ])
+    """
+    arrays, edges, shares = _checked(scores, offsets, weights)
+    return _sum(shares / (constant + np.array([ranks(array, edges) for array in arrays])))
+
+
+def comb_sum(scores: Scores, offsets: ArrayLike, *, norm: str = "minmax", weights: Weights = None) -> Floats:
+    """CombSUM (Fox & Shaw, 1994): the sum of the scores, each on one scale within its list.
+
+    >>> comb_sum([[3.0, 2.0, 1.0], [9.0, np.nan, 8.0]], [0, 3])
+    array([2. , 0.5, 0. ])
+    """
+    arrays, edges, shares = _checked(scores, offsets, weights)
+    return _sum(shares * np.array([normalised(array, edges, norm) for array in arrays]))
+
+
+def comb_mnz(scores: Scores, offsets: ArrayLike, *, norm: str = "minmax", weights: Weights = None) -> Floats:
+    """CombMNZ (Fox & Shaw, 1994): CombSUM times the number of rankers that retrieved the document.
+
+    >>> comb_mnz([[3.0, 2.0, 1.0], [9.0, np.nan, 8.0]], [0, 3])
+    array([4. , 0.5, 0. ])
+    """
+    total = comb_sum(scores, offsets, norm=norm, weights=weights)
+    return total * np.sum(~np.isnan(np.array(scores, np.float64)), axis=0)
+
+
+def _checked(
+    scores: Scores, offsets: ArrayLike, weights: Weights
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Scores as rankers × documents, offsets, and the weights as a column."""
+    if len(scores) == 0:
+        raise ValueError("fusion needs the scores of at least one ranker, got none")
+    arrays = [np.asarray(array, np.float64) for array in scores]
+    edges = np.asarray(offsets, np.int64)
+    for array in arrays:
+        if array.shape != (int(edges[-1]),):
+            raise ValueError(
+                f"each ranker needs one score per document ({edges[-1]}), got shape {array.shape}"
+            )
+    shares = np.ones(len(arrays)) if weights is None else np.asarray(weights, np.float64)
+    if shares.shape != (len(arrays),):
+        raise ValueError(f"weights needs one number per ranker ({len(arrays)}), got {len(shares)}")
+    return np.array(arrays), edges, shares[:, None]
+
+
+def _sum(parts: Floats) -> Floats:
+    """A document that a ranker did not retrieve gets nothing from it."""
+    total: Floats = np.nansum(parts, axis=0)
+    return total
+
+
+def _first_seen(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each code, where it occurs first."""
+    _, first = np.unique(codes, return_index=True)
+    return first
