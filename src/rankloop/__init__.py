@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.ensemble import Ensemble as Ensemble
     from rankloop.rankers.explain.importance import importance as importance
     from rankloop.rankers.explain.why import why as why
+    from rankloop.rankers.fuse import fuse as fuse
     from rankloop.rankers.lambdamart import LambdaMART as LambdaMART
     from rankloop.rankers.linear_ranker import LinearRanker as LinearRanker
     from rankloop.rankers.neural_ranker import NeuralRanker as NeuralRanker
@@ -88,6 +89,7 @@ _PUBLIC = {
         "NeuralRanker",
         "PointwiseRanker",
         "RankSVM",
+        "fuse",
         "importance",
         "load",
         "tune",

@@ -93,7 +93,7 @@ def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
     page = family.report_of_ranker(linear)
     assert "Weights of the standardised features" in page.html
     assert max(range(4), key=lambda i: abs(linear.coef_[i])) == feature_drawn_first(page.figures[0])
-    boosted = RankBoost(rounds=5).fit(lists)
+    boosted = RankBoost(iterations=5).fit(lists)
     assert (
         "loses when a feature is shuffled within each of 18 queries"
         in family.report_of_ranker(boosted, lists).html
@@ -103,7 +103,7 @@ def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
 
 def test_too_many_features_are_not_shuffled():
     lists = synthetic(n_queries=5, docs_per_query=4, n_features=401, seed=0)
-    page = family.report_of_ranker(RankBoost(rounds=1).fit(lists), lists).html
+    page = family.report_of_ranker(RankBoost(iterations=1).fit(lists), lists).html
     assert "401 features are too many to shuffle one by one here; rankloop explain does it." in page
 
 

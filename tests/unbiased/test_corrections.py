@@ -260,7 +260,7 @@ def test_labels_are_ready_for_any_ranker():
     ):
         assert made.n_documents == len(np.unique(log.document))
         assert made.query_weight.mean() == pytest.approx(1.0)
-        rl.LinearRanker(loss=rl.losses.LambdaRank(metric="dcg", gain="linear"), max_iter=5).fit(made)
+        rl.LinearRanker(loss=rl.losses.LambdaRank(metric="dcg", gain="linear"), iterations=5).fit(made)
     kept = ips(log, curve, data, unseen="keep")
     assert kept.n_documents == data.n_documents
     assert log.rows(made).min() >= 0  # documents keep their names: the log still finds them

@@ -60,7 +60,7 @@ def test_every_learner_beats_clicks_at_their_word(world):
         "regression_em": regression_em(log, data),
         "pair_debias": pair_debias(log, data, ranker=trees),
         "prop_svm": prop_svm(log, THETA, data),
-        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(max_iter=30)),
+        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(iterations=30)),
         "ips": trees.fit(ips(log, THETA, data)),
     }
     values = {name: quality(data, ranker) for name, ranker in found.items()}
@@ -85,7 +85,7 @@ def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
         "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=5, threads=1)),
         "pair_debias": pair_debias(log, data, ranker=LambdaMART(trees=3, threads=1)),
         "dual_learning": dual_learning(log, data, rounds=1),
-        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(max_iter=3)),
+        "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(iterations=3)),
     }.items():
         ranker.save(tmp_path / name)
         again = load(tmp_path / name)

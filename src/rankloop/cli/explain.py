@@ -44,5 +44,5 @@ def explain(
         found = why(ranker, lists, query, a, b, seed=seed)
         show(found, as_json=json, model=str(model), data=str(data))
     else:
-        told = importance(ranker, lists, by=by, metric=metric, repeats=repeats, seed=seed)
+        told = importance(ranker, lists, by=by, metric=metric, resamples=repeats, seed=seed)
         show(told, as_json=json, model=str(model), data=str(data))

@@ -17,7 +17,7 @@ def policy_gradient(
 
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
-    >>> policy_gradient(data, ranker=LinearRanker(max_iter=20)).coef_.shape
+    >>> policy_gradient(data, ranker=LinearRanker(iterations=20)).coef_.shape
     (3,)
     """
     chosen = LinearRanker() if ranker is None else ranker

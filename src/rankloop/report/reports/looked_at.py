@@ -36,6 +36,6 @@ def looked_at(ranker: Any, lists: "RankingDataset | None" = None) -> Iterator[Fi
         yield f"{len(names):,} features are too many to shuffle one by one here; rankloop explain does it."
     else:
         some = lists.select(range(min(lists.n_queries, _LISTS)))
-        lost = family.importance(ranker, some, repeats=1)
+        lost = family.importance(ranker, some, resamples=1)
         said = f"What {lost.by} loses when a feature is shuffled within each of {some.n_queries:,} queries."
         yield importance(lost, note=said)
