@@ -97,7 +97,7 @@ def test_load_gives_what_was_saved(name, tmp_path):
     np.testing.assert_array_equal(again.propensity_, ranker.propensity_)
     assert again.fingerprint_ == ranker.fingerprint_ == data.fingerprint()
     with zipfile.ZipFile(tmp_path / "model") as archive:
-        about = json.loads(archive.read("manifest.json"))
+        about = json.loads(archive.read("manifest.json"))["about"]
     assert about["class"] == name
     assert about["versions"]["rankloop"]
     again.save(tmp_path / "copy")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.rankers import Forest, compile_forest
-from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.compile_forest import read_trees
 from rankloop.rankers.trees.lightgbm_trees import read_lightgbm
 from rankloop.rankers.trees.packing import pack
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rankloop.data import synthetic
 from rankloop.rankers import LambdaMART, contributions, why
 from rankloop.rankers.explain.linear_shapley import shares_of_lines
-from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.compile_forest import read_trees
 from rankloop.rankers.trees.linear_leaves import LinearForest
 
 

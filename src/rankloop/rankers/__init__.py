@@ -1,4 +1,4 @@
-"""What learns: every ranker has `fit`, `predict`, `save`, and `load` brings it back.
+"""What learns: every ranker has `fit`, `predict` and `save`; `load` reads a saved one.
 
 Members load when they are first used, so that a linear ranker never imports a tree library or torch.
 `__all__` is the registry: `load` and the command line find rankers in it, and the shared tests walk it.
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.study import Study as Study
     from rankloop.rankers.svm.ranksvm import RankSVM as RankSVM
     from rankloop.rankers.to_onnx import to_onnx as to_onnx
+    from rankloop.rankers.trees.compile_forest import compile_forest as compile_forest
     from rankloop.rankers.trees.forest import Forest as Forest
-    from rankloop.rankers.trees.forest import compile_forest as compile_forest
     from rankloop.rankers.tune import tune as tune
 
 _HOME = {
@@ -67,7 +67,7 @@ _HOME = {
     "Why": "explain.why",
     "ablation": "explain.ablation",
     "calibrate": "calibrate",
-    "compile_forest": "trees.forest",
+    "compile_forest": "trees.compile_forest",
     "contributions": "explain.contributions",
     "distill": "distill",
     "fuse": "fuse",

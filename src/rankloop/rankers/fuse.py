@@ -109,7 +109,8 @@ def comb_mnz(scores: Scores, offsets: ArrayLike, *, norm: str = "minmax", weight
     array([4. , 0.5, 0. ])
     """
     total = comb_sum(scores, offsets, norm=norm, weights=weights)
-    return total * np.sum(~np.isnan(np.array(scores, np.float64)), axis=0)
+    retrieved: Floats = np.sum(~np.isnan(np.array(scores, np.float64)), axis=0, dtype=np.float64)
+    return total * retrieved
 
 
 def _checked(

@@ -1,6 +1,7 @@
-"""Boosted trees under any loss."""
+"""Gradient-boosted trees under any loss."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from rankloop.rankers.base.feature_names import feature_index, feature_indices, 
 from rankloop.rankers.base.input import refuse_ignored
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member, Ranker
-from rankloop.rankers.trees.boosting import Boosted, Lambdas, Plan, Round, Watch
+from rankloop.rankers.trees.boosting import Boosted, Derivatives, Job, Plan, Round, Watch
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["LambdaMART"]
@@ -31,9 +32,10 @@ BACKENDS = {
 _OWN = "backend:"
 _BY = "by:"
 _INSTEAD = "take another loss"
-_COMPILED = "compiled."  # members of a file: a forest that scores at once, and without its backend
+_COMPILED = "compiled."  # members of a file: the compiled forest, which scores without its backend
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LambdaMART(Ranker):
     r"""Gradient-boosted regression trees that follow the lambdas of a loss (Wu et al., 2010; Burges, 2010).
 
@@ -41,22 +43,22 @@ class LambdaMART(Ranker):
         \text{value of a leaf} = -\sum_i g_i \Big/ \Big(\lambda + \sum_i h_i\Big)
 
     with g and h the gradient and Hessian of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
-    (`backend`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object; "lambdarank"
-    alone is `LambdaRank(truncation=30, norm_gap=True)` here, with which trees need fewer rounds. "backend:"
-    and a name is the library's own objective ("backend:lambdarank", "backend:rank:ndcg", "backend:YetiRank").
-    "by:" and a name says which function grew the trees, where its loss was made of a log that no file keeps.
+    (`backend`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object. "backend:" and a
+    name is the library's own objective ("backend:lambdarank", "backend:rank:ndcg", "backend:YetiRank").
+    "by:" and a name is what a function that grew the trees from a click log leaves here: no file keeps such
+    a loss.
 
-    With a validation set, the `metric` is measured after every round; training stops when `patience` rounds
-    brought nothing better, and the trees of the best round are kept (`patience=None` goes on to the end).
-    `curve_` holds the values. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such rule,
-    and its trees are symmetric, of the power of two next to `leaves`. `bagging_fraction` is the share of the
-    queries that give lambdas in a round.
+    With a validation set, the `metric` is measured after every round; training stops after `patience` rounds
+    without a better value, and the trees of the best round are kept (`patience=None` never stops early).
+    `curve_` holds the values. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such limit,
+    and its trees are symmetric, with the power of two nearest to `leaves`. `bagging_fraction` is the share of
+    the queries that give gradients in a round.
 
     `monotone` says by feature whether scores must rise (1) or fall (-1) with it, `interaction` lists groups
-    of features that may meet in one branch (a feature in no group stands alone), `categorical` features
-    hold codes; features are named or numbered from 0. `init` is a fitted LambdaMART of the same backend,
-    whose forest is continued by `trees` more. `callbacks` are called with a `Round` after each round; one
-    that returns True ends training. `params` goes to the backend as it is, and wins.
+    of features that may occur in one branch (a feature in no group is alone in its branches), `categorical`
+    features hold codes; features are given by name or by number from 0. `init` is a fitted LambdaMART of the
+    same backend, whose forest is continued by `trees` more. `callbacks` are called with a `Round` after each
+    round; one that returns True ends training. `params` are passed to the backend and override the others.
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
@@ -69,75 +71,47 @@ class LambdaMART(Ranker):
     _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "init"})
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "lightgbm", "xgboost", "catboost")
 
-    forest_: Boosted
-    n_trees_: int
-    curve_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        trees: int = 500,
-        leaves: int = 31,
-        learning_rate: float = 0.1,
-        min_sum_hessian: float | None = None,
-        loss: str | Loss = "lambdagap",
-        backend: str = "lightgbm",
-        metric: str | Metric = "ndcg@10",
-        patience: int | None = 50,
-        l2: float = 0.0,
-        bagging_fraction: float = 1.0,
-        feature_fraction: float = 1.0,
-        max_bins: int = 255,
-        monotone: Mapping[str | int, int] | None = None,
-        interaction: Sequence[Sequence[str | int]] | None = None,
-        categorical: Sequence[str | int] | None = None,
-        init: "LambdaMART | None" = None,
-        callbacks: Sequence[Callable[[Round], Any]] = (),
-        params: Mapping[str, Any] | None = None,
-        threads: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.trees = trees
-        self.leaves = leaves
-        self.learning_rate = learning_rate
-        self.min_sum_hessian = min_sum_hessian
-        self.loss = loss
-        self.backend = backend
-        self.metric = metric
-        self.patience = patience
-        self.l2 = l2
-        self.bagging_fraction = bagging_fraction
-        self.feature_fraction = feature_fraction
-        self.max_bins = max_bins
-        self.monotone = monotone
-        self.interaction = interaction
-        self.categorical = categorical
-        self.init = init
-        self.callbacks = callbacks
-        self.params = params
-        self.threads = threads
-        self.seed = seed
+    trees: int = 500
+    leaves: int = 31
+    learning_rate: float = 0.1
+    min_sum_hessian: float | None = None
+    loss: str | Loss = "lambdagap"
+    backend: str = "lightgbm"
+    metric: str | Metric = "ndcg@10"
+    patience: int | None = 50
+    l2: float = 0.0
+    bagging_fraction: float = 1.0
+    feature_fraction: float = 1.0
+    max_bins: int = 255
+    monotone: Mapping[str | int, int] | None = None
+    interaction: Sequence[Sequence[str | int]] | None = None
+    categorical: Sequence[str | int] | None = None
+    init: "LambdaMART | None" = None
+    callbacks: Sequence[Callable[[Round], Any]] = ()
+    params: Mapping[str, Any] | None = None
+    threads: int | None = None
+    seed: int = 0
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         kind = _backend(self.backend)
         plan = self._plan(train)
         init = self._continued(kind, train)
-        lambdas = None
+        derivatives = None
         if plan.objective is None:
-            chosen = _descended(self.loss)
-            lambdas = Lambdas(chosen, train, plan, 0 if init is None else init.trees)
+            chosen = _own_loss(self.loss)
+            derivatives = Derivatives(chosen, train, plan, 0 if init is None else init.trees)
             refuse_ignored(train, self._honours - {"position"}, f"loss {chosen.name}", _INSTEAD)
         else:
             honours = self._honours - {"item_weight", "pairs"}
             refuse_ignored(train, honours, f"{plan.objective} of {self.backend}", _INSTEAD)
-        judged = None if valid is None else Objective.of(self.metric, valid)
+        objective = None if valid is None else Objective.of(self.metric, valid)
         with threads_at_most(self.threads), progress("growing trees", total=self.trees) as advance:
 
             def show(seen: Round) -> None:
                 advance(1, "" if seen.value is None else f"{seen.metric} {seen.value:.4f}")
 
-            watch = Watch(judged, self.trees, self.patience, (show, *self.callbacks))
-            self.forest_ = kind.grow(plan, train, valid, lambdas, watch, init)
+            watch = Watch(objective, self.trees, self.patience, (show, *self.callbacks))
+            self.forest_ = kind.grow(Job(plan, train, valid, derivatives, watch), init)
         self.n_trees_ = self.forest_.trees
         self.curve_ = np.array(watch.curve)
 
@@ -218,18 +192,18 @@ class LambdaMART(Ranker):
         self.curve_ = np.asarray(state["curve"])
 
     def __sklearn_clone__(self) -> Self:
-        """A copy without what was learned; the forest that `init` brings stays as it is."""
+        """An unfitted copy; `init` stays fitted."""
         given = self.get_params(deep=False)
         return type(self)(
             **{name: value if name == "init" else clone(value, safe=False) for name, value in given.items()}
         )
 
 
-def _descended(given: str | Loss) -> Loss:
+def _own_loss(given: str | Loss) -> Loss:
     if isinstance(given, str) and given.startswith(_BY):
         raise ValueError(
-            f"these trees were grown by rankloop.{given[len(_BY) :]}, whose loss is made of a log; call it "
-            "again to grow them anew, or choose a loss with set_params(loss=...)"
+            f"these trees were grown by rankloop.{given[len(_BY) :]}, whose loss is made from a log; call "
+            "that function again, or choose a loss with set_params(loss=...)"
         )
     return loss(given)
 

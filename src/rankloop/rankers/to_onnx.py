@@ -1,4 +1,4 @@
-"""Rankers for other runtimes: ONNX."""
+"""Rankers as ONNX models, for other runtimes."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.rankers.trees.forest import read_trees
+from rankloop.rankers.trees.compile_forest import read_trees
 from rankloop.rankers.trees.onnx import forest_to_onnx
 
 __all__ = ["to_onnx"]
@@ -20,12 +20,10 @@ _PLAIN = {"": 17}
 def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
     """The ranker as an ONNX model: `X` float32 rows × features in, `score` float32, one per row, out.
 
-    The text of a model (see `compile_forest`) will do as well.
-
     Forests of LightGBM or XGBoost, weighted sums, and networks that score documents one by one can be
-    exported. Decisions in the trees are exactly those of the ranker (thresholds are rounded down to float32);
-    sums are float32, as ONNX has them. Trees that ask for categories take the operator `TreeEnsemble` of
-    2024, the others the `TreeEnsembleRegressor` that older runtimes know.
+    exported, and so can the text of a model (see `compile_forest`). Decisions in the trees are exactly those
+    of the ranker (thresholds are rounded down to float32); sums are float32, as in ONNX. Trees with
+    categories use the operator `TreeEnsemble` of 2024, others `TreeEnsembleRegressor` for older runtimes.
 
     >>> from rankloop.rankers import RankSVM
     >>> ranker = RankSVM().fit([[1.0, 0.0], [0.0, 1.0]], [1, 0], qid=[0, 0])
@@ -87,20 +85,20 @@ def _text(ranker: Ranker) -> str | None:
 
 
 def _weighted_sum(onnx: Any, ranker: LinearScores) -> tuple[list[Any], list[Any]]:
-    """A missing value counts as the mean, that is 0 after standardising."""
+    """A missing value becomes 0 after standardising: the mean."""
     make = onnx.helper.make_node
     constants = {
         "mean": ranker.mean_,
         "scale": ranker.scale_,
         "coef": ranker.coef_,
-        "nothing": np.zeros(1),
+        "zero": np.zeros(1),
         "intercept": ranker.intercept_,
     }
     nodes = [
         make("Sub", ["X", "mean"], ["centred"]),
         make("Div", ["centred", "scale"], ["scaled"]),
         make("IsNaN", ["scaled"], ["missing"]),
-        make("Where", ["missing", "nothing", "scaled"], ["filled"]),
+        make("Where", ["missing", "zero", "scaled"], ["filled"]),
         make("MatMul", ["filled", "coef"], ["sum"]),
         make("Add", ["sum", "intercept"], ["score"]),
     ]

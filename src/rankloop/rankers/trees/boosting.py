@@ -1,10 +1,10 @@
-"""What a tree library is asked for: the plan of a forest, the lambdas on it, and when to stop."""
+"""What all backends share: the plan of a forest, its derivatives, and when to stop."""
 
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.forest import Forest
 
-__all__ = ["Boosted", "Lambdas", "Plan", "Round", "Watch"]
+__all__ = ["Boosted", "Derivatives", "Job", "Plan", "Round", "Watch"]
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -24,9 +24,9 @@ Single = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The forest that is wanted, in words that every backend understands; features are indices.
+    """The parameters of a forest, the same for all backends; features are indices.
 
-    `objective` is the backend's own one, or None where a loss of ours gives the lambdas.
+    `objective` is one of the backend's own, or None where a loss of ours gives the derivatives.
     """
 
     trees: int
@@ -47,9 +47,9 @@ class Plan:
 
 
 class Boosted(Protocol):
-    """A forest of one backend: how it grows, scores and is written down."""
+    """A forest of one backend: how it grows, scores and is saved."""
 
-    library: ClassVar[str]  # the distribution whose version a saved model names
+    library: ClassVar[str]  # the distribution whose version a saved model records
 
     @property
     def trees(self) -> int: ...
@@ -58,15 +58,7 @@ class Boosted(Protocol):
     def compiled(self) -> Forest | None: ...
 
     @classmethod
-    def grow(
-        cls,
-        plan: Plan,
-        train: RankingDataset,
-        valid: RankingDataset | None,
-        lambdas: "Lambdas | None",
-        watch: "Watch",
-        init: Self | None,
-    ) -> Self: ...
+    def grow(cls, job: "Job", init: Self | None) -> Self: ...
 
     def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats: ...
 
@@ -76,11 +68,11 @@ class Boosted(Protocol):
     def read(cls, written: Member, compiled: Forest | None = None) -> Self: ...
 
 
-class Lambdas:
-    """Gradient and Hessian of the loss at the current scores, once a round.
+class Derivatives:
+    """Gradient and Hessian of the loss at the current scores, once per round.
 
-    With `bagging_fraction` below 1, each round only that share of the queries gives lambdas, drawn anew.
-    Engines would draw rows instead, and tear lists apart.
+    With `bagging_fraction` below 1, the other queries get zeros, drawn anew in each round. Backends would
+    draw single rows and break lists apart.
     """
 
     def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
@@ -96,9 +88,9 @@ class Lambdas:
             drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
             if not drawn.any():
                 drawn[self.rounds % len(drawn)] = True
-            silent = ~drawn[self.train.row_query]
-            gradient[silent] = 0.0
-            hessian[silent] = 0.0
+            left_out = ~drawn[self.train.row_query]
+            gradient[left_out] = 0.0
+            hessian[left_out] = 0.0
         return gradient, hessian
 
     def _any_loss(self, scores: Floats) -> tuple[Single, Single]:
@@ -116,7 +108,7 @@ class Lambdas:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a callback sees after each round; `value` and `best` are None without a validation set."""
+    """The argument of callbacks after each round; `value` and `best` are None without a validation set."""
 
     number: int
     trees: int
@@ -129,7 +121,7 @@ class Round:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows the metric on the validation set, calls the callbacks, and says when to stop."""
+    """Early stopping: the metric on the validation set by round, and the callbacks."""
 
     objective: Objective | None
     trees: int
@@ -142,7 +134,7 @@ class Watch:
     _start: float = field(default_factory=time.perf_counter)
 
     def __call__(self, scores: Floats | None) -> bool:
-        """Take note of one more round and the scores of the validation set; whether to stop."""
+        """Record one more round with the scores of the validation set; True means stop."""
         self.number += 1
         value = None
         if self.objective is not None and scores is not None:
@@ -150,7 +142,7 @@ class Watch:
             if math.isnan(reached):
                 raise ValueError(
                     f"{self.objective.metric} has no value on the validation set: no list of it has a "
-                    "relevant document; give another one"
+                    "relevant document; use another validation set"
                 )
             value = self._signed(reached)
             self.curve.append(value)
@@ -167,10 +159,20 @@ class Watch:
             self.best_round,
             time.perf_counter() - self._start,
         )
-        asked = [callback(seen) for callback in self.callbacks]
-        tired = self.patience is not None and self.number - self.best_round >= self.patience
-        return tired or any(answer is True for answer in asked)
+        answers = [callback(seen) for callback in self.callbacks]
+        exhausted = self.patience is not None and self.number - self.best_round >= self.patience
+        return exhausted or any(answer is True for answer in answers)
 
     def _signed(self, value: float) -> float:
         up = self.objective is None or self.objective.metric.higher_is_better
         return value if up else -value
+
+
+class Job(NamedTuple):
+    """All that `Boosted.grow` needs; `derivatives` is None where the backend has its own objective."""
+
+    plan: Plan
+    train: RankingDataset
+    valid: RankingDataset | None
+    derivatives: Derivatives | None
+    watch: Watch

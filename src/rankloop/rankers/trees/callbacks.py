@@ -1,4 +1,4 @@
-"""Where the figures of a training run go: callbacks for `LambdaMART(callbacks=[...])`."""
+"""Experiment trackers: callbacks for `LambdaMART(callbacks=[...])`."""
 
 import time
 from pathlib import Path
@@ -46,6 +46,6 @@ class MLflow:
         self._mlflow: Any = require("mlflow", "tracking")
 
     def __call__(self, seen: Round) -> None:
-        if seen.value is not None:  # MLflow's names of metrics know no brackets and no @
+        if seen.value is not None:  # MLflow's names of metrics allow no brackets and no @
             name = seen.metric.replace("@", " at ").replace("(", " ").replace(")", " ").replace("=", " ")
             self._mlflow.log_metric(f"valid {' '.join(name.split())}", seen.value, step=seen.number)

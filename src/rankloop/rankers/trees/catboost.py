@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
+from rankloop.rankers.trees.boosting import Floats, Job, Plan
 from rankloop.rankers.trees.catboost_relay import Relay, RelayMetric, RelayObjective
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["CatBoostForest"]
 
-_ROWS = 1 << 24  # rows travel through CatBoost as single-precision targets
+_ROWS = 1 << 24  # row numbers are float32 targets in CatBoost
 _DEEPEST = 16
 
 
 class CatBoostForest:
-    """A CatBoost model in its own binary form (its JSON does not keep the last bits)."""
+    """A CatBoost model in its own binary form (its JSON loses the last bits)."""
 
     library: ClassVar[str] = "catboost"
     compiled: ClassVar[None] = None  # it scores by itself
@@ -38,22 +38,15 @@ class CatBoostForest:
         return int(self.model.tree_count_)
 
     @classmethod
-    def grow(
-        cls,
-        plan: Plan,
-        train: RankingDataset,
-        valid: RankingDataset | None,
-        lambdas: Lambdas | None,
-        watch: Watch,
-        init: "CatBoostForest | None",
-    ) -> "CatBoostForest":
+    def grow(cls, job: Job, init: "CatBoostForest | None") -> "CatBoostForest":
+        plan, train, valid, derivatives, watch = job
         catboost = require("catboost", "trees")
         _refuse(plan, train, valid)
-        relay = Relay(lambdas, watch, valid is not None)
+        relay = Relay(derivatives, watch, valid is not None)
         settings = _settings(plan) | {"eval_metric": RelayMetric(relay)}
-        if lambdas is not None:
+        if derivatives is not None:
             start = np.zeros(train.n_documents) if init is None else init.scores(train.X, plan.threads)
-            relay.push(start)
+            relay.update(start)
             settings |= {
                 "loss_function": RelayObjective(relay),
                 "has_time": True,
@@ -64,10 +57,10 @@ class CatBoostForest:
             }
         model = catboost.CatBoost(settings | dict(plan.params))
         try:
-            with warnings.catch_warnings():  # it would like to compile our callbacks, and says so
+            with warnings.catch_warnings():  # it warns that it cannot compile our callbacks
                 warnings.filterwarnings("ignore", "(Can't optim|Failed to optim)", UserWarning)
                 model.fit(
-                    _pool(catboost, plan, train, rows=lambdas is not None),
+                    _pool(catboost, plan, train, rows=derivatives is not None),
                     eval_set=None if valid is None else _pool(catboost, plan, valid, rows=False),
                     use_best_model=False,
                     init_model=None if init is None else init.model,
@@ -76,7 +69,7 @@ class CatBoostForest:
         except catboost.CatBoostError as error:
             if relay.failed is not None:
                 raise relay.failed from None
-            raise ValueError(f"CatBoost says: {_sentence(error)}") from error
+            raise ValueError(f"CatBoost failed: {_sentence(error)}") from error
         if relay.failed is not None:
             raise relay.failed
         before = 0 if init is None else init.trees
@@ -95,7 +88,7 @@ class CatBoostForest:
     @classmethod
     def read(cls, written: Member, compiled: Forest | None = None) -> "CatBoostForest":
         if not isinstance(written, bytes):
-            raise ValueError("the forest of this model is no CatBoost model; save it again")
+            raise ValueError("the forest of this model is not a CatBoost model; save it again")
         return cls(_unpack(require("catboost", "trees"), written))
 
 
@@ -129,14 +122,14 @@ def _pool(catboost: Any, plan: Plan, data: RankingDataset, *, rows: bool) -> Any
         np.arange(data.n_documents) if rows else data.y,
         cat_features=list(plan.categorical) or None,
         group_id=data.row_query,
-        # Our lambdas carry the weights already; CatBoost divides by their sum when it compares splits.
+        # Our derivatives include the weights; CatBoost still divides by their sum when it compares splits.
         **{"weight" if plan.objective is None else "group_weight": weight},
         thread_count=_threads(plan.threads),
     )
 
 
 def _with_codes(X: NDArray[np.float32], columns: Any) -> NDArray[Any]:
-    """Categories as CatBoost wants them: whole numbers or words, in a table of objects."""
+    """Categories as CatBoost takes them: text in an array of objects."""
     table = X.astype(object)
     for column in columns:
         codes = X[:, column]
@@ -145,7 +138,7 @@ def _with_codes(X: NDArray[np.float32], columns: Any) -> NDArray[Any]:
 
 
 def _refuse(plan: Plan, train: RankingDataset, valid: RankingDataset | None) -> None:
-    """What CatBoost has no counterpart for."""
+    """Refuse what CatBoost has no counterpart for."""
     if plan.min_sum_hessian is not None:
         raise ValueError(
             "CatBoost has no min_sum_hessian; leave it out and use l2 or params={'min_data_in_leaf': ...}"
@@ -172,12 +165,12 @@ def _refuse(plan: Plan, train: RankingDataset, valid: RankingDataset | None) -> 
 
 
 def _sentence(error: Exception) -> str:
-    """What CatBoost says, without the place in its source."""
+    """CatBoost's message without its source location."""
     return re.sub(r"^\S+:\d+: ", "", str(error).splitlines()[0])
 
 
 def _threads(threads: int | None) -> int:
-    """CatBoost knows nothing of OMP_NUM_THREADS."""
+    """CatBoost itself ignores OMP_NUM_THREADS."""
     given = os.environ.get("OMP_NUM_THREADS", "")
     return threads or (int(given) if given.isdigit() and int(given) > 0 else -1)
 

@@ -1,40 +1,40 @@
-"""Between CatBoost's rounds and ours: scores out, derivatives in."""
+"""CatBoost's callbacks: scores out, derivatives in."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.rankers.trees.boosting import Floats, Lambdas, Watch
+from rankloop.rankers.trees.boosting import Derivatives, Floats, Watch
 
 __all__ = ["Relay", "RelayMetric", "RelayObjective"]
 
 
 class Relay:
-    """Between CatBoost's rounds and ours.
+    """Connects CatBoost's callbacks to our derivatives and early stopping.
 
-    CatBoost asks for derivatives block by block and without the lists, so that the rows carry their numbers
-    as targets: the derivatives of all rows are computed once a round, when CatBoost shows the scores of the
-    whole training set to its metric, and looked up by number in the next round.
+    CatBoost calls for derivatives block by block and without the lists. So the targets are row numbers: the
+    derivatives of all rows are computed once per round, when CatBoost passes the scores of the whole training
+    set to its metric, and looked up by row number in the next round.
     """
 
-    def __init__(self, lambdas: Lambdas | None, watch: Watch, validated: bool) -> None:
-        self.lambdas, self.watch, self.validated = lambdas, watch, validated
+    def __init__(self, derivatives_of: Derivatives | None, watch: Watch, validated: bool) -> None:
+        self.derivatives_of, self.watch, self.validated = derivatives_of, watch, validated
         self.derivatives = np.empty((0, 2))
         self.calls = 0
         self.seen: Floats | None = None
         self.failed: Exception | None = None
 
-    def push(self, scores: Floats) -> None:
-        if self.lambdas is not None:
-            gradient, hessian = self.lambdas(scores)
+    def update(self, scores: Floats) -> None:
+        if self.derivatives_of is not None:
+            gradient, hessian = self.derivatives_of(scores)
             self.derivatives = -np.column_stack((gradient, hessian)).astype(np.float64)
 
     def show(self, scores: Floats) -> None:
-        """In each round first the scores of the training set come, then those of the validation set."""
+        """Called twice per round: with the scores of the training set, then of the validation set."""
         self.calls += 1
         if self.calls == 1:
-            self.push(scores)
+            self.update(scores)
         elif self.validated:
             self.seen = scores.copy()
 
@@ -42,7 +42,7 @@ class Relay:
         self.calls = 0
         try:
             return not self.watch(self.seen)
-        except ValueError as error:  # CatBoost would bury it
+        except ValueError as error:  # CatBoost would hide it
             self.failed = error
             return False
 

@@ -58,7 +58,7 @@ class _Builder:
 def _xgboost(learner: dict[str, Any]) -> Trees:
     """XGBoost goes left below the threshold, in single precision; the categories it lists go right.
 
-    Nodes that ask for a category change sides here, so that the listed ones go left.
+    Categorical nodes swap their children here, so that the listed categories go left.
     """
     booster, about = learner["gradient_booster"], learner["learner_model_param"]
     objective = learner["objective"]["name"]
@@ -91,7 +91,7 @@ def _xgboost(learner: dict[str, Any]) -> Trees:
 
 
 def _listed(tree: dict[str, Any]) -> Iterator[NDArray[np.int64]]:
-    """The categories of each node that asks for some."""
+    """The categories of each categorical node."""
     for start, size in zip(tree["categories_segments"], tree["categories_sizes"], strict=True):
         yield np.array(tree["categories"][start : start + size], np.int64)
 
@@ -147,5 +147,5 @@ def _catboost(model: dict[str, Any]) -> Trees:
 
 
 def _oblivious_child(level: int, place: int, depth: int) -> int:
-    """Levels of a symmetric tree follow each other; the bits of a place are the answers so far."""
+    """Levels of a symmetric tree are consecutive; the bits of a place are the decisions so far."""
     return ~place if level == depth else (1 << level) - 1 + place

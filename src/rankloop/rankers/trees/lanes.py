@@ -1,6 +1,6 @@
-"""Sixty-four documents at once: vector instructions that numba has no words for.
+"""Sixty-four documents at once: two vector operations that numba cannot express.
 
-Both are plain LLVM vectors, which every processor gets in the widest form it has.
+Both are LLVM vectors, which LLVM compiles to the widest instructions of the processor.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ __all__ = ["LANES", "exits", "over"]
 
 LANES = 64
 
-cgutils: Any = _cgutils  # numba types only parts of itself
+cgutils: Any = _cgutils  # untyped in numba
 _BYTE, _WORD = ir.IntType(8), ir.IntType(LANES)
 _BYTES, _MASK = ir.VectorType(_BYTE, LANES), ir.VectorType(ir.IntType(1), LANES)
 

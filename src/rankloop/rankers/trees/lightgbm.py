@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
-from rankloop.rankers.trees.forest import Forest, compile_forest, read_trees
+from rankloop.rankers.trees.boosting import Floats, Job, Plan
+from rankloop.rankers.trees.compile_forest import compile_forest, read_trees
+from rankloop.rankers.trees.forest import Forest
 from rankloop.rankers.trees.linear_leaves import LinearForest
 
 __all__ = ["LightGBMForest"]
 
-_LONGEST = 10_000  # documents of a list, for its own objectives
-_GRADES = 31  # labels 0 to 30, for its own objectives
+_LONGEST = 10_000  # documents per list, in its own objectives
+_GRADES = 31  # labels 0 to 30, in its own objectives
 
 
 class LightGBMForest:
@@ -37,28 +38,21 @@ class LightGBMForest:
 
     @cached_property
     def booster(self) -> Any:
-        """LightGBM's own form, for what only LightGBM knows: a saved model scores without LightGBM."""
+        """LightGBM's own model, for its importances and contributions; scoring does not need it."""
         import lightgbm
 
         return lightgbm.Booster(model_str=self.text)
 
     @classmethod
-    def grow(
-        cls,
-        plan: Plan,
-        train: RankingDataset,
-        valid: RankingDataset | None,
-        lambdas: Lambdas | None,
-        watch: Watch,
-        init: "LightGBMForest | None",
-    ) -> "LightGBMForest":
+    def grow(cls, job: Job, init: "LightGBMForest | None") -> "LightGBMForest":
+        plan, train, valid, derivatives, watch = job
         import lightgbm
 
         if plan.objective is not None:
             _check_own_objective(plan, train)
         settings = _settings(plan, train.n_features)
-        if lambdas is not None:
-            settings["objective"] = lambda scores, _: lambdas(scores)
+        if derivatives is not None:
+            settings["objective"] = lambda scores, _: derivatives(scores)
         data = _dataset(plan, train, settings)
         seen: dict[str, Floats] = {}
 
@@ -83,7 +77,7 @@ class LightGBMForest:
         grown = cls(booster.model_to_string(num_iteration=before + watch.best_round, start_iteration=0))
         if re.search(r"^split_feature=\d", grown.text, re.MULTILINE) is None:
             warnings.warn(
-                "LightGBM found nothing worth a split, so that all scores are equal; lower min_sum_hessian "
+                "LightGBM found no split, so all scores are equal; lower min_sum_hessian "
                 f"(now {settings['min_sum_hessian_in_leaf']:g}) or check the features",
                 stacklevel=5,
             )
@@ -96,7 +90,7 @@ class LightGBMForest:
 
     @cached_property
     def lines(self) -> LinearForest | None:
-        """The same for trees with linear leaves; None for others."""
+        """The forest for trees with linear leaves; None for others."""
         return None if self.compiled is not None else LinearForest.of(read_trees(self.text))
 
     def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
@@ -150,23 +144,23 @@ def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
 def _dataset(plan: Plan, data: RankingDataset, settings: dict[str, Any], reference: Any = None) -> Any:
     import lightgbm
 
-    own = {name: value for name, value in settings.items() if name != "objective"}
-    weighed = plan.objective is not None and reference is None
+    given = {name: value for name, value in settings.items() if name != "objective"}
+    own_objective = plan.objective is not None and reference is None
     return lightgbm.Dataset(
         np.ascontiguousarray(data.X),
         data.y,
         reference=reference,
         group=data.lengths,
-        weight=data.query_weight[data.row_query] if weighed and data.query_weight is not None else None,
-        position=data.position if weighed else None,
+        weight=data.query_weight[data.row_query] if own_objective and data.query_weight is not None else None,
+        position=data.position if own_objective else None,
         categorical_feature=list(plan.categorical),
         free_raw_data=False,
-        params=own,
+        params=given,
     )
 
 
 def _check_own_objective(plan: Plan, train: RankingDataset) -> None:
-    """What LightGBM's own objectives cannot take or would ignore."""
+    """Refuse data that LightGBM's own objectives cannot take or would ignore."""
     one_of("objective of LightGBM", str(plan.objective), ("lambdarank", "rank_xendcg"))
     longest = int(train.lengths.max())
     if longest > _LONGEST:

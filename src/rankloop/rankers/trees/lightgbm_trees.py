@@ -11,7 +11,7 @@ from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Lines, Trees
 
 __all__ = ["read_lightgbm"]
 
-_SMALL = float(np.float32(1e-35))  # LightGBM stores nothing for values up to this size
+_SMALL = float(np.float32(1e-35))  # LightGBM treats values up to this size as zero
 _MISSING = {0: 0, 1: ZERO, 2: NAN}
 
 

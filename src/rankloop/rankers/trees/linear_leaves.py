@@ -1,4 +1,4 @@
-"""Forests whose leaves are lines."""
+"""Forests with linear functions in their leaves."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,10 +26,10 @@ Members = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class LinearForest:
-    """LightGBM's scores to the last bit, where `linear_tree` was on.
+    """LightGBM's scores to the last bit for models with `linear_tree`.
 
-    Blocks of documents find their leaves in the packed trees; a few walk. Children and leaves are numbered
-    over all trees. `terms[leaf]` to `terms[leaf + 1]` are the terms of a leaf in `term_feature` and
+    Blocks of documents find their leaves in the packed trees; a few documents walk. Children and leaves are
+    numbered over all trees. `terms[leaf]` to `terms[leaf + 1]` are the terms of a leaf in `term_feature` and
     `coefficient`; `members` has a table of categories for each categorical node.
     """
 
@@ -52,18 +52,18 @@ class LinearForest:
 
     @classmethod
     def of(cls, trees: Trees) -> "LinearForest":
-        """The forest of what was read."""
+        """The forest of trees as they were read."""
         lines = trees.lines
         if lines is None:
-            raise ValueError("these trees have no lines in their leaves")
+            raise ValueError("these trees have no linear leaves; use compile_forest")
         if (trees.rule & ZERO).any():
             raise ValueError("LightGBM has no linear leaves where zeros count as missing; check this model")
-        packed = Forest.from_arrays(pack(trees))  # which refuses children that lead nowhere or back
+        packed = Forest.from_arrays(pack(trees))  # which refuses invalid children
         nodes, leaves = trees.nodes, trees.nodes + 1
         before, leaves_before = np.cumsum(nodes) - nodes, np.cumsum(leaves) - leaves
         tree = np.repeat(np.arange(len(nodes)), nodes)
         if (lines.feature < 0).any() or (lines.feature >= trees.n_features).any():
-            raise ValueError("the trees are damaged: a leaf names a feature that is not there")
+            raise ValueError("the trees are damaged: a leaf names a feature that does not exist")
         left, right = (
             np.where(child < 0, child - leaves_before[tree], child + before[tree])
             for child in (trees.left, trees.right)
@@ -89,7 +89,7 @@ class LinearForest:
         )
 
     def score(self, X: ArrayLike, *, threads: int | None = None) -> Floats:
-        """One raw score per row; threads are used from 512 rows on."""
+        """One raw score per row; several threads from 512 rows on."""
         rows = np.ascontiguousarray(X, np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must be rows of {self.n_features} features, got shape {rows.shape}")
@@ -119,7 +119,7 @@ class LinearForest:
 
     @cached_property
     def walk(self) -> tuple[Ints, tuple[Ints, Floats, Ints, Ints, Ints], tuple[Members, Ints]]:
-        """What kernels need on the way to a leaf: roots, nodes, categories."""
+        """Roots, nodes and categories: the arguments of kernels that walk."""
         nodes = (self.feature, self.threshold, self.rule, self.left, self.right)
         return self.root, nodes, (self.members, self.member_starts)
 
@@ -129,7 +129,7 @@ class LinearForest:
 
     @cached_property
     def depth(self) -> int:
-        """The most nodes between a root and a leaf."""
+        """The largest number of nodes between a root and a leaf."""
         below = np.zeros(len(self.feature) + 1, np.int64)
         for node in range(len(self.feature) - 1, -1, -1):
             below[node] = 1 + max(
@@ -140,7 +140,7 @@ class LinearForest:
 
 @part
 def goes_left(value: float, threshold: float, rule: int, members: Members, starts: Ints) -> bool:
-    """Where a node sends a value."""
+    """Whether a node sends a value to the left."""
     if rule & CATEGORY:
         if np.isnan(value):
             return rule & LEFT != 0
@@ -156,13 +156,13 @@ def goes_left(value: float, threshold: float, rule: int, members: Members, start
 
 @part
 def line(x: Floats, leaf: int, leaves: tuple[Floats, Floats, Ints, Ints, Floats]) -> float:
-    """What a leaf says of a document."""
-    plainly, constant, terms, term_feature, coefficient = leaves
+    """The value of a leaf for a document."""
+    plain_value, constant, terms, term_feature, coefficient = leaves
     total: float = constant[leaf]
     for t in range(terms[leaf], terms[leaf + 1]):
         value = x[term_feature[t]]
         if np.isnan(value):
-            total = plainly[leaf]
+            total = plain_value[leaf]
             break
         total += coefficient[t] * value
     return total

@@ -19,10 +19,10 @@ Ints = NDArray[np.int64]
 def forest_to_onnx(onnx: Any, trees: Trees) -> tuple[list[Any], list[Any], dict[str, int]]:
     """Nodes from `X` to `score`, their constants, and the versions of the operators."""
     if trees.lines is not None:
-        raise ValueError("ONNX's trees have no lines in their leaves; train with linear_tree=False")
+        raise ValueError("ONNX's trees have no linear leaves; train with linear_tree=False")
     if (trees.rule & ZERO).any():
         raise ValueError(
-            "ONNX's trees have no zeros that count as missing; train without them, or serve with rankloop"
+            "ONNX's trees cannot treat zeros as missing; train without that, or score with rankloop"
         )
     make = onnx.helper.make_node
     flat = [make("Squeeze", ["column", "axis"], ["sum"]), make("Add", ["sum", "bias"], ["score"])]
@@ -77,7 +77,7 @@ def _regressor(onnx: Any, trees: Trees) -> Any:
 
 
 def _with_categories(onnx: Any, trees: Trees) -> Any:
-    """Nodes of all trees in one row, leaves in another; a tree of one leaf is a node that leads to it."""
+    """All nodes in one array, all leaves in another; a tree of one leaf gets a node that leads to it."""
     alone = trees.nodes == 0
     count = np.maximum(trees.nodes, 1)
     first, leaf = np.cumsum(count) - count, np.cumsum(trees.nodes + 1) - trees.nodes - 1
@@ -96,9 +96,9 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
         to[~real] = leaf[alone]
         return ends.tolist(), to.tolist()
 
-    asks = trees.rule & CATEGORY != 0
+    categorical = trees.rule & CATEGORY != 0
     members: list[NDArray[np.float64]] = [np.zeros(0)]
-    for which in trees.threshold[asks].astype(int):
+    for which in trees.threshold[categorical].astype(int):
         members += [trees.sets[which].astype(np.float64), np.array([np.nan])]
     left_ends, left = child(trees.left)
     right_ends, right = child(trees.right)
@@ -112,8 +112,8 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
         aggregate_function=1,
         tree_roots=first.tolist(),
         nodes_featureids=column(trees.feature).tolist(),
-        nodes_modes=tensor(column(np.where(asks, _MEMBER, _LEQ)).astype(np.uint8)),
-        nodes_splits=tensor(column(np.where(asks, 0.0, _below(trees.threshold))).astype(np.float32)),
+        nodes_modes=tensor(column(np.where(categorical, _MEMBER, _LEQ)).astype(np.uint8)),
+        nodes_splits=tensor(column(np.where(categorical, 0.0, _below(trees.threshold))).astype(np.float32)),
         nodes_trueleafs=left_ends,
         nodes_truenodeids=left,
         nodes_falseleafs=right_ends,
@@ -127,12 +127,12 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
 
 def _missing_left(trees: Trees) -> NDArray[np.bool_]:
     as_zero = np.where(trees.rule & CATEGORY, False, trees.threshold >= 0)
-    told = trees.rule & (NAN | CATEGORY) != 0
-    return np.where(told, trees.rule & LEFT != 0, as_zero)
+    ruled = trees.rule & (NAN | CATEGORY) != 0
+    return np.where(ruled, trees.rule & LEFT != 0, as_zero)
 
 
 def _below(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The largest float32 that is not above: a float32 value is on the same side of both."""
+    """The largest float32 not above the threshold: a float32 value is on the same side of both."""
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)
     down = np.nextafter(single, np.float32(-np.inf))

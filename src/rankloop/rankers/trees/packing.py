@@ -1,4 +1,4 @@
-"""Trees as the flat arrays that the kernels of `_forest.py` read."""
+"""Trees as the flat arrays that the kernels of `score_kernels.py` read."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees
 
 __all__ = ["MOST_LEAVES", "checked", "pack"]
 
-MOST_LEAVES = 256  # of a tree that blocks of documents can pass; larger ones are walked
+MOST_LEAVES = 256  # of a tree for blocks of documents; larger trees are walked
 
 _MOST_EDGES = 255  # bins are bytes; a feature with more thresholds gets several columns
 _MOST_WORDS = 1 << 15  # children are 15 bits
@@ -59,7 +59,7 @@ def pack(trees: Trees) -> dict[str, NDArray[Any]]:
 
 
 def checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays as they are, if every walk through them ends at a leaf and stays within them."""
+    """The same arrays, if every walk through them ends at a leaf and no index is out of bounds."""
     sound = all(
         arrays[name].dtype == kind and arrays[name].ndim == (2 if name in _TABLES else 1)
         for name, kind in _KINDS.items()
@@ -97,7 +97,7 @@ def _within(
     return bool(
         len(values) == (nodes + 1).sum()
         and ((feature >= 0) & (feature < constants[0]) & (start >= 0) & (end <= room)).all()
-        and (half[half > 0] == half.max(initial=0)).all()  # one document searches all columns side by side
+        and (half[half > 0] == half.max(initial=0)).all()  # one document searches all columns together
         and half.max(initial=0) & (half.max(initial=0) - 1) <= 0
         and onward.all()
         and (np.maximum(left, right) < last).all()
@@ -106,7 +106,7 @@ def _within(
 
 
 def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, NDArray[Any]]]:
-    """For each node its column and the number of its edge there, and the columns themselves."""
+    """The column and edge number of each node, and the arrays of the columns."""
     column, edge = np.zeros((2, len(trees.feature)), np.int64)
     columns: list[tuple[int, int, int]] = []
     special: list[tuple[int, int]] = []
@@ -139,7 +139,7 @@ def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, NDArray[Any]]]:
             columns.append((feature, len(edges), 1))
             special.append((missing if rule & (NAN | ZERO) else zero, missing if rule & ZERO else zero))
             edges.append(some)
-    # All columns get the same number of edges, 2 half - 1, so that their searches can run side by side.
+    # All columns get the same number of edges, 2 half - 1, so that their searches can advance together.
     half = 1 << (max(map(len, edges), default=1).bit_length() - 1)
     padded = np.full((max(1, len(edges)), 2 * half - 1), np.inf)
     for row, some in zip(padded, edges, strict=False):

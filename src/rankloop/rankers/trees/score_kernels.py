@@ -1,7 +1,7 @@
-"""Kernels that score documents with a packed forest: see `compiled.py` for the arrays.
+"""Kernels that score documents with a packed forest: see `forest.py` for the arrays.
 
 A node is one word: from the lowest bit its edge (8 bits), column (24), left child (16), right child (15).
-Children count from the first word of the tree. The leaves follow the nodes, and lead to themselves.
+Children count from the first word of the tree. Leaves follow the nodes and are their own children.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
-_TREES = 16  # that one document walks side by side
+_TREES = 16  # that one document walks at a time
 
 
 @kernel
@@ -32,11 +32,11 @@ def to_bins(
     width: int,
     out: Bytes,
 ) -> None:
-    """How many edges of each column lie below the value: exact for any float, and a byte is enough.
+    """The bin of each value: the number of edges of its column below it, which fits a byte.
 
     A row of `columns` is feature, start, half: half > 0 means a search among 2 half - 1 edges, half <= 0 a
     table of -half categories. A row of `special` is the bin of a missing value and that of zero. The bins
-    of a column lie side by side, `width` places for the rows.
+    of a column are contiguous: `width` places for the rows.
     """
     rows = len(X)
     value = np.empty(rows, np.float64)
@@ -48,7 +48,7 @@ def to_bins(
             value[r] = X[r, feature]
             found[r] = 0
         step = half
-        while step > 0:  # one step of all searches at a time: no branch, and they do not wait for each other
+        while step > 0:  # one step of all binary searches at a time: no branches, and independent loads
             for r in range(rows):
                 found[r] += step if edges[start + found[r] + step - 1] < value[r] else 0
             step >>= 1
@@ -63,7 +63,7 @@ def to_bins(
 
 @part
 def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes) -> None:
-    """The leaf of each of 64 documents: each node parts the set of those that reach it."""
+    """The leaf of each of 64 documents: each node splits the set of documents that reach it (a word)."""
     reached[0] = -1
     for j in range(nodes):
         word = tree[j]
@@ -80,8 +80,8 @@ def add_blocks(
 ) -> None:
     """Add every tree to the scores of up to 64 documents.
 
-    Costs the nodes of the trees whatever the number of documents. A row of `trees` is first word, nodes,
-    first leaf.
+    The cost is the number of nodes, for any number of documents. A row of `trees` is first word, nodes, first
+    leaf.
     """
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
@@ -93,9 +93,9 @@ def add_blocks(
 
 @kernel
 def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
-    """Add every tree to the scores of up to eight documents that walk it side by side.
+    """Add every tree to the scores of up to eight documents that walk it together.
 
-    Each walk waits for its next node; together they keep the processor busy.
+    One walk waits for the load of its next node; eight interleaved ones hide that latency.
     """
     at = np.empty(8, np.int64)
     for t in range(len(trees)):
@@ -128,7 +128,7 @@ def add_alone(
     values: Floats,
     out: Floats,
 ) -> None:
-    """Add every tree to the scores of a few documents, each of which walks sixteen trees side by side."""
+    """Add every tree to the scores of a few documents; each walks sixteen trees at a time."""
     bins = np.empty(max(1, len(columns)), np.uint8)
     at, root = np.empty(_TREES, np.int64), np.empty(_TREES, np.int64)
     for row in range(len(X)):
@@ -143,7 +143,9 @@ def add_alone(
             while moved != 0:
                 moved = 0
                 for k in range(_TREES):
-                    word = words[np.uint64(root[k] + at[k])]  # unsigned: not a place counted from the end
+                    word = words[
+                        np.uint64(root[k] + at[k])
+                    ]  # unsigned: numba then adds no check for negative indices
                     right = bins[word >> 8 & 0xFFFFFF] > (word & 0xFF)
                     to = word >> (32 + 16 * right) & 0x7FFF
                     moved |= to ^ at[k]
@@ -157,7 +159,7 @@ def add_alone(
 def _one_to_bins(
     x: NDArray[Any], columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
 ) -> None:
-    """As `to_bins` for one document: here the searches of its columns run side by side."""
+    """`to_bins` for one document: the binary searches of all its columns advance together."""
     count = len(columns)
     value = np.empty(count, np.float64)
     found = np.zeros(count, np.int64)

@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 __all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Lines", "Trees"]
 
-# The rule of a node: which values are missing, and whether those go left. Otherwise nan counts as 0, or goes
-# right where it is asked for its category.
+# The rule of a node, as bits: whether nan or zero is missing, whether missing goes left, whether it tests a
+# category. Without NAN, nan counts as 0, or goes right at a categorical node.
 NAN, ZERO, LEFT, CATEGORY = 1, 2, 4, 8
 
 
 @dataclass(frozen=True)
 class Lines:
-    """What a leaf says of features: `constant` and its terms, coefficient times feature.
+    """The linear functions of leaves: `constant` plus terms, coefficient times feature.
 
-    Where one of those features is missing, the `value` of the leaf holds instead.
+    Where one of those features is missing, the leaf has its plain `value`.
     """
 
     constant: NDArray[np.float64]
-    terms: NDArray[np.int64]  # how many each leaf has
+    terms: NDArray[np.int64]  # number of terms of each leaf
     feature: NDArray[np.int64]
     coefficient: NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Trees:
     """All trees, node after node: a value goes left when it is at most the threshold.
 
     Where `rule` has CATEGORY, threshold is an index into `sets`, and the categories of that set go left; nan
-    goes right, or left where LEFT is there too. A child is a node of the same tree or, as ~leaf, one of its
+    goes right, or left with LEFT. A child is a node of the same tree or, as ~leaf, one of its
     leaves; children come after their parent.
     """
 
@@ -40,11 +40,11 @@ class Trees:
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     value: NDArray[np.float64]
-    nodes: NDArray[np.int64]  # of each tree; a tree has one leaf more
+    nodes: NDArray[np.int64]  # number per tree; a tree has one leaf more
     n_features: int
     sets: list[NDArray[np.int64]] = field(default_factory=list)
-    zero: float = 0.0  # values up to this size are zero
-    divisor: float = 1.0  # what the sum over the trees is divided by
-    bias: float = 0.0  # what is added at the end
-    single: bool = False  # the backend rounds values to float32 before it compares
-    lines: Lines | None = None  # in the leaves
+    zero: float = 0.0  # absolute values up to this are zero
+    divisor: float = 1.0  # of the sum over the trees
+    bias: float = 0.0  # added at the end
+    single: bool = False  # whether the backend compares in float32
+    lines: Lines | None = None  # linear functions in the leaves

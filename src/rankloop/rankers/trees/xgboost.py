@@ -10,13 +10,13 @@ from rankloop._extras import require
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Lambdas, Plan, Watch
+from rankloop.rankers.trees.boosting import Floats, Job, Plan
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["XGBoostForest"]
 
 _OBJECTIVES = ("rank:map", "rank:ndcg", "rank:pairwise")
-_GRADES = 31  # of rank:ndcg with its exponential gain
+_GRADES = 31  # the largest label of rank:ndcg with exponential gain
 _SHORT = {
     "alpha": "reg_alpha",
     "eta": "learning_rate",
@@ -43,40 +43,33 @@ class XGBoostForest:
         return int(self.booster.num_boosted_rounds())
 
     @classmethod
-    def grow(
-        cls,
-        plan: Plan,
-        train: RankingDataset,
-        valid: RankingDataset | None,
-        lambdas: Lambdas | None,
-        watch: Watch,
-        init: "XGBoostForest | None",
-    ) -> "XGBoostForest":
+    def grow(cls, job: Job, init: "XGBoostForest | None") -> "XGBoostForest":
+        plan, train, valid, derivatives, watch = job
         xgboost = require("xgboost", "trees")
         if plan.objective is not None:
             _check_own_objective(plan, train)
         data = _matrix(xgboost, plan, train, None)
-        shown = None if valid is None else _matrix(xgboost, plan, valid, data)
+        validation = None if valid is None else _matrix(xgboost, plan, valid, data)
         settings = _settings(plan, train.n_features)
         start = None if init is None else bytearray(init.text.encode())
-        booster = xgboost.Booster(settings, [data] if shown is None else [data, shown], start)
+        booster = xgboost.Booster(settings, [data] if validation is None else [data, validation], start)
         before = booster.num_boosted_rounds()
         try:
             _refuse_unknown(booster, plan)
             for number in range(before, before + plan.trees):
-                if lambdas is None:
+                if derivatives is None:
                     booster.update(data, number)
                 else:
                     now = booster.predict(data, output_margin=True, training=True)
-                    gradient, hessian = lambdas(now.astype(np.float64))
+                    gradient, hessian = derivatives(now.astype(np.float64))
                     booster.boost(data, number, grad=gradient, hess=hessian)
                 seen = None
-                if shown is not None:
-                    seen = booster.predict(shown, output_margin=True).astype(np.float64)
+                if validation is not None:
+                    seen = booster.predict(validation, output_margin=True).astype(np.float64)
                 if watch(seen):
                     break
         except xgboost.core.XGBoostError as error:
-            raise ValueError(f"XGBoost says: {str(error).splitlines()[0]}") from error
+            raise ValueError(f"XGBoost failed: {str(error).splitlines()[0]}") from error
         kept = booster[: before + watch.best_round]
         return cls(kept.save_raw("json").decode())
 
@@ -123,7 +116,7 @@ def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
 
 
 def _refuse_unknown(booster: Any, plan: Plan) -> None:
-    """XGBoost takes parameters that it will not use without a word; its configuration names those it has."""
+    """XGBoost silently ignores unknown parameters; its configuration lists those it has."""
     known: set[str] = set()
 
     def collect(part: Any) -> None:
@@ -157,7 +150,7 @@ def _matrix(xgboost: Any, plan: Plan, data: RankingDataset, reference: Any) -> A
 
 
 def _check_own_objective(plan: Plan, train: RankingDataset) -> None:
-    """What XGBoost's own objectives cannot take or would ignore."""
+    """Refuse data that XGBoost's own objectives cannot take or would ignore."""
     one_of("objective of XGBoost", str(plan.objective), _OBJECTIVES)
     if plan.objective == "rank:map" and not np.isin(train.y, (0, 1)).all():
         raise ValueError(
