@@ -94,7 +94,7 @@ def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
         assert again.loss == ranker.loss == LOSSES[name]
         if str(again.loss).startswith("by:"):
             with pytest.raises(
-                ValueError, match=f"grown by rankloop.unbiased.{name}, whose loss is made of a log"
+                ValueError, match=f"grown by rankloop.unbiased.{name}, whose loss is made from a log"
             ):
                 again.fit(data)
 
