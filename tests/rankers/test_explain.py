@@ -130,7 +130,7 @@ def test_contributions_where_the_list_matters(lists):
     told = why(ranker, lists, lists.qid[4], 1, 3, samples=20)
     np.testing.assert_allclose(told.share.sum(), told.scores[0] - told.scores[1])
     assert "rest of the list" in told.features
-    assert "approximate" in repr(told)
+    assert "estimated by sampling" in repr(told)
 
 
 def test_the_rest_of_the_list_stays(lists):
@@ -267,7 +267,7 @@ def test_why_about_nothing(lists, trees):
         why(ranker, data, "q", "w", "x")
     with pytest.raises(ValueError, match="both documents are x"):
         why(ranker, data, "q", "x", "x")
-    with pytest.raises(ValueError, match="name a document by its rank, 1 to"):
+    with pytest.raises(ValueError, match="give a document by its rank, 1 to"):
         why(trees, lists, lists.qid[0], 1, 99)
 
 

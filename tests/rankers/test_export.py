@@ -96,7 +96,7 @@ def test_what_onnx_cannot_say():
     data = lists(missing=0.0)
     with pytest.raises(ValueError, match="RankBoost has no ONNX form"):
         to_onnx(RankBoost(iterations=3).fit(data))
-    with pytest.raises(ValueError, match="'attention' looks at the whole list"):
+    with pytest.raises(ValueError, match="'attention' scores whole lists"):
         to_onnx(NeuralRanker(scorer="attention", hidden=(8, 8), epochs=1).fit(data))
     with pytest.raises(ValueError, match="train with feature_transform='log1p'"):
         to_onnx(NeuralRanker(feature_transform="quantile", hidden=(8,), epochs=1).fit(data))

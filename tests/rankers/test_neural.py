@@ -233,5 +233,5 @@ def test_infinite_features_are_refused():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is CUDA here")
 def test_cuda_that_is_not_there():
-    with pytest.raises(ValueError, match="torch sees no CUDA; use device='auto' or 'cpu'"):
+    with pytest.raises(ValueError, match="torch finds no CUDA; use device='auto' or 'cpu'"):
         NeuralRanker(device="cuda").fit(lists())

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,27 +16,25 @@ from rankloop.metrics import Metric, metric
 from rankloop.rankers.base.input import feature_rows
 from rankloop.rankers.base.ranker import Member, Ranker
 
-if TYPE_CHECKING:
-    from rankloop.rankers.neural.network import RankingNetwork
-
 __all__ = ["NeuralRanker"]
 
-_ROWS = 65_536  # looked at together
+_ROWS = 65_536  # checked at a time
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeuralRanker(Ranker):
     r"""A network under any loss, on a CPU or a GPU.
 
     Scorers: `"mlp"` (each document alone), `"groupwise"` (a few at a time; Ai et al., 2018), `"attention"`
     (the whole list; Pobrotyn et al., 2020, and with `latent_cross` DASALC, Qin et al., 2021) and `"gam"` (a
     small network per feature, whose `contributions` add up to the score; Zhuang et al., 2021). `hidden` are
-    the widths of the layers; the last one is the width of attention, and those of `"gam"` are per feature.
+    the widths of the layers: the last is the width of attention, and for `"gam"` they are per feature.
 
-    Lists of any length are batched whole, without padding, about `batch_documents` documents at a time (a
-    fiftieth of the data, between 256 and 8,192, unless told) or `batch_lists` lists. With a validation set
-    training stops after `patience` epochs without a better `metric`, and the best weights are kept.
-    `checkpoint` names a file to go on from after an interruption, to the same result. Under `torchrun`
-    the processes share the work of each batch.
+    Batches are whole lists of any length, without padding, of about `batch_documents` documents (by default a
+    fiftieth of the data, between 256 and 8,192) or of `batch_lists` lists. With a validation set training
+    stops after `patience` epochs without a better `metric`, and the best weights are kept. `checkpoint`
+    names a file from which an interrupted training continues, to the same result. Under `torchrun` the
+    processes share each batch.
 
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
     >>> NeuralRanker(hidden=(16,), seed=0).fit(X, y, qid=qid).rank(X)
@@ -46,76 +45,40 @@ class NeuralRanker(Ranker):
     _unsaved: ClassVar[frozenset[str]] = frozenset({"checkpoint", "device", "threads"})
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "torch")
 
-    module_: "RankingNetwork"
-    _exact: "RankingNetwork"
-    history_: dict[str, list[float]]
-    n_iter_: int
-
-    def __init__(
-        self,
-        *,
-        scorer: str = "mlp",
-        loss: str | Loss = "listnet",
-        hidden: tuple[int, ...] | None = None,
-        activation: str = "relu",
-        dropout: float = 0.0,
-        group_size: int = 2,
-        permutations: int = 8,
-        blocks: int = 2,
-        heads: int = 4,
-        latent_cross: bool = False,
-        feature_transform: str | None = "log1p",
-        missing: str = "mean",
-        noise: float = 0.0,
-        optimizer: str = "adamw",
-        learning_rate: float = 2e-3,
-        weight_decay: float = 1e-4,
-        schedule: str = "constant",
-        epochs: int = 100,
-        batch_documents: int | None = None,
-        batch_lists: int | None = None,
-        metric: str | Metric = "ndcg@10",
-        patience: int = 10,
-        precision: str = "float32",
-        device: str = "auto",
-        checkpoint: str | Path | None = None,
-        threads: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.scorer = scorer
-        self.loss = loss
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.group_size = group_size
-        self.permutations = permutations
-        self.blocks = blocks
-        self.heads = heads
-        self.latent_cross = latent_cross
-        self.feature_transform = feature_transform
-        self.missing = missing
-        self.noise = noise
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.schedule = schedule
-        self.epochs = epochs
-        self.batch_documents = batch_documents
-        self.batch_lists = batch_lists
-        self.metric = metric
-        self.patience = patience
-        self.precision = precision
-        self.device = device
-        self.checkpoint = checkpoint
-        self.threads = threads
-        self.seed = seed
+    scorer: str = "mlp"
+    loss: str | Loss = "listnet"
+    hidden: tuple[int, ...] | None = None
+    activation: str = "relu"
+    dropout: float = 0.0
+    group_size: int = 2
+    permutations: int = 8
+    blocks: int = 2
+    heads: int = 4
+    latent_cross: bool = False
+    feature_transform: str | None = "log1p"
+    missing: str = "mean"
+    noise: float = 0.0
+    optimizer: str = "adamw"
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-4
+    schedule: str = "constant"
+    epochs: int = 100
+    batch_documents: int | None = None
+    batch_lists: int | None = None
+    metric: str | Metric = "ndcg@10"
+    patience: int = 10
+    precision: str = "float32"
+    device: str = "auto"
+    checkpoint: str | Path | None = None
+    threads: int | None = None
+    seed: int = 0
 
     @property
     def needs_lists(self) -> bool:
         return self.scorer in ("attention", "groupwise")
 
     def contributions(self, X: RankingDataset | ArrayLike) -> NDArray[np.float64]:
-        """What each feature adds to the score of each row: scorer `"gam"` only, where it is exact."""
+        """The exact part of each feature in the score of each row; for scorer `"gam"` only."""
         from rankloop.rankers.neural.scoring import contributions
 
         self._check_fitted()
@@ -138,7 +101,7 @@ class NeuralRanker(Ranker):
             with torch_threads(self.threads, batch_size(self, train)):
                 self.module_, state = fit(self, train, valid)
         except BaseException:
-            self._forget()  # half a training is none
+            self._forget()  # no partly trained model remains
             raise
         self._exact = exact(self.module_)
         self.n_iter_ = state.best_epoch

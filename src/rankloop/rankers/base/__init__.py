@@ -1,1 +1,1 @@
-"""What every ranker is, and what several of them share."""
+"""The base class of rankers, and what several of them share."""

@@ -22,7 +22,7 @@ def numbered(count: int) -> tuple[str, ...]:
 
 
 def feature_indices(wanted: Iterable[str | int], names: tuple[str, ...]) -> list[int]:
-    """Where the features are, given by name or by number from 0 (as text too: keys of TOML are no numbers).
+    """The indices of features given by name or by number from 0 (also as text, as in keys of TOML).
 
     >>> feature_indices(["bm25", 0, "1"], ("length", "bm25"))
     [1, 0, 1]

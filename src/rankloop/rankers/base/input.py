@@ -1,4 +1,4 @@
-"""What may be given to `fit` and `predict`, and the sentence for what may not."""
+"""The arguments of `fit` and `predict`: conversion and checks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +64,7 @@ def feature_rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
 
 
 def one_qid(qid: ArrayLike | None, groups: ArrayLike | None) -> ArrayLike | None:
-    """`groups` is scikit-learn's name for `qid`; both may come, but then they agree."""
+    """`groups` is scikit-learn's name for `qid`; if both are given they must agree."""
     if qid is not None and groups is not None and not np.array_equal(np.asarray(qid), np.asarray(groups)):
         raise ValueError("qid and groups differ; both mean one query id per row, give one of them")
     return groups if qid is None else qid
@@ -75,7 +75,7 @@ def group_by_query(qid: ArrayLike, n: int) -> Grouping:
 
 
 def refuse_ignored(train: RankingDataset, honours: frozenset[str], what: str, instead: str) -> None:
-    """Refuse the optional fields of the data set that `what` would leave aside."""
+    """Refuse the optional fields of the data set that `what` would ignore."""
     for name in _OPTIONAL:
         if getattr(train, name) is not None and name not in honours:
             raise ValueError(

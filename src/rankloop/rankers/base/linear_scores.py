@@ -1,4 +1,4 @@
-"""What rankers with one weight per feature share: scores, and how they are saved."""
+"""Rankers with one weight per feature: their scores and their file."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ class LinearScores(Ranker):
         self.intercept_, self.n_iter_ = intercept, n_iter
 
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        # Not a matrix product: its last digits would depend on how many rows are scored together.
+        # Not a matrix product, whose last digits depend on how many rows are scored together.
         scores: NDArray[np.float64] = np.einsum(
             "rf,f->r", Standard(self.mean_, self.scale_).apply(X), self.coef_
         )

@@ -1,4 +1,4 @@
-"""A metric over a data set as one number to raise."""
+"""A metric over a data set as one number to maximise."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What rankers made of rankers share: fitting the parts, their scores, and one file for all."""
+"""Rankers made of rankers: fitting the parts, their scores, and one file for all."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ class RankerOfRankers(Ranker):
     Parts that are all fitted need no `fit` unless something is learned on top of them.
     """
 
-    # What a part cannot use, it refuses itself.
+    # Each part refuses itself what it cannot use.
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
     _unsaved: ClassVar[frozenset[str]] = frozenset({"rankers"})
     _needs_preferences: ClassVar[bool] = False
@@ -61,7 +61,7 @@ class RankerOfRankers(Ranker):
             if other.n_features_in_ != first.n_features_in_:
                 raise ValueError(
                     f"the rankers were trained on {first.n_features_in_} and {other.n_features_in_} "
-                    "features; join rankers of the same features"
+                    "features; combine rankers of the same features"
                 )
         self.n_features_in_, self.fingerprint_ = first.n_features_in_, first.fingerprint_
         if hasattr(first, "feature_names_in_"):

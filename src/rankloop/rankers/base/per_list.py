@@ -1,4 +1,4 @@
-"""Scores of several rankers made comparable within each list; nan says that a ranker did not retrieve it."""
+"""Scores made comparable within each list; nan means that the document was not retrieved."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ NORMS = ("minmax", "none", "sum", "zscore")
 
 
 def normalised(scores: Floats, offsets: Ints, how: str) -> Floats:
-    """`minmax` to [0, 1], `sum` to a least of 0 and a total of 1, `zscore` to mean 0 and spread 1.
+    """`minmax` to [0, 1], `sum` to minimum 0 and sum 1, `zscore` to mean 0 and spread 1.
 
     A list of equal scores becomes 0 (`sum`: equal shares). nan stays nan.
 
@@ -66,5 +66,5 @@ def ranks(scores: Floats, offsets: Ints) -> Floats:
 
 
 def only_best(scores: Floats, offsets: Ints, depth: int | None) -> Floats:
-    """What lies past `depth` in its list was not retrieved."""
+    """Scores of documents past rank `depth` of their list become nan."""
     return scores if depth is None else np.where(ranks(scores, offsets) <= depth, scores, np.nan)

@@ -1,4 +1,4 @@
-"""What every ranker is."""
+"""The base class of all rankers."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -28,16 +28,16 @@ __all__ = ["Member", "Ranker"]
 class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """One score per document, learned from judged or logged lists.
 
-    A new ranker stores its keyword parameters in the constructor and writes four hooks: `_fit(train, valid)`,
-    `_scores(X, offsets)`, `_state()` and `_restore(state)`. Fitting, checking features, saving and
-    scikit-learn's conventions come from here. What was learned ends in `_`.
+    A new ranker is a dataclass of its keyword parameters (or stores them in its constructor) with four
+    methods: `_fit(train, valid)`, `_scores(X, offsets)`, `_state()` and `_restore(state)`. Checks of data and
+    features, saving and scikit-learn's conventions come from here. What was learned ends in `_`.
     """
 
     # Optional fields of a data set that the ranker honours: any other is refused, never ignored.
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight"})
-    # Parameters that mean nothing after training (callbacks, threads): a file leaves them out.
+    # Parameters without meaning after training (callbacks, threads): not saved.
     _unsaved: ClassVar[frozenset[str]] = frozenset()
-    # Distributions whose versions a saved file names.
+    # Distributions whose versions a saved file records.
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
     # Without two different labels (or explicit pairs) in some list there is no order to learn.
     _needs_preferences: ClassVar[bool] = True
@@ -54,23 +54,23 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
     @abstractmethod
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
-        """Learn: set attributes that end in `_`; `self.metrics_` may get figures by name of the data."""
+        """Learn: set attributes that end in `_`; may add figures to `self.metrics_`, by name of the data."""
 
     @abstractmethod
     def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """One score per row; a ranker that judges documents one by one leaves `offsets` alone."""
+        """One score per row; a ranker that scores documents one by one ignores `offsets`."""
 
     @abstractmethod
     def _state(self) -> dict[str, Member]:
-        """What was learned: arrays, text or bytes by name, enough for `_restore`."""
+        """What was learned, as arrays, text or bytes by name, for `_restore`."""
 
     @abstractmethod
     def _restore(self, state: Mapping[str, Member]) -> None:
-        """Set what `_state` gave; the parameters and the feature names are already there."""
+        """Set what `_state` returned; the parameters and the feature names are already set."""
 
     @property
     def needs_lists(self) -> bool:
-        """Whether a score depends on the other documents of the list: `predict` then wants `qid`."""
+        """Whether a score depends on the other documents of the list: `predict` then needs `qid`."""
         return False
 
     def fit(
@@ -153,13 +153,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         qid: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Mean NDCG@10: what scikit-learn's searches maximise when they are given no scorer."""
+        """Mean NDCG@10: what scikit-learn's searches maximise by default."""
         from rankloop.rankers.ranking_scorer import ranking_scorer
 
         return ranking_scorer("ndcg@10")(self, X, y, qid=qid, groups=groups)
 
     def save(self, path: str | Path) -> None:
-        """Write one file that `rankloop.rankers.load` reads; there is no pickle in it."""
+        """Write one file that `rankloop.load` reads; it contains no pickle."""
         from rankloop.rankers.saving.load import save
 
         save(self, path)
@@ -175,7 +175,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return tags
 
     def _record(self, valid: RankingDataset) -> None:
-        """Keep how good it was at training, by its own metric where it has one."""
+        """Record the quality on the validation set, by the ranker's own metric where it has one."""
         from rankloop.metrics import metric
 
         chosen = metric(self.get_params(deep=False).get("metric") or "ndcg@10")
@@ -188,7 +188,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet; call fit first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:

@@ -17,7 +17,7 @@ class Standard:
 
     @classmethod
     def of(cls, X: NDArray[np.float32]) -> "Standard":
-        """A feature that never varies keeps spread 1, so it becomes 0.
+        """A constant feature gets spread 1 and so becomes 0.
 
         >>> Standard.of(np.array([[1, 7], [3, 7]], np.float32)).scale
         array([1., 1.])

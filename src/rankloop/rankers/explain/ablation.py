@@ -1,4 +1,4 @@
-"""What a ranker loses when it must learn without some features."""
+"""The loss in quality when a ranker is trained without some features."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def ablation(
 ) -> Comparison:
     """Train on all features and without each group, and compare on `test`: differences with p-values.
 
-    `groups` gives the features of each group by name or by number from 0. The ranker is not touched: copies
+    `groups` gives the features of each group by name or by number from 0. The ranker is not changed: copies
     with its parameters are trained. `options` go to `rankloop.metrics.compare`.
 
     >>> from rankloop.data import synthetic

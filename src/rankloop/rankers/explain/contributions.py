@@ -1,4 +1,4 @@
-"""What each feature adds to the score of a document."""
+"""Shapley values: the part of each feature in the score of a document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Scores taken apart: `base + values.sum(axis=1)` are the scores.
+    """Scores as sums: `base + values.sum(axis=1)` are the scores.
 
-    `values` has one row per document and one column per feature, `base` one entry per document. `exact` tells
-    Shapley values that were computed from those that were drawn; `error` is the standard error of the latter.
+    `values` has one row per document and one column per feature, `base` one entry per document. `exact` is
+    False for Shapley values that were estimated by sampling; `error` is then their standard error.
     """
 
     values: Floats
@@ -47,17 +47,17 @@ def contributions(
     samples: int = 200,
     seed: int = 0,
 ) -> Contributions:
-    r"""Shapley values: a feature's share of the score, averaged over the orders in which features come in.
+    r"""Shapley values: a feature's part of the score, averaged over the orders in which features are added.
 
     .. math:: \phi_f = \sum_{S \not\ni f} \frac{|S|!\,(d - |S| - 1)!}{d!}\,
         \big(s(x_{S \cup f}) - s(x_S)\big)
 
     Exact for forests (TreeSHAP, Lundberg et al., 2020, as the backend computes it), for weighted sums (weight
-    times distance from the mean) and for the network `"gam"`, whose parts are its own. In forests with linear
-    leaves, absent features are those of each document of the `background` (by default X itself; `samples` of
+    times distance from the mean) and for the network `"gam"`, which is a sum. In forests with linear leaves,
+    absent features take the values of each document of the `background` (by default X itself; `samples` of
     them, if there are more). Any other ranker is sampled (Štrumbelj & Kononenko, 2014): `samples` orders,
     each with a document of the background. Where a score depends on the list, X is a data set, and the other
-    documents of the list stay as they are. `rows` are the documents wanted (all).
+    documents of the list stay unchanged. `rows` are the documents to explain (default: all).
 
     >>> from rankloop.rankers import RankSVM
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -69,7 +69,7 @@ def contributions(
     names = feature_names(ranker)
     if ranker.needs_lists and not isinstance(X, RankingDataset):
         raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
-    ranker.predict(X)  # refuses what the ranker was not trained for
+    ranker.predict(X)  # checks the features
     every = feature_rows(X)[0]
     chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
     some = every[chosen]
@@ -79,14 +79,14 @@ def contributions(
         return Contributions(values, np.full(len(some), base), names, exact=True)
     if samples < 2:
         raise ValueError(f"samples must be at least 2, got {samples}")
-    behind = every if background is None else feature_rows(background)[0]
+    others = every if background is None else feature_rows(background)[0]
     lines = getattr(getattr(ranker, "forest_", None), "lines", None)
     if lines is not None:
-        return _of_lines(ranker, lines, some, behind, names, samples, seed)
+        return _linear_leaves(ranker, lines, some, others, names, samples, seed)
     offsets = X.offsets if isinstance(X, RankingDataset) else None
 
     def score(steps: NDArray[np.float32]) -> Floats:
-        """Of documents × steps × features."""
+        """Scores of documents × steps × features."""
         if not ranker.needs_lists or offsets is None:
             return ranker.predict(steps.reshape(-1, steps.shape[2])).reshape(steps.shape[:2])
         lists = np.searchsorted(offsets, chosen, "right") - 1
@@ -98,11 +98,11 @@ def contributions(
         ]
         return np.array(found).reshape(steps.shape[:2])
 
-    return _drawn(score, some, behind, names, samples, seed)
+    return _sampled(score, some, others, names, samples, seed)
 
 
 def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | None:
-    """Shares and base, where there is a way to compute them."""
+    """Values and base where they can be computed exactly."""
     if isinstance(ranker, LinearScores):
         return Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_, float(ranker.intercept_)
     if getattr(ranker, "scorer", None) == "gam":
@@ -112,34 +112,34 @@ def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | Non
     return None if whole is None else (whole[:, :-1], float(whole[:1, -1].sum()))
 
 
-def _of_lines(
+def _linear_leaves(
     ranker: Ranker,
     forest: LinearForest,
     rows: NDArray[np.float32],
-    behind: NDArray[np.float32],
+    background: NDArray[np.float32],
     names: tuple[str, ...],
     samples: int,
     seed: int,
 ) -> Contributions:
-    """Exact for each document of the background; drawn where not all of them take part."""
-    exact = len(behind) <= samples
+    """The mean over the background, exact for each of its documents; a sample of a large background."""
+    exact = len(background) <= samples
     if not exact:
-        behind = behind[np.random.default_rng(seed).choice(len(behind), samples, replace=False)]
-    base = np.full(len(rows), ranker.predict(behind).mean())
-    shares = np.empty(rows.shape, np.float64)
+        background = background[np.random.default_rng(seed).choice(len(background), samples, replace=False)]
+    base = np.full(len(rows), ranker.predict(background).mean())
+    values = np.empty(rows.shape, np.float64)
     error = None if exact else np.empty(rows.shape, np.float64)
-    with progress("taking scores apart", total=len(rows)) as advance:
+    with progress("Shapley values", total=len(rows)) as advance:
         for row in range(len(rows)):
-            found = shares_of_lines(forest, rows[row], behind)
-            shares[row] = found.mean(axis=0)
+            found = shares_of_lines(forest, rows[row], background)
+            values[row] = found.mean(axis=0)
             if error is not None:
                 error[row] = found.std(axis=0, ddof=1) / np.sqrt(samples)
             advance(1)
-    return Contributions(shares, base, names, exact=exact, error=error)
+    return Contributions(values, base, names, exact=exact, error=error)
 
 
 def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
-    """One column more than features: the base."""
+    """One column per feature and the base as last column."""
     library = getattr(forest, "library", None)
     if library == "lightgbm" and forest.lines is None:
         return np.asarray(forest.booster.predict(rows, pred_contrib=True), np.float64)
@@ -157,24 +157,24 @@ def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
     return None
 
 
-def _drawn(
+def _sampled(
     score: Callable[[NDArray[np.float32]], Floats],
     rows: NDArray[np.float32],
-    behind: NDArray[np.float32],
+    background: NDArray[np.float32],
     names: tuple[str, ...],
     samples: int,
     seed: int,
 ) -> Contributions:
-    """All documents meet the same orders and the same strangers: what differs is what they are."""
+    """The same orders and the same background documents for all rows, so that rows compare."""
     rng = np.random.default_rng(seed)
     count, width = rows.shape
     total, square = np.zeros((2, count, width))
     base = np.zeros(count)
-    with progress("drawing orders", total=samples) as advance:
+    with progress("sampling orders", total=samples) as advance:
         for _ in range(samples):
             order = rng.permutation(width)
-            stranger = behind[rng.integers(len(behind))]
-            steps = np.tile(stranger, (count, width + 1, 1))
+            other = background[rng.integers(len(background))]
+            steps = np.tile(other, (count, width + 1, 1))
             for place, feature in enumerate(order):
                 steps[:, place + 1 :, feature] = rows[:, feature, None]
             scores = score(steps)

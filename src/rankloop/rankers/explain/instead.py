@@ -1,4 +1,4 @@
-"""Scores of a document with other features in its place, the rest of its list as it is."""
+"""Scores of a list when one of its documents has other features."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ _MOST = 200_000  # rows that are scored at once
 def scores_instead(
     ranker: Ranker, listed: NDArray[np.float32], row: int, others: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """One row of scores of the whole list for each of `others` that takes the place of `row`."""
+    """For each of `others`, the scores of the whole list with it in the place of `row`."""
     if not ranker.needs_lists:
         scores = np.tile(ranker.predict(listed), (len(others), 1))
         scores[:, row] = ranker.predict(others)

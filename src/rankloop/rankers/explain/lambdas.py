@@ -1,4 +1,4 @@
-"""Where a loss would move the documents of a list."""
+"""The lambdas of a loss: where it moves the documents of a list."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Lambdas:
-    """Where a loss would move each document: `push` > 0 is up. The data of a lambda plot.
+    """Where a loss moves each document: `push` > 0 is up. The data of a lambda plot.
 
-    `push` is the gradient with its sign turned (the lambda of LambdaRank); `step` is push over Hessian, the
-    change of score that a tree would make if the document were alone in its leaf. One entry per document.
+    `push` is the negative gradient (the lambda of LambdaRank); `step` is push over Hessian, the change of
+    score by a tree in which the document is alone in its leaf. One entry per document.
     """
 
     push: Floats
@@ -47,9 +47,9 @@ def lambdas(
     query_weight: ArrayLike | None = None,
     pairs: Pairs | None = None,
 ) -> Lambdas:
-    """The lambdas of lists under a loss: what each document is pushed by, and how far it would go.
+    """The lambdas of lists under a loss, and the Newton step of each document.
 
-    Under a pairwise loss, explicit `pairs` (of a data set, or made by hand) push in place of the labels.
+    Under a pairwise loss, explicit `pairs` replace those of the labels.
 
     >>> found = lambdas("lambdarank", [0.5, 0.3, 0.1], [0, 1, 2])
     >>> (found.push > 0).tolist(), found.rank.tolist()

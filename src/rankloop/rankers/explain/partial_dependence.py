@@ -1,4 +1,4 @@
-"""How the score moves with one feature."""
+"""The mean score as a function of one feature."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 class PartialDependence:
     """The mean score at each value in `grid`, and the `curves` of the documents it is the mean of.
 
-    `low` and `high` hold the middle 90 % of the documents, each moved so that its own curve has the mean of
-    all: where they are far apart the feature works differently from document to document.
+    `low` and `high` bound the middle 90 % of the documents, after each curve is shifted to the common mean:
+    where they are far apart the effect of the feature differs between documents.
     """
 
     feature: str
@@ -73,8 +73,8 @@ def partial_dependence(
 ) -> PartialDependence:
     """The mean score over documents when one feature is set to each of its quantiles (Friedman, 2001).
 
-    At most `documents` of them are drawn, as whole queries, so that rankers which look at the list work too:
-    there the feature is set for the whole list.
+    About `documents` of them are drawn, as whole queries, so that rankers that score whole lists work too:
+    for those the feature is set in the whole list.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM

@@ -1,4 +1,4 @@
-"""Why one document stands above another."""
+"""Why one document is ranked above another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from rankloop.rankers.explain.instead import scores_instead
 __all__ = ["Change", "Why", "why"]
 
 Floats = NDArray[np.float64]
-_GRID = 64  # values of a feature that are tried for a change
+_GRID = 64  # values per feature that are tried for a change
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Change:
 class Why:
     """The difference of two scores by feature, the largest share first; printing it shows a table.
 
-    `share` sums to `scores[0] - scores[1]`. `changes` are single features of the lower document that would
-    lift it to the upper one, the smallest change (as a share of the feature's range) first.
+    `share` sums to `scores[0] - scores[1]`. `changes` are changes of a single feature of the lower document
+    that would lift it to the upper one, the smallest (relative to the range of the feature) first.
     """
 
     query: Any
@@ -86,7 +86,7 @@ class Why:
             for change in self.changes[:3]
         ] or [f"no single feature would lift {b} to {a}"]
         if not self.exact:
-            notes.append("shares are drawn at random: approximate")
+            notes.append("shares are estimated by sampling")
         title = f"query {self.query}: {a} (rank {self.ranks[0]}) above {b} (rank {self.ranks[1]})"
         return Table(("feature", "share", a, b), rows, title=title, notes=notes)
 
@@ -107,10 +107,10 @@ def why(
     samples: int = 200,
     seed: int = 0,
 ) -> Why:
-    """Why document `a` stands above document `b` for a query, feature by feature.
+    """Why document `a` is ranked above document `b` for a query, feature by feature.
 
-    Documents are named by their docid, or by their rank (from 1) where the data set has none; without names
-    the first two of the ranking are compared. If `a` stands below `b`, they change places.
+    Documents are given by docid, or by rank (from 1) where the data set has none; the default is the first
+    two of the ranking. If `a` is ranked below `b`, they are swapped.
 
     >>> from rankloop.rankers import RankSVM
     >>> X, y = [[3.0, 0.0], [1.0, 1.0], [0.0, 5.0]], [2, 1, 0]
@@ -135,13 +135,13 @@ def why(
         ranking[place] if name is None else _row(one, name, ranking) for place, name in enumerate((a, b))
     )
     if first == second:
-        raise ValueError(f"both documents are {_name(one, first, rank)}; name two different ones")
+        raise ValueError(f"both documents are {_name(one, first, rank)}; give two different ones")
     if rank[first] > rank[second]:
         first, second = second, first
     pair = np.array([first, second])
     parts = contributions(ranker, one, rows=pair, background=data, samples=samples, seed=seed)
     names, share, values = parts.names, parts.values[0] - parts.values[1], one.X[pair].T.astype(np.float64)
-    if ranker.needs_lists:  # the same stranger scores differently in the place of one and of the other
+    if ranker.needs_lists:  # the base depends on the place in the list
         names = (*names, "rest of the list")
         share = np.append(share, parts.base[0] - parts.base[1])
         values = np.vstack((values, [np.nan, np.nan]))
@@ -166,7 +166,7 @@ def _changes(
     pair: tuple[Any, Any],
     names: Sequence[str],
 ) -> list[Change]:
-    """Every feature is tried at values that other documents have; of those that do, the nearest is kept."""
+    """Each feature is set to values of other documents; the nearest one that suffices is kept."""
     upper, lower = pair
     x = listed[lower]
     tried, feature = [], []
@@ -200,7 +200,7 @@ def _row(one: RankingDataset, name: Any, ranking: NDArray[np.int64]) -> int:
             raise unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
         return int(rows[0])
     if not str(name).isdecimal() or not 1 <= int(name) <= len(ranking):
-        raise ValueError(f"the data set has no docids: name a document by its rank, 1 to {len(ranking)}")
+        raise ValueError(f"the data set has no docids: give a document by its rank, 1 to {len(ranking)}")
     return int(ranking[int(name) - 1])
 
 

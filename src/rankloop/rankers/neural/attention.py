@@ -15,10 +15,10 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Attention(nn.Module):
-    r"""Every document looks at its whole list (Pobrotyn et al., 2020): blocks of attention and feed-forward.
+    r"""Every document attends to its whole list (Pobrotyn et al., 2020): attention and feed-forward blocks.
 
-    With `cross` the scores are those of DASALC (Qin et al., 2021): what attention says about a document, a,
-    bends what a tower over its own features says, h, by a latent cross.
+    With `cross` the scores are those of DASALC (Qin et al., 2021): a latent cross of the attention output a
+    of a document with a tower h over its own features.
 
     .. math:: s = w \cdot ((1 + a) \odot h)
 
@@ -41,7 +41,7 @@ class Attention(nn.Module):
         width = hidden[-1]
         if width % heads:
             raise ValueError(
-                f"the last hidden layer is shared out among the heads, got {width} for {heads} heads"
+                f"the last hidden width must be a multiple of heads, got {width} for {heads} heads"
             )
         self.entry = nn.Sequential(
             hidden_layers((features, *hidden[:-1]), activation, dropout),
@@ -69,7 +69,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then two layers, each on normalised input and added to what was there."""
+    """Attention, then two layers; both on normalised input, with residual connections."""
 
     def __init__(self, width: int, heads: int, activation: str, dropout: float) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Block(nn.Module):
 
 
 def _by_length(offsets: Tensor) -> tuple[Tensor, Attend]:
-    """Rows by length of their lists, and attention over all lists of one length at once."""
+    """The order of rows by list length, and attention over all lists of one length at once."""
     lengths = offsets.diff()
     by_length = lengths.argsort(stable=True)
     sizes = lengths[by_length]
@@ -118,7 +118,7 @@ def _by_length(offsets: Tensor) -> tuple[Tensor, Attend]:
 
 
 def _in_one_kernel(offsets: Tensor) -> tuple[None, Attend]:
-    """Attention over lists of any length on CUDA: the kernel behind torch's own, told where lists begin.
+    """Attention over lists of any length on CUDA: torch's memory-efficient kernel with the list offsets.
 
     Through nested tensors the same kernel takes twenty times as long, nearly all of it in Python.
     """
@@ -126,9 +126,9 @@ def _in_one_kernel(offsets: Tensor) -> tuple[None, Attend]:
     edges = offsets.int()
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        made: Tensor = torch.ops.aten._efficient_attention_forward(
+        found: Tensor = torch.ops.aten._efficient_attention_forward(
             query[None], key[None], value[None], None, edges, edges, longest, longest, 0.0, 0, True
         )[0]
-        return made[0]
+        return found[0]
 
     return None, attend

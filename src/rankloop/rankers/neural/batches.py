@@ -1,4 +1,4 @@
-"""A data set where the network is: lists in random order, cut into batches of whole lists."""
+"""A data set on the device of the network: lists in random order, in batches of whole lists."""
 
 import os
 import warnings
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
 
 class DeviceLists:
-    """A data set on a device, its features transformed once where there is room and else batch by batch.
+    """A data set on a device, with its features transformed once if they fit, else batch by batch.
 
     Rows that do not fit are read from the host one batch ahead of the network.
     """
@@ -47,26 +47,21 @@ class DeviceLists:
         self.labels = _tensor(data.y, device)
         self.weight = None if data.item_weight is None else _tensor(data.item_weight, device)
         self.query_weight = None
-        if data.query_weight is not None:  # of mean 1, so that a step is of one size
+        if data.query_weight is not None:  # of mean 1, so that the size of a step does not depend on it
             mean = max(float(data.query_weight.mean(dtype=np.float64)), 1e-30)
             self.query_weight = _tensor(data.query_weight.astype(np.float64) / mean, device)
         self.pairs = None if data.pairs is None else _PairsByList(data)
         self.host = rows_of(data.X)
-        self.resident = self._brought() if _fits(self.host, device) else None
+        self.resident = self._transformed() if _fits(self.host, device) else None
 
     def epoch(
         self, order: Tensor, documents: int | None, lists: int | None, part: tuple[int, int] = (0, 1)
     ) -> Iterator[Batch]:
-        """The lists in this order, in batches of about so many documents, or of so many lists.
+        """The lists in this order, in batches of about `documents` documents or of `lists` lists.
 
         `part` (i, n) gives the i-th of n parts of each batch, whole lists of about as many documents.
         """
-        lengths = self.offsets.diff()[order]
-        ends = lengths.cumsum(0)
-        rows = torch.repeat_interleave(
-            self.offsets[order] - ends + lengths, lengths, output_size=len(self.labels)
-        ) + torch.arange(len(self.labels), device=self.device)
-        edges = np.concatenate(([0], ends.cpu().numpy()))
+        rows, ends, edges = self.rows_of_lists(order)
         spans, sizes = [], []
         for first, last in pairwise(cuts(edges, documents, lists)):
             own = cuts(edges[first : last + 1] - edges[first], parts=part[1])
@@ -85,8 +80,17 @@ class DeviceLists:
                 lists=size,
             )
 
+    def rows_of_lists(self, order: Tensor) -> tuple[Tensor, Tensor, NDArray[np.int64]]:
+        """The rows of the lists in this order, where each list ends, and the same on the host from 0 on."""
+        lengths = self.offsets.diff()[order]
+        ends = lengths.cumsum(0)
+        count = len(self.labels)
+        rows = torch.repeat_interleave(self.offsets[order] - ends + lengths, lengths, output_size=count)
+        rows += torch.arange(count, device=self.device)
+        return rows, ends, np.concatenate(([0], ends.cpu().numpy()))
+
     def in_order(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """All rows as they come, some whole lists at a time, with their offsets."""
+        """All rows in order, several whole lists at a time, with their offsets."""
         edges = self.data.offsets
         for first, last in pairwise(cuts(edges, at_once(self.device))):
             rows = slice(int(edges[first]), int(edges[last]))
@@ -96,7 +100,7 @@ class DeviceLists:
                 Z = self.resident[rows]
             yield Z, self.offsets[first : last + 1] - int(edges[first])
 
-    def _brought(self) -> Tensor:
+    def _transformed(self) -> Tensor:
         """All rows, transformed, on the device."""
         made = None
         for start in range(0, len(self.host), 65_536):
@@ -107,7 +111,7 @@ class DeviceLists:
         return torch.empty(0, 0, device=self.device) if made is None else made
 
     def streamed(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
-        """Rows from the host as they are, batch by batch: those from each first to each last edge."""
+        """Untransformed rows from the host, batch by batch, from each first to each last edge."""
         there = rows.cpu()
         return streamed(self.host, [there[low:high] for low, high in edges], self.device)
 
@@ -121,12 +125,12 @@ class DeviceLists:
 
 
 def at_once(device: torch.device) -> int:
-    """How many documents to score together: what a CPU keeps in its cache, what fills a GPU."""
+    """Documents to score at a time: what fits the cache of a CPU, or fills a GPU."""
     return 2_048 if device.type == "cpu" else 65_536
 
 
 def rows_of(X: NDArray[np.float32]) -> Tensor:
-    """The rows as a tensor that shares their memory, which torch must not write to."""
+    """The rows as a tensor that shares their memory; it must not be written to."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(X)
@@ -145,7 +149,7 @@ def cuts(
     number = len(edges) - 1
     if lists is not None:
         return [*range(0, number, lists), number]
-    if parts:  # exactly so many, of which some may be empty
+    if parts:  # exactly this number; some may be empty
         wanted = np.linspace(0, edges[-1], parts + 1)[1:-1]
         return [0, *np.searchsorted(edges, wanted).tolist(), number]
     batches = max(1, -(-int(edges[-1]) // (documents or 1)))
@@ -165,7 +169,7 @@ class _PairsByList:
         self.edges = np.searchsorted(query[self.order], np.arange(data.n_queries + 1))
 
     def of(self, lists: NDArray[np.int64]) -> Pairs:
-        """The pairs of these lists, by the rows they have when the lists follow each other."""
+        """The pairs of these lists, with the row numbers of the concatenated lists."""
         counts = np.diff(self.edges)[lists]
         at = np.repeat(self.edges[lists] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         chosen = self.order[at]
@@ -184,7 +188,7 @@ def _tensor(values: NDArray[np.generic], device: torch.device) -> Tensor:
 
 
 def _fits(rows: Tensor, device: torch.device) -> bool:
-    """Whether a transformed copy leaves room for the work: a third of the free memory."""
+    """Whether a transformed copy takes less than a third of the free memory."""
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
     else:

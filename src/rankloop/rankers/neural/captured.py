@@ -1,9 +1,8 @@
-"""Training steps as CUDA graphs: a batch is a few numbers written to fixed places, and one launch."""
+"""Training steps as CUDA graphs: write a batch to fixed buffers, then one launch."""
 
 from collections.abc import Callable
 from itertools import pairwise, repeat
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,13 +11,13 @@ from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
 
 __all__ = ["CapturedSteps", "can_capture"]
 
-_ROUND_ROWS, _ROUND_LISTS = 1024, 32  # sizes of batches are rounded up, so that few graphs serve all
+_ROUND_ROWS, _ROUND_LISTS = 1024, 32  # batch sizes are rounded up, so that few graphs are needed
 
 
 def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer) -> bool:
-    """Whether a step waits for nothing on the host: loss and optimizer are on the device.
+    """Whether a step never synchronises with the host: loss and optimizer run on the device.
 
-    The network has to score documents one by one, since the rows that fill a batch up belong to no list.
+    The network must score documents one by one, since the rows that pad a batch belong to no list.
     """
     if lists.device.type != "cuda" or lists.pairs is not None:
         return False
@@ -28,10 +27,10 @@ def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer
 
 
 class CapturedSteps:
-    """Epochs of steps that are each one replay of a graph.
+    """Epochs in which each step is one replay of a graph.
 
-    `score` gives the scores of a batch. A size of batch that is new runs its first step as it is, which also
-    compiles its kernels, and is captured at its second.
+    `score` gives the scores of a batch. For each new batch size the first step runs without a graph, which
+    also compiles the kernels; the second step is captured.
     """
 
     def __init__(
@@ -55,15 +54,9 @@ class CapturedSteps:
         return self.total
 
     def _pass(self, order: Tensor, documents: int | None, per_batch: int | None) -> None:
-        offsets = self.lists.offsets
-        lengths = offsets.diff()[order]
-        ends = lengths.cumsum(0)
-        count = len(self.lists.labels)
-        rows = torch.repeat_interleave(offsets[order] - ends + lengths, lengths, output_size=count)
-        rows += torch.arange(count, device=offsets.device)
-        edges = np.concatenate(([0], ends.cpu().numpy()))
+        rows, ends, edges = self.lists.rows_of_lists(order)
         spans = list(pairwise(cuts(edges, documents, per_batch)))
-        # What a batch is filled up with: rows that belong to none of its lists, and lists without rows.
+        # Padding of a batch: rows that belong to none of its lists, and lists without rows.
         most = int(max(edges[last] - edges[first] for first, last in spans))
         rows = torch.cat((rows, rows.new_zeros(_rounded(most, _ROUND_ROWS))))
         widest = _rounded(max(last - first for first, last in spans), _ROUND_LISTS)
@@ -83,7 +76,7 @@ class CapturedSteps:
 
 
 class _Size:
-    """Steps over batches of up to so many rows and lists."""
+    """The buffers and the graph of one batch size."""
 
     def __init__(self, n_rows: int, n_lists: int, steps: CapturedSteps) -> None:
         device = steps.lists.device
@@ -106,7 +99,7 @@ class _Size:
         if self.graph is None and self.seen:
             self.steps.optimizer.zero_grad(set_to_none=True)
             self.graph = torch.cuda.CUDAGraph()
-            # Another thread may be sending the next rows meanwhile, which is no part of the graph.
+            # Another thread may send the next rows meanwhile, which is not part of the graph.
             with torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"):
                 self._work()
         if self.graph is not None:

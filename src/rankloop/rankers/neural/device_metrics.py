@@ -1,4 +1,4 @@
-"""The validation metric where the scores are, with the conventions of `rankloop.metrics`."""
+"""The validation metric on the device, with the conventions of `rankloop.metrics`."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ __all__ = ["device_ndcg", "quality_on"]
 def quality_on(lists: DeviceLists, name: str | Metric) -> Callable[[Tensor], float]:
     """The mean of a metric over the lists as a function of their scores, signed so that higher is better.
 
-    On CUDA the default form of NDCG is computed there; other metrics by the kernels on the CPU.
+    On CUDA the default form of NDCG is computed on the device; other metrics by the CPU kernels.
     """
     objective = Objective.of(name, lists.data)
     if lists.device.type != "cuda" or not _known(objective.metric):
@@ -34,7 +34,7 @@ def quality_on(lists: DeviceLists, name: str | Metric) -> Callable[[Tensor], flo
 
 
 def device_ndcg(scores: Tensor, gains: Tensor, offsets: Tensor, k: int | None) -> Tensor:
-    """NDCG of each list: ties count as their expectation, a list without gain is nan."""
+    """NDCG of each list: ties count as their expected value, a list without gain is nan."""
     lengths = offsets.diff()
     query = torch.repeat_interleave(lengths, output_size=len(scores))
     place = torch.arange(len(scores), device=scores.device) - offsets[query]

@@ -28,7 +28,7 @@ __all__ = ["batch_size", "fit"]
 
 _OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
 _WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
-# Parameters that may change between an interruption and the rest of the training.
+# Parameters that may change when a training is resumed.
 _FREE = frozenset({"checkpoint", "device", "epochs", "threads"})
 
 
@@ -39,35 +39,35 @@ def fit(
     _check(ranker)
     device = own_device(ranker.device)
     recipe = _recipe(ranker, data)
-    about = _about(ranker, data, valid) if ranker.checkpoint else {}
+    identity = _identity(ranker, data, valid) if ranker.checkpoint else {}
     path = Path(ranker.checkpoint) if ranker.checkpoint else None
     with _explained(path, recipe), joined(device) as processes:
         transform = FeatureTransform.learned(
             ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
         )
-        # Only pointwise losses see the level of the scores; for others it would drift with rounding errors.
+        # Only pointwise losses depend on the level of the scores; for others it would drift by rounding.
         scorer = make_scorer(ranker, transform.columns, level=recipe.loss.pointwise).to(device)
         dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
-        judged = None if valid is None else DeviceLists(valid, transform, device, dtype)
+        validation = None if valid is None else DeviceLists(valid, transform, device, dtype)
 
         def keep(state: State) -> None:
             if path is not None and processes.rank == 0:
-                write_checkpoint(path, about, state)
+                write_checkpoint(path, identity, state)
 
         state = train(
             scorer,
             DeviceLists(data, transform, device, dtype),
-            None if judged is None else _quality(ranker, scorer, judged),
+            None if validation is None else _quality(ranker, scorer, validation),
             recipe,
             processes,
-            resumed=None if path is None else read_checkpoint(path, about),
+            resumed=None if path is None else read_checkpoint(path, identity),
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
 
 
 def batch_size(ranker: "NeuralRanker", data: RankingDataset) -> int:
-    """How many documents a batch has, about."""
+    """The approximate number of documents per batch."""
     if ranker.batch_lists is not None:
         return -(-ranker.batch_lists * data.n_documents // data.n_queries)
     return ranker.batch_documents or min(8192, max(256, data.n_documents // 50))
@@ -94,7 +94,7 @@ def _check(ranker: "NeuralRanker") -> None:
     if not 0 <= ranker.dropout < 1:
         raise ValueError(f"dropout must be from 0 to below 1, got {ranker.dropout}")
     if ranker.batch_documents is not None and ranker.batch_lists is not None:
-        raise ValueError("batches are cut by batch_documents or by batch_lists; give one of them")
+        raise ValueError("batches are set by batch_documents or by batch_lists; give one of them")
     usual = type(ranker)()
     for scorer, names in _OF_SCORER.items():
         for name in names:
@@ -128,11 +128,11 @@ def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
     )
 
 
-def _quality(ranker: "NeuralRanker", scorer: nn.Module, judged: DeviceLists) -> Callable[[], float]:
-    measured = quality_on(judged, ranker.metric)
+def _quality(ranker: "NeuralRanker", scorer: nn.Module, validation: DeviceLists) -> Callable[[], float]:
+    measure = quality_on(validation, ranker.metric)
 
     def quality() -> float:
-        reached = measured(scores_of(scorer, judged, ranker.precision))
+        reached = measure(scores_of(scorer, validation, ranker.precision))
         if isnan(reached):
             raise ValueError(
                 f"no query of the validation set has a value of {ranker.metric}; "
@@ -143,8 +143,8 @@ def _quality(ranker: "NeuralRanker", scorer: nn.Module, judged: DeviceLists) -> 
     return quality
 
 
-def _about(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None) -> dict[str, Any]:
-    """Which training this is: its parameters and its data."""
+def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None) -> dict[str, Any]:
+    """What identifies this training: its parameters and its data."""
     free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
     parameters = {
         name: encode(value, name, {})
@@ -159,7 +159,7 @@ def _about(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset |
 
 @contextmanager
 def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
-    """What a device says when it fails, in a sentence that says what to do."""
+    """Device errors as a sentence that says what to do."""
     try:
         yield
     except DivergenceError as error:
@@ -167,12 +167,12 @@ def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
             raise
         raise DivergenceError(f"{error}; the weights of the last good epoch are in {path}") from None
     except RuntimeError as error:
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        message = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if path is not None and path.exists():
-            further = f"the same call goes on from the last good checkpoint, {path}"
+            further = f"the same call continues from the last good checkpoint, {path}"
         else:
-            further = "with checkpoint=path the next call would go on from the last good epoch"
-        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said:
+            further = "with checkpoint=path the next call would continue from the last good epoch"
+        if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in message:
             batch = (
                 f"{recipe.batch_documents} documents"
                 if recipe.batch_lists is None
@@ -180,8 +180,8 @@ def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
             )
             raise RuntimeError(
                 f"the device ran out of memory with batches of {batch}; make them smaller, or the network "
-                f"narrower; {further} ({said})"
+                f"narrower; {further} ({message})"
             ) from error
-        if "CUDA error" in said or "NCCL" in said:
-            raise RuntimeError(f"the device was lost ({said}); {further}") from error
+        if "CUDA error" in message or "NCCL" in message:
+            raise RuntimeError(f"the device was lost ({message}); {further}") from error
         raise

@@ -12,7 +12,7 @@ __all__ = ["GAM"]
 
 
 class GAM(nn.Module):
-    r"""Scores :math:`\sum_f g_f(x_f)` (Zhuang et al., 2021): what each feature adds is known exactly."""
+    r"""Scores :math:`\sum_f g_f(x_f)` (Zhuang et al., 2021): the part of each feature is exact."""
 
     def __init__(
         self, features: int, hidden: tuple[int, ...], activation: str, dropout: float, level: bool
@@ -30,7 +30,7 @@ class GAM(nn.Module):
         return scores if self.level is None else scores + self.level
 
     def contributions(self, Z: Tensor) -> Tensor:
-        """What each column adds to the score of each row."""
+        """The part of each column in the score of each row."""
         x = Z.T.unsqueeze(-1)
         for weight, level in zip(self.weights, self.levels, strict=True):
             x = self.between(torch.baddbmm(level.to(x.dtype), x, weight.to(x.dtype)))

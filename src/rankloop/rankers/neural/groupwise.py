@@ -14,8 +14,8 @@ class Groupwise(nn.Module):
     .. math:: s_d = \frac{1}{|\Pi| m} \sum_{\pi \in \Pi} \sum_{j=1}^{m} g_j(\text{window, } d \text{ at } j)
 
     The groups (Ai et al., 2018) are the windows of `size` on a circle of the list's documents in random
-    order, so each document stands once at each place. Training draws one order a step. Scoring averages
-    over `permutations` orders that follow from the features alone: the order of the rows does not matter.
+    order, so each document is once at each place. Training draws one order per step. Scoring averages over
+    `permutations` orders that depend on the features only, so the order of the rows does not matter.
     """
 
     direction: Tensor
@@ -33,7 +33,7 @@ class Groupwise(nn.Module):
     ) -> None:
         super().__init__()
         self.size, self.permutations = size, permutations
-        # The first layer sees each document alone: a group's sum of its parts is a layer over all of them.
+        # A linear layer over a group is a sum of layers over its documents: computed once per document.
         self.parts = nn.Linear(features, size * hidden[0])
         self.first = nn.Sequential(activate(activation), nn.Dropout(dropout))
         self.rest = hidden_layers(hidden, activation, dropout)
@@ -49,7 +49,7 @@ class Groupwise(nn.Module):
         scores = torch.zeros(n, device=Z.device, dtype=torch.promote_types(parts.dtype, torch.float32))
         orders = 1 if self.training else self.permutations
         for order in self._orders(Z, query, place, orders):
-            at = torch.empty_like(order)  # where on the circle a document stands
+            at = torch.empty_like(order)  # the place of each document on the circle
             at[order] = place
             windows = torch.stack([parts[order[start + (place + j) % length], j] for j in range(self.size)])
             made = self.head(self.rest(self.first(windows.sum(0))))
@@ -58,7 +58,7 @@ class Groupwise(nn.Module):
         return scores / (self.size * orders)
 
     def _orders(self, Z: Tensor, query: Tensor, place: Tensor, number: int) -> list[Tensor]:
-        """Orders of the documents within their lists: the rows by place on the circle."""
+        """Orders of the documents within their lists: rows by place on the circle."""
         if self.training:
             return [_sorted(torch.rand(len(Z), device=Z.device), query) for _ in range(number)]
         known = _sorted(Z.to(self.direction.dtype) @ self.direction, query)
@@ -72,6 +72,6 @@ def _sorted(key: Tensor, query: Tensor) -> Tensor:
 
 
 def _mixed(place: Tensor, turn: int) -> Tensor:
-    """A fixed number for each place that looks random: Knuth's multiplicative hash, twice."""
+    """A fixed pseudo-random number for each place: Knuth's multiplicative hash, twice."""
     mixed = (place + 1 + 7_919 * turn) * 2_654_435_761 % 4_294_967_296
     return (mixed ^ (mixed >> 15)) * 2_246_822_519 % 4_294_967_296

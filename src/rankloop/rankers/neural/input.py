@@ -1,4 +1,4 @@
-"""Features as a network likes them: squashed, on one scale, nothing missing, where the network is."""
+"""Features for a network: squashed, standardised, missing values filled, on its device."""
 
 from math import sqrt
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 __all__ = ["TRANSFORMS", "FeatureTransform"]
 
 TRANSFORMS = ("log1p", "quantile", "standard")
-_CHUNK = 65_536  # rows looked at together
+_CHUNK = 65_536  # rows at a time
 _GRID = 129  # points of a feature's distribution that "quantile" keeps
 _SAMPLE = 200_000  # rows that they are taken from
 
@@ -16,11 +16,11 @@ _SAMPLE = 200_000  # rows that they are taken from
 class FeatureTransform(nn.Module):
     """Squash, then mean 0 and spread 1 over the training rows; a missing value becomes the mean.
 
-    A feature that did not vary in training is 0 ever after: its weights have learned nothing.
+    A feature that did not vary in training is always 0: its weights have learned nothing.
 
     `"log1p"` is sign(x) log(1 + |x|) (Qin et al., 2021), `"quantile"` the place in the training distribution,
-    `"standard"` squashes nothing, None leaves features as they are and a missing value becomes 0. With
-    `flags`, a feature that was missing in training gets a second column that says where it is missing.
+    `"standard"` does not squash, None leaves features as they are and a missing value becomes 0. With
+    `flags`, a feature that was missing in training gets a second column that is 1 where it is missing.
     """
 
     mean: Tensor
@@ -38,7 +38,7 @@ class FeatureTransform(nn.Module):
 
     @classmethod
     def learned(cls, kind: str | None, X: Tensor, *, flags: bool, device: torch.device) -> "FeatureTransform":
-        """The transform of these training rows, which stay where they are and are read once."""
+        """The transform of these training rows, which stay on the host and are read once."""
         made = cls(kind, X.shape[1]).to(device)
         if kind == "quantile":
             made.grid.copy_(_quantiles(X[:: -(-len(X) // _SAMPLE)].to(device)))
@@ -48,12 +48,12 @@ class FeatureTransform(nn.Module):
         if kind is not None:
             varies = spread > 1e-6 * mean.abs().clamp(min=1e-30)
             made.mean.copy_(mean)
-            made.scale.copy_(torch.where(varies, spread, torch.inf))  # what never varied is not looked at
+            made.scale.copy_(torch.where(varies, spread, torch.inf))  # becomes 0
         return made
 
     @property
     def columns(self) -> int:
-        """How many columns come out."""
+        """The number of output columns."""
         return len(self.mean) + len(self.flagged)
 
     def forward(self, X: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class FeatureTransform(nn.Module):
         return _place(X, self.grid) if self.kind == "quantile" else X
 
     def _moments(self, X: Tensor, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Known values, mean and spread of each squashed column; chunks merge as by Chan et al. (1979)."""
+        """Count of known values, mean and spread of each squashed column, merged as in Chan et al. (1979)."""
         known, mean, squares = torch.zeros(3, X.shape[1], dtype=torch.float64, device=device)
         for start in range(0, len(X), _CHUNK):
             chunk = self._squashed(X[start : start + _CHUNK].to(device)).double()
@@ -90,7 +90,7 @@ def _quantiles(X: Tensor) -> Tensor:
 
 
 def _place(X: Tensor, grid: Tensor) -> Tensor:
-    """Where a value stands among the quantiles, from -sqrt(3) to sqrt(3); in the middle of equal ones."""
+    """The place of a value among the quantiles, from -sqrt(3) to sqrt(3); the middle of equal ones."""
     columns = X.T.contiguous()
     left = torch.searchsorted(grid, columns, right=False)
     right = torch.searchsorted(grid, columns, right=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MLP", "RankingNetwork", "make_scorer"]
 
-# Widths of the layers where no one chose them; those of "gam" are per feature.
+# Default widths of the layers; those of "gam" are per feature.
 _WIDTHS = {"attention": (128, 64), "gam": (16, 8), "groupwise": (256, 128), "mlp": (256, 128)}
 
 
@@ -52,7 +52,7 @@ class MLP(nn.Module):
 
 
 def make_scorer(ranker: "NeuralRanker", columns: int, *, level: bool) -> nn.Module:
-    """The scorer that the ranker's parameters describe, with the weights that follow from its seed."""
+    """The scorer that the ranker's parameters describe, with initial weights drawn by its seed."""
     common = (columns, _hidden(ranker), ranker.activation, ranker.dropout, level)
     with torch.random.fork_rng([]):
         torch.manual_seed(ranker.seed)

@@ -19,19 +19,19 @@ def network_to_onnx(ranker: Any) -> Any:
     """The ONNX model of a network that scores documents one by one."""
     if ranker.scorer not in _ALONE:
         raise ValueError(
-            f"the scorer {ranker.scorer!r} looks at the whole list, which has no ONNX form here; "
+            f"the scorer {ranker.scorer!r} scores whole lists, which cannot be exported; "
             f"export one of {' or '.join(_ALONE)}, or distil this ranker into one"
         )
     if ranker.feature_transform == "quantile":
-        raise ValueError("ONNX has no search among quantiles; train with feature_transform='log1p'")
+        raise ValueError("ONNX cannot look up quantiles; train with feature_transform='log1p'")
     torch, onnx = require("torch", "neural"), require("onnx", "trees")
-    shown = torch.from_numpy(np.zeros((2, ranker.n_features_in_), np.float32))
+    example = torch.from_numpy(np.zeros((2, ranker.n_features_in_), np.float32))
     written = io.BytesIO()
-    with warnings.catch_warnings():  # the tracer warns of lengths, none of which the score depends on
+    with warnings.catch_warnings():  # the tracer warns of lengths that the score does not depend on
         warnings.simplefilter("ignore")
         torch.onnx.export(
             deepcopy(ranker.module_).to("cpu").float().eval(),
-            (shown,),
+            (example,),
             written,
             dynamo=False,
             opset_version=_OPSET,

@@ -1,4 +1,4 @@
-"""One training in several processes: each takes its part of every batch, gradients are summed."""
+"""Training in several processes: each takes a part of every batch, and gradients are summed."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ __all__ = ["Processes", "joined", "own_device"]
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Which of how many this one is; alone, nothing is exchanged."""
+    """The rank of this process and their number; with one process nothing is exchanged."""
 
     rank: int = 0
     count: int = 1
@@ -37,7 +37,7 @@ class Processes:
         return value
 
     def agreed(self, value: float, device: torch.device) -> float:
-        """The first process's value: all decide alike."""
+        """The value of the first process, so that all take the same decision."""
         if self.count == 1:
             return value
         shared = torch.tensor([value], dtype=torch.float64, device=device)
@@ -47,7 +47,7 @@ class Processes:
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[Processes]:
-    """The processes of `torchrun`, or a group that is already there; else this one alone."""
+    """The processes of `torchrun` or of an existing group; else this one alone."""
     if distributed.is_available() and distributed.is_initialized():
         yield Processes(distributed.get_rank(), distributed.get_world_size())
     elif distributed.is_available() and int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -61,7 +61,7 @@ def joined(device: torch.device) -> Iterator[Processes]:
 
 
 def own_device(name: str) -> torch.device:
-    """The device of that name; `"auto"` is CUDA where there is some, one for each process of a machine."""
+    """The device of that name; `"auto"` is CUDA if available, one device per process of a machine."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -70,9 +70,7 @@ def own_device(name: str) -> torch.device:
         raise ValueError(f"device is 'auto', 'cpu', 'cuda' or 'cuda:1', got {name!r}") from None
     if device.type == "cuda":
         if not torch.cuda.is_available():
-            raise ValueError(
-                f"device {name!r} was asked for but torch sees no CUDA; use device='auto' or 'cpu'"
-            )
+            raise ValueError(f"device is {name!r} but torch finds no CUDA; use device='auto' or 'cpu'")
         index = int(os.environ.get("LOCAL_RANK", "0")) if device.index is None else device.index
         return torch.device("cuda", index)
     return device

@@ -1,4 +1,4 @@
-"""A trained network in use: scores, contributions, and how it is kept in a file."""
+"""A trained network: scores, contributions, and its members in a file."""
 
 import json
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["contributions", "exact", "members", "restore", "scores"]
 
-_LEVELS = frozenset({"scorer.head.bias", "scorer.level"})  # what the networks call it, where they have one
+_LEVELS = frozenset({"scorer.head.bias", "scorer.level"})  # names of the level in the networks that have one
 
 
 def exact(network: RankingNetwork) -> RankingNetwork:
-    """The network that scores: in double precision on a CPU.
+    """The network used for scoring: on a CPU in double precision.
 
     In single precision a score would depend, in its last digits, on which rows are scored together.
     """
@@ -37,7 +37,7 @@ def exact(network: RankingNetwork) -> RankingNetwork:
 def scores(
     network: RankingNetwork, X: NDArray[np.float32], offsets: NDArray[np.int64], *, alone: bool
 ) -> NDArray[np.float64]:
-    """One score per row; where documents are scored `alone`, lists may be cut."""
+    """One score per row; if documents are scored `alone`, chunks may cut lists."""
     mean, rows = network.transform.mean, rows_of(X)
     edges = np.arange(len(X) + 1) if alone else offsets
     made = [np.zeros(0)]
@@ -51,7 +51,7 @@ def scores(
 
 
 def contributions(network: RankingNetwork, X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """What each feature adds to each score; what says that a feature is missing is part of it."""
+    """The part of each feature in each score; its missing flag counts as part of it."""
     transform, scorer, rows = network.transform, network.scorer, rows_of(X)
     assert isinstance(scorer, GAM)
     made, size = np.zeros(X.shape), at_once(transform.mean.device)
@@ -76,7 +76,7 @@ def members(ranker: "NeuralRanker") -> dict[str, Member]:
 
 
 def restore(ranker: "NeuralRanker", state: Mapping[str, Member]) -> RankingNetwork:
-    """The network that `members` took apart."""
+    """The network of these `members`."""
     weights = {
         name.removeprefix("network/"): torch.from_numpy(np.asarray(value))
         for name, value in state.items()

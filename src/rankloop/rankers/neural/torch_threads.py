@@ -1,4 +1,4 @@
-"""How many threads torch uses, for a while."""
+"""The number of threads of torch within a block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,16 +8,16 @@ import torch
 
 __all__ = ["torch_threads"]
 
-_MANY = 2_048  # rows that are worth a second thread
+_MANY = 2_048  # rows from which a second thread pays
 _lock = Lock()
-_inside: list[int] = []  # what torch used before each of those who are in here now
+_inside: list[int] = []  # the number before each block that is open now
 
 
 @contextmanager
 def torch_threads(threads: int | None, rows: int) -> Iterator[None]:
-    """So many threads, or torch's own number for many rows and one for few: waking others costs more.
+    """Run with `threads`; by default torch's own number for many rows and one for few rows.
 
-    The number belongs to the process: where calls overlap, the last to leave restores what the first found.
+    The number is global to the process: of overlapping blocks, the last one to end restores it.
 
     >>> before = torch.get_num_threads()
     >>> with torch_threads(None, rows=1):

@@ -33,7 +33,7 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained; the words are those of `NeuralRanker`."""
+    """How a network is trained; the parameters of `NeuralRanker`."""
 
     loss: Loss
     optimizer: str
@@ -56,10 +56,10 @@ class Recipe:
 
 @dataclass(slots=True)
 class State:
-    """Where a training stands after `epoch` epochs: what a checkpoint holds."""
+    """The state of a training after `epoch` epochs: the content of a checkpoint."""
 
     weights: Weights
-    moments: dict[int, dict[str, Any]]  # what the optimizer remembers of each parameter
+    moments: dict[int, dict[str, Any]]  # the state of the optimizer by parameter
     epoch: int = 0
     best: Weights = field(default_factory=dict)
     best_epoch: int = 0
@@ -77,9 +77,9 @@ def train(
     resumed: State | None,
     keep: Callable[[State], None],
 ) -> State:
-    """Train until the epochs or the patience end; the scorer has the best weights afterwards.
+    """Train for the epochs or until the patience ends; the scorer then has the best weights.
 
-    `quality` says how good the scorer is now, higher is better; `keep` gets the state after each epoch.
+    `quality` measures the scorer, higher is better; `keep` gets the state after each epoch.
     """
     device = lists.device
     optimizer = _optimizer(scorer, recipe, device)
@@ -118,7 +118,7 @@ def train(
 
 
 def scores_of(scorer: nn.Module, lists: DeviceLists, precision: str) -> Tensor:
-    """The scores of all rows, in double precision where the network is."""
+    """The scores of all rows, in double precision on the device of the network."""
     scorer.eval()
     with torch.inference_mode(), _precise(precision, lists.device):
         parts = [scorer(Z, offsets).double() for Z, offsets in lists.in_order()]
@@ -153,7 +153,7 @@ def _epoch(
             group["lr"].fill_(recipe.rate(epoch))
         else:
             group["lr"] = recipe.rate(epoch)
-    # All that is random in an epoch follows from the seed and its number: a resumed training is the same.
+    # Random numbers of an epoch depend on the seed and its number only: a resumed training is the same.
     torch.manual_seed(_mixed(recipe.seed, epoch, 1 + processes.rank))
     shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
     order = torch.randperm(lists.data.n_queries, generator=shuffle, device=device)
@@ -204,7 +204,7 @@ def _scores(scorer: nn.Module, batch: Batch, recipe: Recipe, device: torch.devic
 
 
 def _finite(scorer: nn.Module) -> bool:
-    """Whether no weight has overflowed: the last step of an epoch shows in no loss."""
+    """Whether all weights are finite: the losses do not show the last step of an epoch."""
     return bool(torch.stack([p.detach().isfinite().all() for p in scorer.parameters()]).all())
 
 
@@ -214,7 +214,7 @@ def _optimizer(scorer: nn.Module, recipe: Recipe, device: torch.device) -> torch
     options: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
     if device.type == "cuda" and recipe.optimizer != "adagrad":
         options["fused"] = True
-    if device.type == "cuda" and recipe.optimizer in ("adam", "adamw"):  # so that a graph can hold its step
+    if device.type == "cuda" and recipe.optimizer in ("adam", "adamw"):  # for CUDA graphs
         options["capturable"] = True
         options["lr"] = torch.tensor(recipe.learning_rate, device=device)
     if recipe.optimizer == "sgd":
@@ -228,7 +228,7 @@ def _precise(precision: str, device: torch.device) -> torch.autocast:
 
 @contextmanager
 def _own_random_numbers(device: torch.device) -> Iterator[None]:
-    """What is drawn here leaves the user's random numbers alone."""
+    """Random numbers that do not change the state of the user's generators."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
 

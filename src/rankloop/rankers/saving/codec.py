@@ -15,7 +15,7 @@ _BITS = {kind.__name__: kind for kind in (np.random.PCG64, np.random.MT19937, np
 
 
 def encode(value: Any, where: str, members: MutableMapping[str, Member]) -> Any:
-    """`value` as JSON; what is too big for JSON goes to `members` under the name `where`.
+    """`value` as JSON; arrays and fitted rankers go to `members` under the name `where`.
 
     >>> encode({"depth": 3, "shape": (1, 2)}, "parameters/x", {})
     {'$dict': [['depth', 'shape'], [3, {'$tuple': [1, 2]}]]}
@@ -59,7 +59,7 @@ def encode(value: Any, where: str, members: MutableMapping[str, Member]) -> Any:
 
 
 def decode(value: Any, members: Mapping[str, Member]) -> Any:
-    """What `encode` was given."""
+    """The value that `encode` was given."""
     if isinstance(value, list):
         return [decode(item, members) for item in value]
     if not isinstance(value, dict):
@@ -101,7 +101,7 @@ def decode(value: Any, members: Mapping[str, Member]) -> Any:
 
 
 def _ranker(ranker: Ranker, where: str, members: MutableMapping[str, Member]) -> Any:
-    """A fitted ranker is a file within the file; one that is not is its class and parameters."""
+    """A fitted ranker as an archive within the archive; an unfitted one as class and parameters."""
     from rankloop.rankers.saving.load import dumps
 
     if ranker.__sklearn_is_fitted__():

@@ -1,6 +1,6 @@
-"""scikit-learn objects taken apart and put together again, without pickle.
+"""scikit-learn objects as plain data and back, without pickle.
 
-Only classes of scikit-learn are ever made, and only from data: a file cannot name another function or module.
+Only classes of scikit-learn are instantiated: a file cannot name another function or module.
 """
 
 import copyreg
@@ -13,7 +13,7 @@ __all__ = ["Parts", "is_from_sklearn", "put_together", "take_apart"]
 Parts = dict[str, Any]
 
 _HOME = re.compile(r"sklearn(\.(?!externals|datasets)\w+)+")
-_BLANK = copyreg.__dict__["__newobj__"]  # how Python makes an object before it fills it
+_BLANK = copyreg.__dict__["__newobj__"]  # creates an object without calling its __init__
 
 
 def is_from_sklearn(value: object) -> bool:
@@ -21,7 +21,7 @@ def is_from_sklearn(value: object) -> bool:
 
 
 def take_apart(value: object) -> Parts:
-    """Its class, what makes a blank one, and what fills it; the parts may hold such objects again.
+    """Its class, constructor arguments and state; these may contain scikit-learn objects again.
 
     >>> from sklearn.linear_model import Ridge
     >>> parts = take_apart(Ridge(alpha=2.0))
@@ -35,7 +35,7 @@ def take_apart(value: object) -> Parts:
     if blank:
         made, *arguments = arguments
         if make.__name__.startswith("__pyx_unpickle") and arguments[1:] in ([None], [()]):
-            arguments = []  # compiled, with nothing but a checksum of its layout
+            arguments = []  # a compiled class whose only argument is a checksum of its layout
         elif make is not _BLANK and make.__name__ != "newObj":
             made = None
         if made is not kind:

@@ -1,6 +1,5 @@
 """Forests from the text of a model."""
 
-
 from rankloop.rankers.trees.forest import Forest
 from rankloop.rankers.trees.packing import pack
 from rankloop.rankers.trees.trees import Trees
@@ -15,6 +14,7 @@ def compile_forest(model: str) -> Forest:
     and this forest in double precision: those scores agree to single precision.
 
     >>> import lightgbm
+    >>> import numpy as np
     >>> X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 3
     >>> booster = lightgbm.train({"verbose": -1}, lightgbm.Dataset(X, y), 10)
     >>> forest = compile_forest(booster.model_to_string())
