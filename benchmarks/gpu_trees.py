@@ -5,7 +5,7 @@
 Speed: XGBoost's GPU ranker on the set of `benchmarks/gpu.py` (3.77 million documents × 136 features), and the
 network's hundred epochs there for comparison. Quality: a synthetic set in MSLR's manner, whose grades come
 from products, signs and thresholds of features, also across features of query and document; a network trained
-on the GPU, LightGBM's trees under our LambdaRank, XGBoost's own GPU ranker, and sums of network and trees,
+on the GPU, LightGBM's trees under our LambdaGap, XGBoost's own GPU ranker, and sums of network and trees,
 over three seeds of data and models. Settings are the same for every seed, not tuned on the test lists.
 """
 
@@ -48,13 +48,14 @@ def speed():
         start = time.perf_counter()
         scores, rounds = boosted(train, valid, valid, 0)
         taken = time.perf_counter() - start
-        print(f"| XGBoost, GPU, rank:ndcg, {rounds} trees of {LEAVES} leaves, with its data brought | "
+        print(f"| XGBoost, GPU, rank:ndcg, {rounds} trees of {LEAVES} leaves, with data transfer | "
               f"{taken:.1f} | {reached(scores, valid):.4f} |", flush=True)  # fmt: skip
     start = time.perf_counter()
     _, state = our_epochs(train, valid, 100)
     taken = time.perf_counter() - start
     print(
-        f"| us, 100 epochs, with its data brought | {taken:.1f} | {max(state.qualities):.4f} |\n", flush=True
+        f"| us, 100 epochs, with data transfer | {taken:.1f} | {max(state.qualities):.4f} |\n",
+        flush=True,
     )
 
 
@@ -114,24 +115,24 @@ def reached(scores_or_ranker, data):
 
 
 def with_interactions(lists, seed):
-    """Grades that follow from features together more than from any alone; some features mean nothing."""
+    """Grades that depend on interactions more than on single features; some features are noise."""
     rng = np.random.default_rng(seed)
     lengths = np.clip(rng.gamma(3.0, LENGTH / 3.0, lists), 2, 1200).astype(np.int64)
     row = np.repeat(np.arange(lists), lengths)
     X = rng.standard_normal((len(row), DOCUMENT), dtype=np.float32)
     of_query = rng.standard_normal((lists, QUERY), dtype=np.float32)
-    worth = np.zeros(len(row), np.float32)
+    utility = np.zeros(len(row), np.float32)
     for _ in range(24):
         a, b, c = rng.choice(60, 3, replace=False)
         q = rng.integers(QUERY)
-        worth += 0.5 * rng.normal() * X[:, a]
-        worth += rng.normal() * X[:, a] * X[:, b]
-        worth += rng.normal() * np.sign(X[:, b]) * (X[:, c] > rng.normal())
-        worth += rng.normal() * X[:, c] * np.tanh(of_query[row, q])
-    worth += rng.standard_normal(len(row), dtype=np.float32) * 0.5 * worth.std()
-    X[:, :40] = np.expm1(1.5 * np.abs(X[:, :40])) * np.sign(X[:, :40])  # as heavy-tailed as counts
-    edges = np.quantile(worth, np.cumsum(GRADES)[:-1])
-    labels = np.searchsorted(edges, worth).astype(np.float32)
+        utility += 0.5 * rng.normal() * X[:, a]
+        utility += rng.normal() * X[:, a] * X[:, b]
+        utility += rng.normal() * np.sign(X[:, b]) * (X[:, c] > rng.normal())
+        utility += rng.normal() * X[:, c] * np.tanh(of_query[row, q])
+    utility += rng.standard_normal(len(row), dtype=np.float32) * 0.5 * utility.std()
+    X[:, :40] = np.expm1(1.5 * np.abs(X[:, :40])) * np.sign(X[:, :40])  # heavy-tailed, like counts
+    edges = np.quantile(utility, np.cumsum(GRADES)[:-1])
+    labels = np.searchsorted(edges, utility).astype(np.float32)
     return RankingDataset.from_groups(np.hstack((X, of_query[row])), labels, lengths)
 
 

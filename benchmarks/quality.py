@@ -7,18 +7,18 @@ Test queries only: the five disjoint folds of webis-clueweb09 (trained on the ot
 part of lightgbm-example, a synthetic set drawn with another seed, and queries of the movies that
 benchmarks/search_quality.py trains and chooses nothing on: their judged documents, described by all features
 that rankloop.search has for the corpus, vectors aside. All settings below were fixed by
-hand before any test query was looked at, without a validation set: the same number of trees, leaves and
+hand before any test query was used, without a validation set: the same number of trees, leaves and
 learning rate for all forests, the same epochs for all networks. A limit on leaves that only one library
-knows stays at that library's default (LightGBM's: 20 documents); our trees grow in LightGBM under the same
+has stays at that library's default (LightGBM's: 20 documents); our trees grow in LightGBM under the same
 limits. CatBoost grows symmetric trees of the depth next to the leaves. `--quick` trains on at most `listed`
 documents of a webis list, drawn at random; tests see whole lists.
 
 Losses have their default options; Triplet is also there with semi-hard negatives. Distill and RankDistil
-take the grades for the scores of a teacher, and LambdaRank in trees is `LambdaGap`, the
+take the grades as the scores of a teacher, and LambdaRank in trees is `LambdaGap`, the
 default of LambdaMART.
 
-Every cell is a line of the results file, written as soon as it is known: run the same command again to go
-on after an interruption. Each data set × kind of ranker is a process of its own with one thread.
+Every cell is a line of the results file, written when it is done: run the same command again to resume
+after an interruption. Each data set × kind of ranker is a process of its own with one thread.
 """
 
 import argparse
@@ -207,7 +207,7 @@ SETS = {"webis-clueweb09": webis, "lightgbm-example": example, "msrd-movies": mo
 
 
 def shortened(data: RankingDataset, most: int) -> RankingDataset:
-    """At most so many documents of each list, at random."""
+    """At most `most` documents of each list, at random."""
     place = np.random.default_rng(SEED).random(data.n_documents)
     order = np.lexsort((place, data.row_query))
     rank = np.empty(data.n_documents, np.int64)
@@ -265,7 +265,7 @@ def run_group(how: Settings, data: str, kind: str, results: Path) -> None:
             signal.alarm(0)
         found["seconds"] = round(time.process_time() - start, 2)
         with results.open("a", encoding="utf-8") as file:
-            file.write("\n" + json.dumps(found))  # first a new line: the one before may be cut short
+            file.write("\n" + json.dumps(found))  # first a new line: the previous line may be incomplete
         reached = found.get("why") or f"{np.nanmean(np.array(found['values'], float)):.4f}"
         print(f"{data:22} {kind:10} {cell:22} {found['seconds']:7.1f} s  {reached}", flush=True)
 
@@ -275,7 +275,7 @@ def out_of_time(*_: Any) -> None:
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """What says that a combination cannot run; the tables show it."""
+    """Errors of combinations that cannot run; the tables show them."""
     own = {"lightgbm": "LightGBMError", "catboost": "CatBoostError"}
     loaded = [getattr(importlib.import_module(f"{name}.basic" if name == "lightgbm" else name), error)
               for name, error in own.items() if name in sys.modules]  # fmt: skip
@@ -283,12 +283,12 @@ def refusals() -> tuple[type[Exception], ...]:
 
 
 def written(how: Settings) -> dict[str, Any]:
-    """The settings as JSON gives them back."""
+    """The settings after a round trip through JSON."""
     return dict(json.loads(json.dumps(asdict(how))))
 
 
 def read(how: Settings, results: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """What is known under these settings, by data set, kind and cell; lines cut short are left out."""
+    """The results for these settings, by data set, kind and cell; incomplete lines are skipped."""
     known = {}
     for line in results.read_text(encoding="utf-8").splitlines() if results.is_file() else []:
         try:
@@ -327,7 +327,7 @@ def show(how: Settings, results: Path, sets: list[str], kinds: list[str], detail
     for data in sets:
         against = compared(known, data)
         if against is None:
-            print(f"\n{data}: {BASELINE} has no result, so that there is nothing to compare with")
+            print(f"\n{data}: {BASELINE} has no result to compare with")
             continue
         show_set(known, data, kinds, against)
         if details:

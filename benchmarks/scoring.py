@@ -2,10 +2,10 @@
 
     python benchmarks/scoring.py [--repeats N] [--models FOLDER] [--wall]
 
-The peers come with the extra `backends`. Repeats are interleaved and medians are shown, in CPU time (or wall
-time). Every call gets other rows than the one before, as a service would: the same rows again and again teach
-the processor their way through the trees. Scores are compared first: ours must be LightGBM's to the last bit,
-those of onnxruntime to single precision. Growing the forests takes minutes; --models keeps their texts.
+The peers are in the extra `trees`. Repeats are interleaved and medians are shown, in CPU time (or wall
+time). Every call gets new rows, as in a service: with repeated rows the branch predictor would learn the
+paths through the trees. Scores are compared first: ours must equal LightGBM's to the last bit, those of
+onnxruntime to single precision. Growing the forests takes minutes; --models keeps their texts.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from rankloop.rankers import compile_forest, to_onnx
 FORESTS = [(500, 255), (1_000, 64)]
 FEATURES, ROWS, TRAIN, SEED, REPEATS = 136, 20_000, 20_000, 0, 9
 BATCHES = [1, 10, 100, 1_000, 10_000]
-LEAST = 400  # documents of one measurement, at least
+LEAST = 400  # documents per measurement, at least
 WANTED = {"lightgbm": 4.0, "onnxruntime": 1.8}
 AIM = {"lightgbm": 10.0, "onnxruntime": 4.0}
 
@@ -50,8 +50,8 @@ def forest_text(trees: int, leaves: int, folder: Path | None) -> str:
         return kept.read_text()
     rng = np.random.default_rng(SEED + 1)
     X = some_rows(TRAIN)
-    worth = np.tanh(X) @ rng.normal(size=FEATURES) + X[:, 0] * X[:, 4] + 3 * rng.normal(size=TRAIN)
-    y = np.digitize(worth, np.quantile(worth, [0.52, 0.84, 0.97, 0.99]))
+    utility = np.tanh(X) @ rng.normal(size=FEATURES) + X[:, 0] * X[:, 4] + 3 * rng.normal(size=TRAIN)
+    y = np.digitize(utility, np.quantile(utility, [0.52, 0.84, 0.97, 0.99]))
     settings = {
         "objective": "lambdarank",
         "num_leaves": leaves,

@@ -3,10 +3,10 @@
     python benchmarks/training.py [--quick] [--queries N] [--trees N] [--seeds N] [--first N] [--only PART]
 
 Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
-with two leaves on one feature, less the same round with gradients that are ready made. A round is timed from
-the end of the first round to the end of the last, so that reading and binning count for neither side;
+with two leaves on one feature, less the same round with precomputed gradients. A round is timed from
+the end of the first round to the end of the last, so that loading and binning do not count;
 "whole" counts them for both. Other lambdas grow trees of other shapes, which cost more or less; the last
-line says what the gradient alone is worth. The forests have the parameters of LightGBM's published
+line is the ratio from the gradient alone. The forests have the parameters of LightGBM's published
 experiments: 255 leaves, learning rate 0.1, min_sum_hessian 100 for 10,000 queries. The small real sets get
 31 leaves and min_sum_hessian 5, as LightGBM's own example has them, and random splits of their queries.
 Quality is paired by seed, with a 95 % t-interval.
@@ -165,7 +165,7 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
 def compare(
     name: str, seeds: Iterable[int], pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any
 ) -> None:
-    """A line after every seed: cut short, the run still says what it has seen, and of how many seeds."""
+    """Prints a line after every seed, so that an interrupted run still has results."""
     found = []
     for seed, (train, test) in zip(seeds, pairs, strict=True):
         both = [fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours)]
@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=QUERIES)
     parser.add_argument("--trees", type=int, default=TREES)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--first", type=int, default=0, help="the first seed, to go on where a run ended")
+    parser.add_argument("--first", type=int, default=0, help="the first seed, to continue an earlier run")
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries and fewer trees")
     parser.add_argument("--only", choices=("gradient", "speed", "quality"))
     given = parser.parse_args()

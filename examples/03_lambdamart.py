@@ -12,7 +12,7 @@ import numpy as np
 
 import rankloop as rl
 
-# LightGBM's own ranking example where it is at hand, or else a set drawn like MSLR-WEB30K.
+# LightGBM's own ranking example if it is available, else a set drawn like MSLR-WEB30K.
 folder = Path(os.environ.get("RANKLOOP_DATA", "")) / "lightgbm_lambdarank"
 if (folder / "rank.train").is_file():
     train, test = rl.read_svmlight(folder / "rank.train"), rl.read_svmlight(folder / "rank.test")
@@ -21,7 +21,7 @@ else:
 train, valid = train.split(0.8, seed=0)
 out = Path(mkdtemp())
 
-# One loss drives every backend; the validation metric stops it, and the best round is kept.
+# The validation metric stops training, and the trees of the best round are kept.
 trees = 40 if os.environ.get("RANKLOOP_QUICK") else 200
 rankers = {
     "lambdagap": rl.rankers.LambdaMART(trees=trees, leaves=15, min_sum_hessian=5),

@@ -1,4 +1,4 @@
-"""The listwise network of the tutorials: two small layers under ApproxNDCG, then what came after it."""
+"""The listwise network of the tutorials, two small layers under ApproxNDCG, and later architectures."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import rankloop as rl
 from rankloop.rankers import NeuralRanker
 
-# LightGBM's own ranking example where it is at hand, or else a set drawn like MSLR-WEB30K.
+# LightGBM's own ranking example if it is available, else a set drawn like MSLR-WEB30K.
 folder = Path(os.environ.get("RANKLOOP_DATA", "")) / "lightgbm_lambdarank"
 if (folder / "rank.train").is_file():
     train, test = rl.read_svmlight(folder / "rank.train"), rl.read_svmlight(folder / "rank.test")
@@ -22,7 +22,7 @@ else:
 train, valid = train.split(0.8, seed=0)
 out = Path(mkdtemp())
 
-# The tutorial: layers of 20 and 10 with tanh, Adagrad at 0.1, 32 lists a step. It cut lists at 99
+# The tutorial: layers of 20 and 10 with tanh, Adagrad at 0.1, 32 lists per step. It cut lists at 99
 # documents and padded shorter ones; here lists of any length are batched as they are.
 epochs = 3 if os.environ.get("RANKLOOP_QUICK") else 60
 tutorial = NeuralRanker(
@@ -44,7 +44,7 @@ curves.set(xlabel="epochs", ylabel="ndcg@10 on validation queries")
 curves.legend()
 print(rl.compare(rankers, test, "ndcg@10"))
 
-# What the additive network uses: how much each feature moves the score, exactly.
+# What the additive network uses: the exact contribution of each feature to the score.
 spread = rankers["additive"].contributions(test).std(axis=0)
 top = np.argsort(-spread)[:15][::-1]
 names = train.feature_names or [f"feature {i + 1}" for i in range(train.n_features)]

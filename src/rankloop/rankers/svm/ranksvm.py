@@ -30,7 +30,7 @@ class RankSVM(LinearScores):
     over the n lists, with `v` the item weight of the better document (times the query's weight). Sums over
     pairs take O(n log n). `against="lower"` pairs documents of different labels; explicit `pairs` of the data
     set replace those, one with probability p as p of one order and 1 - p of the other. With `against="all"`
-    each document with a label above 0 is paired with every other one of its list: on clicks weighed by
+    each document with a label above 0 is paired with every other one of its list: on clicks weighted by
     1 / propensity this is PropSVMRank (Joachims, Swaminathan & Schnabel 2017), a bound on the unbiased rank.
 
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]

@@ -43,7 +43,7 @@ def to_bins(
     found = np.empty(rows, np.int64)
     for c in range(len(columns)):
         feature, start, half = columns[c, 0], columns[c, 1], columns[c, 2]
-        missing, nothing = special[c, 0], special[c, 1]
+        missing, at_zero = special[c, 0], special[c, 1]
         for r in range(rows):
             value[r] = X[r, feature]
             found[r] = 0
@@ -57,7 +57,7 @@ def to_bins(
                 known = -1.0 < value[r] < -half
                 found[r] = table[start + int(value[r])] if known else 255
         for r in range(rows):
-            bin_ = nothing if abs(value[r]) <= zero else found[r]
+            bin_ = at_zero if abs(value[r]) <= zero else found[r]
             out[c * width + r] = missing if np.isnan(value[r]) else bin_
 
 
