@@ -90,7 +90,7 @@ def test_contributions_of_a_weighted_sum_by_hand():
 
 
 def shapley(ranker, x, background):
-    """The formula: all sets of other features, all strangers."""
+    """The formula: all sets of other features, all background documents."""
     width = len(x)
     sets = [frozenset(some) for size in range(width + 1) for some in combinations(range(width), size)]
     mixed = [np.where([i in some for i in range(width)], x, background) for some in sets]
@@ -119,7 +119,7 @@ def test_drawn_contributions_approach_all_orders(lists):
 
 
 def test_contributions_where_the_list_matters(lists):
-    """The other documents stay: the shares still lead from a stranger's score to the document's own."""
+    """The other documents stay: base and shares still sum to the score of the document."""
     ranker = Fusion([RankSVM(), RankSVM(C=10.0)], method="comb_sum").fit(lists)
     one = lists.select([4])
     found = contributions(ranker, one, rows=[2, 0], background=lists, samples=60, seed=0)
@@ -127,10 +127,10 @@ def test_contributions_where_the_list_matters(lists):
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), ranker.predict(one)[[2, 0]], atol=1e-9)
     with pytest.raises(ValueError, match="scores a document by its list; give a RankingDataset"):
         contributions(ranker, one.X)
-    told = why(ranker, lists, lists.qid[4], 1, 3, samples=20)
-    np.testing.assert_allclose(told.share.sum(), told.scores[0] - told.scores[1])
-    assert "rest of the list" in told.features
-    assert "estimated by sampling" in repr(told)
+    answer = why(ranker, lists, lists.qid[4], 1, 3, samples=20)
+    np.testing.assert_allclose(answer.share.sum(), answer.scores[0] - answer.scores[1])
+    assert "rest of the list" in answer.features
+    assert "estimated by sampling" in repr(answer)
 
 
 def test_the_rest_of_the_list_stays(lists):
@@ -193,9 +193,9 @@ def test_shuffles_stay_within_their_queries():
 def test_importance_prints_and_travels(lists, trees):
     found = importance(trees, lists, resamples=1)
     assert repr(found).splitlines()[0].split()[:2] == ["feature", "ndcg@10"]
-    told = found.to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert [row["feature"] for row in told["features"]] == [found.names[i] for i in found.order()]
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert [row["feature"] for row in plain["features"]] == [found.names[i] for i in found.order()]
     assert "share" in repr(importance(trees, by="gain"))
 
 
@@ -233,8 +233,8 @@ def test_why_takes_the_first_two_by_default(lists, trees):
     assert why(trees, lists, str(query), "2", "1").share[0] == found.share[0]
     text = repr(found)
     assert f"query {query}: #1 (rank 1) above #2 (rank 2)" in text
-    told = found.to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
 
 
 def test_changes_do_what_they_say(lists, trees):

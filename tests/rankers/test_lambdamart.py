@@ -32,7 +32,7 @@ def test_one_tree_by_hand(backend):
     found = LambdaRank()(np.zeros(6), data.y, data.offsets)
     left = X[:, 0] < 0.5
     leaf = [-found.gradient[side].sum() / found.hessian[side].sum() for side in (left, ~left)]
-    # LightGBM puts at least three values into a bin unless told otherwise
+    # LightGBM puts at least three values into a bin by default
     params = {"min_data_in_bin": 1} if backend == "lightgbm" else {}
     ranker = LambdaMART(
         trees=1, leaves=2, learning_rate=0.5, loss=LambdaRank(), backend=backend, threads=1, params=params
@@ -160,7 +160,7 @@ def test_a_saved_forest_scores_without_its_backend(tmp_path, monkeypatch):
     ranker = small().fit(TRAIN)
     ranker.save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # cannot be imported
-    monkeypatch.setattr("rankloop.rankers.trees.lightgbm.compile_forest", None)  # nor read anew
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm.compile_forest", None)  # nor compiled again
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(VALID), ranker.predict(VALID))
 

@@ -22,8 +22,8 @@ def grown(seed, *, features=4, missing=0.1, category=False, trees=8, leaves=6):
     X[rng.random(X.shape) < missing] = np.nan
     if category:
         X[:, -1] = rng.integers(5, size=len(X))
-    told = np.nan_to_num(X)
-    y = told[:, 0] * told[:, 1] + 2 * np.abs(told[:, 2]) + (told[:, -1] == 3)
+    filled = np.nan_to_num(X)
+    y = filled[:, 0] * filled[:, 1] + 2 * np.abs(filled[:, 2]) + (filled[:, -1] == 3)
     told_to = {
         "verbose": -1, "linear_tree": True, "linear_lambda": 0.1, "num_leaves": leaves, "min_data_in_leaf": 5,
         "num_threads": 1, "learning_rate": 0.5,
@@ -57,9 +57,9 @@ def test_scores_are_lightgbms_to_the_last_bit(seed, category):
     forest = LinearForest.of(read_trees(booster.model_to_string()))
     assert (np.diff(forest.terms) > 0).any()
     rows = np.vstack((X, np.random.default_rng(seed).normal(size=(200, X.shape[1])) * 3))
-    told = booster.predict(rows)
+    expected = booster.predict(rows)
     for count in (1, 4, 5, 64, 65, len(rows)):
-        assert (forest.score(rows[:count], threads=2) == told[:count]).all()
+        assert (forest.score(rows[:count], threads=2) == expected[:count]).all()
 
 
 @settings(max_examples=20, deadline=None)
@@ -68,9 +68,9 @@ def test_shares_are_those_of_all_sets_of_features(seed, category):
     booster, X = grown(seed, missing=0.3, category=category)
     forest = LinearForest.of(read_trees(booster.model_to_string()))
     found = shares_of_lines(forest, X[0], X[1:4])
-    for stranger, shares in zip(X[1:4], found, strict=True):
-        assert shares == pytest.approx(by_enumeration(forest.score, X[0], stranger), abs=1e-9)
-        gap = np.diff(forest.score(np.array([stranger, X[0]])))[0]
+    for other, shares in zip(X[1:4], found, strict=True):
+        assert shares == pytest.approx(by_enumeration(forest.score, X[0], other), abs=1e-9)
+        gap = np.diff(forest.score(np.array([other, X[0]])))[0]
         assert shares.sum() == pytest.approx(gap, abs=1e-9)
 
 
@@ -84,8 +84,8 @@ def test_a_ranker_with_linear_leaves_is_explained():
     assert not drawn.exact
     assert drawn.base + drawn.values.sum(axis=1) == pytest.approx(ranker.predict(data)[[3, 5]])
     assert (np.abs(drawn.values - whole.values) < 4 * drawn.error + 1e-9).all()
-    told = why(ranker, data, data.qid[0])
-    assert told.share.sum() == pytest.approx(told.scores[0] - told.scores[1])
+    found = why(ranker, data, data.qid[0])
+    assert found.share.sum() == pytest.approx(found.scores[0] - found.scores[1])
 
 
 def test_trees_without_a_split_score_their_constant():

@@ -27,7 +27,7 @@ SMALL = {"attention": (32, 16), "gam": (16, 8), "groupwise": (64, 32), "mlp": (6
 
 
 def lists(lengths=(8, 3, 20, 1, 12), features=6, seed=0):
-    """Grades that have nothing to do with the features: a network can only learn them by heart."""
+    """Grades that do not depend on the features: a network can only memorise them."""
     rng = np.random.default_rng(seed)
     rows = sum(lengths)
     return RankingDataset.from_groups(rng.normal(size=(rows, features)), rng.integers(0, 4, rows), lengths)

@@ -143,8 +143,8 @@ except RuntimeError as error:
 
 def test_a_lost_device_goes_on_from_the_last_good_checkpoint(data, tmp_path):
     kept = tmp_path / "training.zip"
-    said = subprocess.run([sys.executable, "-c", LOST, kept], capture_output=True, text=True, timeout=200)
-    assert "the device was lost (CUDA error: device-side assert triggered); the same call" in said.stdout
+    done = subprocess.run([sys.executable, "-c", LOST, kept], capture_output=True, text=True, timeout=200)
+    assert "the device was lost (CUDA error: device-side assert triggered); the same call" in done.stdout
     rest = NeuralRanker(epochs=4, device="cuda", checkpoint=kept).fit(data)
     whole = NeuralRanker(epochs=4, device="cuda").fit(data)
     np.testing.assert_array_equal(rest.predict(data), whole.predict(data))
