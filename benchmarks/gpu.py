@@ -29,6 +29,7 @@ from rankloop.rankers.neural import batches as _batches
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import FeatureTransform
+from rankloop.rankers.neural.layers import Shape
 from rankloop.rankers.neural.network import MLP
 from rankloop.rankers.neural.processes import Processes
 from rankloop.rankers.neural.training import Recipe, scores_of, train
@@ -193,7 +194,7 @@ def our_epochs(data, valid, epochs):
     """The seconds of each epoch of `NeuralRanker`'s loop, and how the training went."""
     transform = FeatureTransform.learned("log1p", rows_of(data.X), flags=False, device=DEVICE)
     torch.manual_seed(0)
-    scorer = MLP(FEATURES, HIDDEN, "relu", 0.0, False).to(DEVICE)
+    scorer = MLP(Shape(FEATURES, HIDDEN, "relu", 0.0, False)).to(DEVICE)
     quality = None
     if valid is not None:
         judged = DeviceLists(valid, transform, DEVICE, torch.bfloat16)
@@ -219,7 +220,7 @@ def padded_epochs(data, epochs):
     """The same network over lists padded to one length, cut where longer, by the eager loss."""
     offsets, X, labels = (rows_of(part).to(DEVICE) for part in (data.offsets, data.X, data.y))
     place = torch.arange(CUT, device=DEVICE)
-    scorer = MLP(FEATURES, HIDDEN, "relu", 0.0, False).to(DEVICE)
+    scorer = MLP(Shape(FEATURES, HIDDEN, "relu", 0.0, False)).to(DEVICE)
     optimizer = torch.optim.AdamW(scorer.parameters(), lr=1e-3)
     taken = []
     for _ in range(epochs):

@@ -21,6 +21,7 @@ from rankloop.rankers.neural.device_metrics import device_ndcg  # noqa: E402
 from rankloop.rankers.neural.gam import GAM  # noqa: E402
 from rankloop.rankers.neural.groupwise import Groupwise  # noqa: E402
 from rankloop.rankers.neural.input import FeatureTransform  # noqa: E402
+from rankloop.rankers.neural.layers import Shape  # noqa: E402
 
 CPU = torch.device("cpu")
 LENGTHS = (3, 1, 5, 3, 2)
@@ -162,7 +163,7 @@ def test_ndcg_on_the_device_with_weights():
 @pytest.mark.parametrize("cross", [False, True])
 def test_attention_is_that_of_one_list_at_a_time(cross):
     torch.manual_seed(0)
-    scorer = Attention(4, (6, 8), "relu", 0.0, False, blocks=2, heads=2, cross=cross).double()
+    scorer = Attention(Shape(4, (6, 8), "relu", 0.0, False), blocks=2, heads=2, cross=cross).double()
     Z, offsets = rows(), edges()
     made = scorer(Z, offsets).detach().numpy()
     for start, stop in pairwise(offsets):
@@ -194,7 +195,7 @@ def naive_block(block, x):
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_groupwise_is_the_mean_over_windows(size):
     torch.manual_seed(0)
-    scorer = Groupwise(4, (8, 6), "tanh", 0.0, True, size=size, permutations=3).double().eval()
+    scorer = Groupwise(Shape(4, (8, 6), "tanh", 0.0, True), size=size, permutations=3).double().eval()
     Z, offsets = rows(), edges()
     made = scorer(Z, offsets).detach().numpy()
     query = torch.repeat_interleave(offsets.diff())
@@ -217,7 +218,7 @@ def test_groupwise_is_the_mean_over_windows(size):
 
 def test_gam_is_a_sum_of_small_networks():
     torch.manual_seed(0)
-    scorer = GAM(3, (5, 4), "relu", 0.0, True).double()
+    scorer = GAM(Shape(3, (5, 4), "relu", 0.0, True)).double()
     torch.nn.init.ones_(scorer.level)
     Z = rows(features=3)
     wanted = np.ones(len(Z))
@@ -231,8 +232,8 @@ def test_gam_is_a_sum_of_small_networks():
 
 def test_no_rows_no_scores():
     for scorer in (
-        Attention(4, (8,), "relu", 0.0, False, blocks=1, heads=2, cross=False),
-        Groupwise(4, (8,), "relu", 0.0, True, size=2, permutations=2),
-        GAM(4, (8,), "relu", 0.0, True),
+        Attention(Shape(4, (8,), "relu", 0.0, False), blocks=1, heads=2, cross=False),
+        Groupwise(Shape(4, (8,), "relu", 0.0, True), size=2, permutations=2),
+        GAM(Shape(4, (8,), "relu", 0.0, True)),
     ):
         assert scorer(torch.zeros(0, 4), torch.tensor([0])).shape == (0,)

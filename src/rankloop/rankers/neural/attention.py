@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from rankloop.rankers.neural.layers import activate, hidden_layers
+from rankloop.rankers.neural.layers import Shape, activate, hidden_layers
 
 __all__ = ["Attention"]
 
@@ -25,19 +25,9 @@ class Attention(nn.Module):
     There are no positions: permuting a list permutes its scores.
     """
 
-    def __init__(
-        self,
-        features: int,
-        hidden: tuple[int, ...],
-        activation: str,
-        dropout: float,
-        level: bool,
-        *,
-        blocks: int,
-        heads: int,
-        cross: bool,
-    ) -> None:
+    def __init__(self, shape: Shape, *, blocks: int, heads: int, cross: bool) -> None:
         super().__init__()
+        features, hidden, activation, dropout, level = shape
         width = hidden[-1]
         if width % heads:
             raise ValueError(

@@ -6,7 +6,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from rankloop.rankers.neural.layers import activate
+from rankloop.rankers.neural.layers import Shape, activate
 
 __all__ = ["GAM"]
 
@@ -14,10 +14,9 @@ __all__ = ["GAM"]
 class GAM(nn.Module):
     r"""Scores :math:`\sum_f g_f(x_f)` (Zhuang et al., 2021): the part of each feature is exact."""
 
-    def __init__(
-        self, features: int, hidden: tuple[int, ...], activation: str, dropout: float, level: bool
-    ) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
+        features, hidden, activation, dropout, level = shape
         sizes = tuple(pairwise((1, *hidden)))
         self.weights = nn.ParameterList(_drawn(features, wide, narrow, wide) for wide, narrow in sizes)
         self.levels = nn.ParameterList(_drawn(features, 1, narrow, wide) for wide, narrow in sizes)

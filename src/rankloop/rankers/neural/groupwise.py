@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from rankloop.rankers.neural.layers import activate, hidden_layers
+from rankloop.rankers.neural.layers import Shape, activate, hidden_layers
 
 __all__ = ["Groupwise"]
 
@@ -20,18 +20,9 @@ class Groupwise(nn.Module):
 
     direction: Tensor
 
-    def __init__(
-        self,
-        features: int,
-        hidden: tuple[int, ...],
-        activation: str,
-        dropout: float,
-        level: bool,
-        *,
-        size: int,
-        permutations: int,
-    ) -> None:
+    def __init__(self, shape: Shape, *, size: int, permutations: int) -> None:
         super().__init__()
+        features, hidden, activation, dropout, level = shape
         self.size, self.permutations = size, permutations
         # A linear layer over a group is a sum of layers over its documents: computed once per document.
         self.parts = nn.Linear(features, size * hidden[0])

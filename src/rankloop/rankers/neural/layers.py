@@ -1,12 +1,13 @@
 """Fully connected layers."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from torch import nn
 
 from rankloop._names import unknown
 
-__all__ = ["activate", "hidden_layers"]
+__all__ = ["Shape", "activate", "hidden_layers"]
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "elu": nn.ELU,
@@ -15,6 +16,16 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "silu": nn.SiLU,
     "tanh": nn.Tanh,
 }
+
+
+class Shape(NamedTuple):
+    """What all scorers share: columns, widths of the layers, and whether a constant is added to the score."""
+
+    features: int
+    hidden: tuple[int, ...]
+    activation: str
+    dropout: float
+    level: bool
 
 
 def activate(activation: str) -> nn.Module:

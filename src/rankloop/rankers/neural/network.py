@@ -10,7 +10,7 @@ from rankloop.rankers.neural.attention import Attention
 from rankloop.rankers.neural.gam import GAM
 from rankloop.rankers.neural.groupwise import Groupwise
 from rankloop.rankers.neural.input import FeatureTransform
-from rankloop.rankers.neural.layers import hidden_layers
+from rankloop.rankers.neural.layers import Shape, hidden_layers
 
 if TYPE_CHECKING:
     from rankloop.rankers.neural_ranker import NeuralRanker
@@ -39,10 +39,9 @@ class RankingNetwork(nn.Module):
 class MLP(nn.Module):
     """Layers over the features of one document."""
 
-    def __init__(
-        self, features: int, hidden: tuple[int, ...], activation: str, dropout: float, level: bool
-    ) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
+        features, hidden, activation, dropout, level = shape
         self.body = hidden_layers((features, *hidden), activation, dropout)
         self.head = nn.Linear(hidden[-1] if hidden else features, 1, bias=level)
 
@@ -53,14 +52,14 @@ class MLP(nn.Module):
 
 def make_scorer(ranker: "NeuralRanker", columns: int, *, level: bool) -> nn.Module:
     """The scorer that the ranker's parameters describe, with initial weights drawn by its seed."""
-    common = (columns, _hidden(ranker), ranker.activation, ranker.dropout, level)
+    shape = Shape(columns, _hidden(ranker), ranker.activation, ranker.dropout, level)
     with torch.random.fork_rng([]):
         torch.manual_seed(ranker.seed)
         if ranker.scorer == "groupwise":
-            return Groupwise(*common, size=ranker.group_size, permutations=ranker.permutations)
+            return Groupwise(shape, size=ranker.group_size, permutations=ranker.permutations)
         if ranker.scorer == "attention":
-            return Attention(*common, blocks=ranker.blocks, heads=ranker.heads, cross=ranker.latent_cross)
-        return GAM(*common) if ranker.scorer == "gam" else MLP(*common)
+            return Attention(shape, blocks=ranker.blocks, heads=ranker.heads, cross=ranker.latent_cross)
+        return GAM(shape) if ranker.scorer == "gam" else MLP(shape)
 
 
 def _hidden(ranker: "NeuralRanker") -> tuple[int, ...]:

@@ -71,7 +71,7 @@ class Boosted(Protocol):
 class Derivatives:
     """Gradient and Hessian of the loss at the current scores, once per round.
 
-    With `bagging_fraction` below 1, the other queries get zeros; the draw is new in each round. Backends would
+    With `bagging_fraction` below 1, the other queries get zeros, by a new draw in each round. Backends would
     draw single rows and break lists apart.
     """
 
