@@ -99,12 +99,12 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
     )
     shown = run(
         "tune", "--config", tmp_path / "tune.toml", "--space", "loss=hinge,squared_hinge", "--trials", 3,
-        "--folds", 2, "--set", "tol=0.001", "--out", tmp_path / "tuned", "--json",
+        "--folds", 2, "--set", "tolerance=0.001", "--out", tmp_path / "tuned", "--json",
     )  # fmt: skip
     best = json.loads(shown)["best_params"]
     assert set(best) == {"C", "loss"}
     written = tomllib.loads((tmp_path / "tuned" / "best.toml").read_text())
-    assert written["ranker"] == {"name": "ranksvm", "tol": 0.001, **best}
+    assert written["ranker"] == {"name": "ranksvm", "tolerance": 0.001, **best}
     assert (tmp_path / "tuned" / "study.svg").read_text(encoding="utf-8").startswith("<svg")
     run("train", "--config", tmp_path / "tuned" / "best.toml", "--out", tmp_path / "run")
     assert best["C"] == load(tmp_path / "run" / "model.rank").C
