@@ -120,6 +120,19 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
         NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
 
 
+def test_a_checkpoint_of_the_old_layout_or_of_another_kind_is_refused(tmp_path):
+    kept = tmp_path / "training.zip"
+    with zipfile.ZipFile(kept, "w") as archive:
+        archive.writestr("state.json", '{"training": {}, "epoch": 1}')
+    with pytest.raises(
+        ValueError, match=r"not a saved checkpoint .*manifest.json.*; delete it to start again"
+    ):
+        NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
+    NeuralRanker(epochs=1, device="cpu").fit(judged()).save(kept)
+    with pytest.raises(ValueError, match="holds a ranker, not a checkpoint; delete it to start again"):
+        NeuralRanker(epochs=1, device="cpu", checkpoint=kept).fit(judged())
+
+
 def test_a_schedule_belongs_to_its_number_of_epochs(tmp_path):
     kept = tmp_path / "training.zip"
     options = {"schedule": "cosine", "device": "cpu", "checkpoint": kept}
