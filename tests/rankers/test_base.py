@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import metric
-from rankloop.rankers import Ensemble, PointwiseRanker, RankSVM, ranking_scorer
+from rankloop.rankers import Ensemble, FeatureSum, PointwiseRanker, RankSVM, ranking_scorer
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 X, y, qid = DATA.X, DATA.y, DATA.row_qid
@@ -157,3 +157,16 @@ def test_scorers_point_up_and_weigh_queries():
     assert ranker.score(DATA.replace(query_weight=weight)) == pytest.approx(expected)
     with pytest.raises(ValueError, match="enable_metadata_routing"):
         ranker.score(X, y)
+
+
+@pytest.mark.parametrize("convention", [None, "lightgbm", "sklearn"])
+def test_a_scorer_takes_the_mean_as_its_metric_does(convention):
+    """Lists without a relevant document count as the convention says, for a data set and for rows."""
+    rows, ids = np.arange(6.0)[:, None], ["a", "a", "b", "b", "c", "c"]
+    data = RankingDataset(rows, [1, 0, 0, 1, 0, 0], ids, query_weight=[1, 1, 1])
+    ranker = FeatureSum({"x": 1.0}, features=["x"])
+    chosen = metric("ndcg@10", convention=convention)
+    expected = chosen.mean(chosen(rows[:, 0], data.y, data.offsets))
+    scorer = ranking_scorer(chosen)
+    assert scorer(ranker, data) == pytest.approx(expected)
+    assert scorer(ranker, rows, data.y, qid=ids) == pytest.approx(expected)

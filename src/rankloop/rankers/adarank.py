@@ -46,9 +46,9 @@ class AdaRank(LinearScores):
             )
         standard = Standard.of(train.X)
         Z = standard.apply(train.X)
-        chosen_by, chosen_Z = objective, Z
+        selection, selection_Z = objective, Z
         if valid is not None:
-            chosen_by, chosen_Z = Objective.of(self.metric, valid), standard.apply(valid.X)
+            selection, selection_Z = Objective.of(self.metric, valid), standard.apply(valid.X)
         alone = _values_alone(Z, objective)
         known = ~np.isnan(alone[0])
         query = np.ones(train.n_queries) if train.query_weight is None else train.query_weight
@@ -73,7 +73,7 @@ class AdaRank(LinearScores):
             weights, reached, turn = trial, gain, turn + 1
             share = query * np.exp(-values)
             share /= max(share.sum(), 1e-300)
-            value = chosen_by(chosen_Z @ weights)
+            value = selection(selection_Z @ weights)
             if value > best_value:
                 best, best_value, best_turn = weights, value, turn
         self._learned(best, standard, best_turn)

@@ -42,15 +42,15 @@ class CoordinateAscent(LinearScores):
         standard = Standard.of(train.X)
         Z = np.asfortranarray(standard.apply(train.X))
         objective = Objective.of(self.metric, train)
-        chosen_by = objective if valid is None else Objective.of(self.metric, valid)
-        chosen_Z = Z if valid is None else standard.apply(valid.X)
+        selection = objective if valid is None else Objective.of(self.metric, valid)
+        selection_Z = Z if valid is None else standard.apply(valid.X)
         rng = np.random.default_rng(self.seed)
         best, best_value, best_iterations = np.zeros(train.n_features), -np.inf, 0
         with progress("coordinate ascent", total=self.restarts) as advance:
             for start in range(self.restarts):
                 weights = np.ones(train.n_features) if start == 0 else rng.normal(size=train.n_features)
                 weights, iterations = self._climb(_unit(weights), Z, objective, rng)
-                value = chosen_by(chosen_Z @ weights)
+                value = selection(selection_Z @ weights)
                 if value > best_value or start == 0:
                     best, best_value, best_iterations = weights, value, iterations
                 advance(1, f"{objective.metric} {abs(best_value):.4f}")

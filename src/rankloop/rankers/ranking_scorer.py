@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric, metric
 from rankloop.rankers.base.input import group_by_query, one_qid
+from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -31,32 +32,19 @@ class RankingScorer:
         groups: ArrayLike | None = None,
     ) -> float:
         if isinstance(X, RankingDataset):
-            scores, labels, offsets, weight, counts = (
-                estimator.predict(X),
-                X.y,
-                X.offsets,
-                X.item_weight,
-                X.query_weight,
+            return Objective(self.metric, X)(estimator.predict(X))
+        ids = one_qid(qid, groups)
+        if ids is None or y is None:
+            raise ValueError(
+                f"scoring {self.metric} needs y and the query of each row: switch routing on with "
+                "sklearn.set_config(enable_metadata_routing=True) and call search.fit(X, y, groups=qid)"
             )
-        else:
-            ids = one_qid(qid, groups)
-            if ids is None or y is None:
-                raise ValueError(
-                    f"scoring {self.metric} needs y and the query of each row: switch routing on with "
-                    "sklearn.set_config(enable_metadata_routing=True) and call search.fit(X, y, groups=qid)"
-                )
-            last = estimator[-1] if hasattr(estimator, "steps") else estimator
-            listwise = isinstance(last, Ranker) and last.needs_lists
-            scores = estimator.predict(X, qid=ids) if listwise else estimator.predict(X)
-            grouping = group_by_query(ids, len(scores))
-            scores, labels = grouping.apply(scores), grouping.apply(np.asarray(y, np.float32))
-            offsets, weight, counts = grouping.offsets, None, None
-        values = self.metric(scores, labels, offsets, weight=weight)
-        known = ~np.isnan(values)
-        if not known.any():
-            return float("nan")
-        weights = None if counts is None else counts[known]
-        mean = float(np.average(values[known], weights=weights))
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        listwise = isinstance(last, Ranker) and last.needs_lists
+        scores = estimator.predict(X, qid=ids) if listwise else estimator.predict(X)
+        grouping = group_by_query(ids, len(scores))
+        labels = grouping.apply(np.asarray(y, np.float32))
+        mean = self.metric.mean(self.metric(grouping.apply(scores), labels, grouping.offsets))
         return mean if self.metric.higher_is_better else -mean
 
     def get_metadata_routing(self) -> MetadataRequest:
