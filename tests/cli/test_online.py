@@ -1,4 +1,4 @@
-"""`rankloop simulate --online` draws learning curves."""
+"""`rankloop online` draws learning curves."""
 
 import json
 
@@ -18,26 +18,28 @@ def sets(tmp_path):
 
 
 def test_a_curve_rises(sets):
-    done = CliRunner().invoke(
-        app, ["simulate", *sets, "--online", "pdgd", "--user", "perfect", "-n", "500", "--json"]
-    )
+    done = CliRunner().invoke(app, ["online", *sets, "--user", "perfect", "-n", "500", "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.output)
-    assert told["pages"][-1] == 500
-    assert told["offline"][-1] > told["offline"][0]
-    assert told["below_floor"] is None  # nothing was shown before, so there is no floor
+    found = json.loads(done.output)
+    assert found["pages"][-1] == 500
+    assert found["offline"][-1] > found["offline"][0]
+    assert found["below_floor"] is None  # nothing was shown before, so there is no floor
 
 
-def test_the_table_tells_the_floor(sets):
-    done = CliRunner().invoke(app, ["simulate", *sets, "--online", "mgd", "--by", "1", "-n", "50"])
+def test_the_table_has_the_floor(sets):
+    done = CliRunner().invoke(app, ["online", *sets, "--learner", "mgd", "--by", "1", "-n", "50"])
     assert done.exit_code == 0, done.output
-    assert "below 90% of the shown ranking" in done.output
+    assert "below 90% of production's ndcg@10" in done.output
 
 
 def test_mistakes_are_named(sets):
-    wrong = CliRunner().invoke(app, ["simulate", *sets, "--online", "pdg", "-n", "10"])
+    wrong = CliRunner().invoke(app, ["online", *sets, "--learner", "pdg", "-n", "10"])
     assert "did you mean 'pdgd'" in str(wrong.exception)
-    floor = CliRunner().invoke(app, ["simulate", *sets, "--online", "pdgd", "--floor", "3", "-n", "10"])
+    floor = CliRunner().invoke(app, ["online", *sets, "--floor", "3", "-n", "10"])
     assert "floor is a share" in str(floor.exception)
-    without = CliRunner().invoke(app, ["simulate", sets[0], "--online", "pdgd", "-n", "10"])
-    assert "give --test FILE" in str(without.exception)
+    without = CliRunner().invoke(app, ["online", sets[0], "-n", "10"])
+    assert "Missing option" in without.output
+    both = CliRunner().invoke(app, ["online", *sets, "--by", "1", "--production", "scores.txt"])
+    assert "either --production FILE or --by FEATURE" in str(both.exception)
+    drawn = CliRunner().invoke(app, ["online", *sets, "--out", "curve.png"])
+    assert ".svg or .html" in str(drawn.exception)

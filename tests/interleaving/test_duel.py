@@ -29,7 +29,7 @@ def scores_of(data, noise, seed):
 )
 def test_the_better_ranker_wins(data, how):
     rankers = {"good": scores_of(data, 0.3, 0), "poor": scores_of(data, 5.0, 1)}
-    said = simulate_duel(data, rankers, interleaving=how, pages=400, k=5, seed=2).verdicts()[0]
+    said = simulate_duel(data, rankers, method=how, pages=400, k=5, seed=2).verdicts()[0]
     assert said.winner == "good"
 
 
@@ -47,7 +47,7 @@ def test_three_rankers_give_three_verdicts(data):
     duel = simulate_duel(data, rankers, pages=600, seed=0)
     assert [(said.first, said.second) for said in duel.verdicts()] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert duel.verdicts()[1].winner == "a"
-    assert duel.sequential("a", "c").stop is not None
+    assert duel.always_valid("a", "c").stop is not None
 
 
 def test_the_shape_of_the_lectures_table():
@@ -84,8 +84,8 @@ def test_a_log_with_users_counts_each_once_at_every_look(data, tmp_path):
     one_person.save(tmp_path / "pages.jsonl")
     again = read_duel(tmp_path / "pages.jsonl")
     assert again.users == ["ann"] * 300
-    assert duel.sequential("good", "poor").stop is not None
-    assert again.sequential("good", "poor").stop is None
+    assert duel.always_valid("good", "poor").stop is not None
+    assert again.always_valid("good", "poor").stop is None
 
 
 def test_the_command(data, tmp_path):

@@ -5,17 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 __all__ = ["datasets", "get_dataset", "list_datasets", "show_dataset"]
 
 datasets = typer.Typer(help="Public data sets: list them, show one, get one.", no_args_is_help=True)
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Name = Annotated[str, typer.Argument(help="A name from `rankloop datasets list`.")]
 
 
 @datasets.command("list")
-def list_datasets(as_json: _Json = False) -> None:
-    """The sets of the catalogue, and which are on this machine."""
+def list_datasets(as_json: Json = False) -> None:
+    """List the sets of the catalogue, and which are on this machine."""
     from rankloop.data import catalog
 
     rows = [_row(name) for name in catalog.names()]
@@ -33,8 +34,8 @@ def list_datasets(as_json: _Json = False) -> None:
 
 
 @datasets.command("show")
-def show_dataset(name: _Name, as_json: _Json = False) -> None:
-    """Licence, origin, checksums of one set, and how to get and read it."""
+def show_dataset(name: _Name, as_json: Json = False) -> None:
+    """Show licence, origin and checksums of one set, and how to get and read it."""
     row = _row(name)
     if as_json:
         typer.echo(json.dumps(row, indent=2))
@@ -55,7 +56,7 @@ def show_dataset(name: _Name, as_json: _Json = False) -> None:
         ("how to get it", row["how"]),
         ("how to read it", f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")'),
         ("parts", ", ".join(row["parts"])),
-        ("sha256", "\n".join(checksums) or "none: no one here has held the files"),
+        ("sha256", "\n".join(checksums) or "not known"),
         ("on this machine", row["folder"] or "no"),
     ):
         table.add_row(field, value)
@@ -63,8 +64,8 @@ def show_dataset(name: _Name, as_json: _Json = False) -> None:
 
 
 @datasets.command("get")
-def get_dataset(name: _Name, as_json: _Json = False) -> None:
-    """Download one set, check it, and say where it is."""
+def get_dataset(name: _Name, as_json: Json = False) -> None:
+    """Download one set, check it, and print its folder."""
     from rankloop.data import catalog
 
     folder = str(catalog.get(name))

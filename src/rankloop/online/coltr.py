@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.online.learner import Learner
-from rankloop.online.models.kernels import log_page_chance, top_k
+from rankloop.online.models.kernels import log_page_probability, top_k
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
@@ -61,7 +61,7 @@ class COLTR(Learner):
             return
         seen = int(np.flatnonzero(clicks)[-1]) + 1
         risk = 1.0 - clicks[:seen].astype(np.float64)
-        current = log_page_chance(ranking.notes["scores"], ranking.shown)[:seen]
+        current = log_page_probability(ranking.notes["scores"], ranking.shown)[:seen]
         bar = self._risk(risk, np.ones(seen))
         drawn = self.random.normal(size=(self.challengers, len(self.model.parameters)))
         directions = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -81,7 +81,7 @@ class COLTR(Learner):
         current: NDArray[np.float64],
     ) -> float:
         scores = self.model.scores(ranking.X, self.model.parameters + self.delta * direction)
-        chance = log_page_chance(scores, ranking.shown)[: len(risk)]
+        chance = log_page_probability(scores, ranking.shown)[: len(risk)]
         return self._risk(risk, np.exp(chance - current))
 
     def _risk(self, risk: NDArray[np.float64], weight: NDArray[np.float64]) -> float:

@@ -20,10 +20,10 @@ def preference(
     title: str = "Which ranking people prefer",
     note: str = "Interleaved pages: won by the first, tied, won by the second.",
 ) -> Figure:
-    """One bar for each pair of rankers, with what is concluded from it.
+    """One bar for each pair of rankers, with the verdict below it.
 
     Verdicts are those of `rankloop.interleaving`, or mappings with first, second, wins, losses and ties, and
-    where known preference, low, high, p_value and winner.
+    where known difference, low, high, p_value and winner.
 
     >>> preference({"first": "new", "second": "old", "wins": 87, "losses": 48, "ties": 83})
     Figure('Which ranking people prefer')
@@ -38,7 +38,7 @@ def preference(
         for one in found:
             _bar(canvas, one)
 
-    return Figure(title, f"{note} {' '.join(_said(one) for one in found)}", draw)
+    return Figure(title, f"{note} {' '.join(_sentence(one) for one in found)}", draw)
 
 
 def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
@@ -79,28 +79,28 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     middle = canvas.width / 2
     canvas.line(middle, canvas.y - 3, middle, canvas.y + _HIGH + 3, "axis", stroke_dasharray="3 2")
     canvas.y += _HIGH + 4
-    canvas.note(_said(one))
+    canvas.note(_sentence(one))
     canvas.y += 12
 
 
-def _said(one: Mapping[str, Any]) -> str:
+def _sentence(one: Mapping[str, Any]) -> str:
     """The verdict in words."""
     pair = f"{one['first']} against {one['second']}"
     counts = f"{one['wins']:,} wins, {one['ties']:,} ties, {one['losses']:,} losses of {pair}"
-    if one.get("preference") is None:
+    if one.get("difference") is None:
         return f"{counts}."
-    sure = f"preference {one['preference']:+.3f}"
+    interval = f"difference {one['difference']:+.3f}"
     if one.get("low") is not None and one.get("high") is not None:
-        sure += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
+        interval += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
     if one.get("p_value") is not None:
-        sure += f", {p_text(float(one['p_value']))}"
+        interval += f", {p_text(float(one['p_value']))}"
     winner = one.get("winner")
-    return f"{counts}; {sure}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
+    return f"{counts}; {interval}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
 
 
 def _fields(verdict: Any) -> dict[str, Any]:
-    told = verdict.to_dict() if hasattr(verdict, "to_dict") else dict(verdict)
-    missing = [key for key in ("first", "second", "wins", "losses", "ties") if key not in told]
+    fields = verdict.to_dict() if hasattr(verdict, "to_dict") else dict(verdict)
+    missing = [key for key in ("first", "second", "wins", "losses", "ties") if key not in fields]
     if missing:
         raise ValueError(f"a verdict needs first, second, wins, losses and ties; there is no {missing[0]}")
-    return told
+    return fields

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["linear_scores", "log_page_chance", "pdgd_gradient", "pull_back", "top_k"]
+__all__ = ["linear_scores", "log_page_probability", "pdgd_gradient", "pull_back", "top_k"]
 
 
 @kernel
@@ -61,7 +61,7 @@ def _log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
 
 
 @kernel
-def log_page_chance(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
+def log_page_probability(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
     """For each place the log-probability that Plackett-Luce puts there what was shown, given those above."""
     chances = np.empty(len(shown))
     log_left = _log_rest(scores, shown)
