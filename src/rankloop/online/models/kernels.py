@@ -1,4 +1,4 @@
-"""The arithmetic of one page: scores, a Plackett-Luce page, and PDGD's gradient, all in log space."""
+"""Kernels of one page: linear scores, Plackett-Luce probabilities and PDGD's gradient, in log space."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def _log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
 
 @kernel
 def log_page_probability(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
-    """For each place the log-probability that Plackett-Luce puts there what was shown, given those above."""
+    """For each place the Plackett-Luce log-probability of its document, given the documents above."""
     chances = np.empty(len(shown))
     log_left = _log_rest(scores, shown)
     for place in range(len(shown) - 1, -1, -1):
@@ -76,7 +76,7 @@ def log_page_probability(scores: NDArray[np.float64], shown: NDArray[np.int64]) 
 def _swap_log_ratio(picked: NDArray[np.float64], log_rest: float, high: int, low: int) -> float:
     """log P(page with two places swapped) - log P(page); only the places between the two change.
 
-    Each left-over mass is summed afresh without the moved document: no difference of large numbers.
+    Each remaining mass is summed without the moved document, to avoid cancellation.
     """
     places = len(picked)
     change = 0.0
@@ -100,8 +100,8 @@ def pdgd_gradient(
     """PDGD's ascent direction on the scores of the shown documents (Oosterhuis & de Rijke, 2018).
 
     A clicked document is preferred to the unclicked ones above the last click and to the next one. Each
-    pair counts by the chance of the page with the two swapped, so that rank decides nothing.
-    `allowed[a, b]` is False where the swapped page was impossible.
+    pair is weighted by the probability of the page with the two swapped, which removes the bias of rank.
+    `allowed[a, b]` is False where the swapped page is impossible.
     """
     places = len(shown)
     gradient = np.zeros(places)
