@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.interleaving.verdict import user_codes, user_means, winner_of
+from rankloop.interleaving._outcome import Outcome
+from rankloop.interleaving.verdict import user_codes, user_means
 
 __all__ = ["ABVerdict", "Bound", "ab_verdict", "always_valid_difference"]
 
@@ -15,31 +16,17 @@ PLANNED = 0.05
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class ABVerdict:
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ABVerdict(Outcome):
     """Means of two arms and their difference; `low`, `high` and `p_value` hold at every look.
 
     `fixed_low` and `fixed_high` are a bootstrap interval, for one look at a time planned in advance.
     """
 
-    first: str
-    second: str
     pages: tuple[int, int]
     means: tuple[float, float]
-    difference: float
-    low: float
-    high: float
-    p_value: float
     fixed_low: float
     fixed_high: float
-
-    @property
-    def winner(self) -> str | None:
-        """The arm with the higher mean, or None while undecided."""
-        return winner_of(self.first, self.second, self.low, self.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "winner": self.winner}
 
 
 def ab_verdict(

@@ -7,49 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.interleaving.verdict import two_columns, winner_of
+from rankloop.interleaving._outcome import Outcome
+from rankloop.interleaving.verdict import two_columns
 
 __all__ = ["Sequential", "always_valid"]
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Sequential:
-    """The verdict after every page, valid at all looks at once; the scalars are those of the last page.
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Sequential(Outcome):
+    """The verdict after the last page, and its course page by page; valid at all looks at once.
 
-    `difference` is the share of wins among decided pages minus 1/2: 0 means no difference.
+    `difference` is the share of wins among decided pages minus 1/2. `stop` is the first number of pages after
+    which there is a winner, None if there is none yet.
     """
 
-    first: str
-    second: str
+    stop: int | None
     differences: Floats
     lows: Floats
     highs: Floats
     p_values: Floats
-    stop: int | None
-    """The first number of pages after which there is a winner; None if there is none yet."""
-
-    @property
-    def difference(self) -> float:
-        return float(self.differences[-1])
-
-    @property
-    def low(self) -> float:
-        return float(self.lows[-1])
-
-    @property
-    def high(self) -> float:
-        return float(self.highs[-1])
-
-    @property
-    def p_value(self) -> float:
-        return float(self.p_values[-1])
-
-    @property
-    def winner(self) -> str | None:
-        """The preferred ranker, or None while undecided."""
-        return winner_of(self.first, self.second, self.low, self.high)
 
 
 def always_valid(
@@ -94,8 +72,19 @@ def always_valid(
     p_values = np.minimum(1.0, np.exp(-evidence))
     low, high = _interval(wins, losses, share, mixture, np.log(1.0 / error))
     reached = np.flatnonzero(p_values <= error)
-    stop = int(reached[0]) + 1 if len(reached) else None
-    return Sequential(*names, share - 0.5, low - 0.5, high - 0.5, p_values, stop)
+    return Sequential(
+        first=names[0],
+        second=names[1],
+        difference=float(share[-1] - 0.5),
+        low=float(low[-1] - 0.5),
+        high=float(high[-1] - 0.5),
+        p_value=float(p_values[-1]),
+        stop=int(reached[0]) + 1 if len(reached) else None,
+        differences=share - 0.5,
+        lows=low - 0.5,
+        highs=high - 0.5,
+        p_values=p_values,
+    )
 
 
 def _first_decided(signs: Floats, users: Sequence[Any]) -> Floats:

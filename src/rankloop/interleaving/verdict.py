@@ -7,37 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.interleaving._outcome import Outcome
 from rankloop.interleaving.sign_test import sign_test
 
-__all__ = ["Verdict", "two_columns", "user_codes", "user_means", "verdict", "winner_of"]
+__all__ = ["Verdict", "two_columns", "user_codes", "user_means", "verdict"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Wins, losses and ties of one ranker against another, and their difference with its interval.
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Verdict(Outcome):
+    """Wins, losses and ties of one ranker against another.
 
-    `difference` is the share of wins, with ties as half a win, minus 1/2: 0 means no difference.
+    `difference` is the share of wins, with ties as half a win, minus 1/2.
     """
 
-    first: str
-    second: str
     wins: int
     losses: int
     ties: int
-    difference: float
-    low: float
-    high: float
-    p_value: float
     mean_credit: float
     clusters: int
-
-    @property
-    def winner(self) -> str | None:
-        """The preferred ranker, or None while the interval holds 0."""
-        return winner_of(self.first, self.second, self.low, self.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**{name: getattr(self, name) for name in self.__slots__}, "winner": self.winner}
 
     def __str__(self) -> str:
         conclusion = f"{self.winner} is preferred" if self.winner else "no difference is shown"
@@ -92,13 +79,6 @@ def verdict(
         mean_credit=float(gap.mean()),
         clusters=len(pages),
     )
-
-
-def winner_of(first: str, second: str, low: float, high: float) -> str | None:
-    """The one that an interval of the difference first - second favours, or None while it holds 0."""
-    if low > 0:
-        return first
-    return second if high < 0 else None
 
 
 def two_columns(credits: ArrayLike) -> NDArray[np.float64]:

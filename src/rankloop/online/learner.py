@@ -31,10 +31,10 @@ class Learner(ABC):
         self,
         ranker: Ranker,
         *,
-        learning_rate: float,
-        features: RankingDataset | None,
-        seed: int,
+        learning_rate: float = 0.1,
         decay: float = 0.0,
+        features: RankingDataset | None = None,
+        seed: int = 0,
     ) -> None:
         if not learning_rate > 0:
             raise ValueError(f"learning_rate must be above 0, got {learning_rate}")

@@ -3,11 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data import RankingDataset
 from rankloop.online.learner import Learner
 from rankloop.online.models.kernels import pdgd_gradient
 from rankloop.online.ranking import Ranking
-from rankloop.rankers import Ranker
 
 __all__ = ["PDGD"]
 
@@ -34,17 +32,6 @@ class PDGD(Learner):
     """
 
     name = "pdgd"
-
-    def __init__(
-        self,
-        ranker: Ranker,
-        *,
-        learning_rate: float = 0.1,
-        decay: float = 0.0,
-        features: RankingDataset | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed, decay=decay)
 
     def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
         places = len(ranking)
