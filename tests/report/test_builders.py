@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import rankloop.report as family
 from rankloop.cli.compare import compare
 from rankloop.cli.learn import learn
+from rankloop.cli.online import online as online_command
 from rankloop.cli.report import report
-from rankloop.cli.simulate import simulate as simulate_command
 from rankloop.cli.train import train
 from rankloop.clicks import ClickLog, simulate, user, write_clicks
 from rankloop.data import RankingDataset, load_dataset, synthetic
@@ -30,7 +30,7 @@ from rankloop.unbiased.select import Selection
 app = typer.Typer()
 for command in (report, train, compare, learn):
     app.command()(command)
-app.command(name="simulate")(simulate_command)
+app.command(name="online")(online_command)
 
 
 def run(*arguments):
@@ -60,7 +60,7 @@ def files(tmp_path_factory):
 
 def test_training_ends_in_a_page(files):
     page = (files / "trained.html").read_text(encoding="utf-8")
-    for heading in ("Figures", "How it learned", "What it looks at", "One list", "Parameters", "Environment"):
+    for heading in ("Metrics", "Learning curves", "Features", "One list", "Parameters", "Environment"):
         assert f"{heading}</" in page
     again = run("report", files / "run", "--out", files / "run.html")
     assert "5 figures on one page" in again
@@ -95,16 +95,15 @@ def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
     assert max(range(4), key=lambda i: abs(linear.coef_[i])) == feature_drawn_first(page.figures[0])
     boosted = RankBoost(rounds=5).fit(lists)
     assert (
-        "loses when a feature is shuffled within each of 18 queries"
-        in family.report_of_ranker(boosted, lists).html
+        "when a feature is shuffled within each of 18 queries" in family.report_of_ranker(boosted, lists).html
     )
-    assert "Without judged lists nothing can be said" in family.report_of_ranker(boosted).html
+    assert "needs judged lists for this ranker" in family.report_of_ranker(boosted).html
 
 
 def test_too_many_features_are_not_shuffled():
     lists = synthetic(n_queries=5, docs_per_query=4, n_features=401, seed=0)
     page = family.report_of_ranker(RankBoost(rounds=1).fit(lists), lists).html
-    assert "401 features are too many to shuffle one by one here; rankloop explain does it." in page
+    assert "401 features are too many for permutation importance here; see rankloop explain." in page
 
 
 def feature_drawn_first(figure):
@@ -127,7 +126,7 @@ def test_a_comparison(files):
                           "--out", page, "--json"))  # fmt: skip
     assert told == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
     text = page.read_text(encoding="utf-8")
-    assert "of arp less is better" in text
+    assert "of arp lower is better" in text
     assert text.count("by query:") >= 4
     run("compare", *rankings[:2], "--data", files / "test", "--report", files / "again.html")
     assert "Query by query" in (files / "again.html").read_text(encoding="utf-8")
@@ -172,8 +171,8 @@ def test_a_poor_log_says_what_it_lacks():
         "position": [1, 2, 1, 2],
     }
     page = family.report_of_log(ClickLog(click=[0, 0, 0, 0], **rows)).html
-    assert "There are too few clicks to fit a model to." in page
-    assert "No curve can be told from this log alone" in page
+    assert "There are too few clicks to fit a model." in page
+    assert "No curve can be estimated from this log alone" in page
     assert "nothing was clicked" in page
     both = ClickLog(click=[1, 0, 0, 1], layout=["phone", "phone", "desk", "desk"], **rows)
     assert "phone" in family.report_of_log(both, models=["rank_ctr"]).html
@@ -196,7 +195,7 @@ def test_curves_belong_to_layouts():
     assert "watch)" not in page
     few = ClickLog.concat([part.select(np.arange(2)) for part in parts])
     page = family.report_of_log(few, models=["rank_ctr"]).html
-    assert re.search(r"No curve can be told from this log alone: \w", page)
+    assert re.search(r"No curve can be estimated from this log alone: \w", page)
 
 
 def test_a_log_with_dates_is_drawn_by_day():
@@ -243,8 +242,8 @@ def test_what_a_service_recorded(tmp_path):
 def test_what_was_learned(files):
     run("learn", files / "test", files / "log.parquet", "--trees", 10, "--report", files / "learned.html")
     page = (files / "learned.html").read_text(encoding="utf-8")
-    assert "Nothing was held out" in page
-    assert "Beware: fewer than 30 queries were asked" in page
+    assert "No queries were held out" in page
+    assert "Warning: fewer than 30 queries were asked" in page
 
 
 def test_the_verdict_on_what_was_learned():
@@ -278,12 +277,12 @@ def test_interleaved_pages(files, tmp_path, monkeypatch):
 
 
 def test_online_learning_is_drawn(files, tmp_path):
-    command = ["simulate", files / "train", "--test", files / "test", "--online", "pdgd", "-n", 40, "--plot"]
+    command = ["online", files / "train", "--test", files / "test", "-n", 40, "--out"]
     run(*command, tmp_path / "curve.svg")
     assert "ndcg@10 on the test set" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
     run(*command, tmp_path / "curve.html")
     assert "pages below the floor" in (tmp_path / "curve.html").read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match=r"--plot writes an \.svg or \.html file, got .*png"):
+    with pytest.raises(ValueError, match=r"--out writes an \.svg or \.html file, got .*png"):
         run(*command, tmp_path / "curve.png")
     curves = {name: LearningCurve(np.array([0, 9]), np.array([0.1, 0.2]), 1.0, 0.0) for name in ("a", "b")}
     assert family.report_of_online(curves, metric="ndcg@5").figures[0].title.startswith("ndcg@5")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rankloop.report.drawing.theme import ROLES, STYLE
+from rankloop.report.drawing.style import ROLES, STYLE
 
 
 def luminance(colour):

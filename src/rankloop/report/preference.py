@@ -1,10 +1,10 @@
-"""Interleaving: wins, ties and losses of one ranker against another."""
+"""Wins, ties and losses of interleaved rankers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.scale import p_text
 from rankloop.report.drawing.text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
@@ -34,7 +34,7 @@ def preference(
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not found:
-            nothing(canvas, "No experiment has run yet.")
+            empty_note(canvas, "No experiment has run yet.")
         for one in found:
             _bar(canvas, one)
 
@@ -45,8 +45,8 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     half = canvas.width / 2 - 8
     canvas.y += 18
     first, second = str(one["first"]), str(one["second"])
-    canvas.words(0, canvas.y - 5, shorten(first, half, 13 * BOLD), size=13, tip=first, font_weight=600)
-    canvas.words(
+    canvas.text(0, canvas.y - 5, shorten(first, half, 13 * BOLD), size=13, tip=first, font_weight=600)
+    canvas.text(
         canvas.width,
         canvas.y - 5,
         shorten(second, half, 13 * BOLD),
@@ -70,7 +70,7 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
             )
         text = f"{count:,}"
         if width_of(text) + 6 <= wide:
-            canvas.words(
+            canvas.text(
                 x + wide / 2, canvas.y + 15, text, "ink" if role == "none" else "paper", anchor="middle"
             )
         x += wide
@@ -84,7 +84,7 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
 
 
 def _sentence(one: Mapping[str, Any]) -> str:
-    """The verdict in words."""
+    """The verdict as a sentence."""
     pair = f"{one['first']} against {one['second']}"
     counts = f"{one['wins']:,} wins, {one['ties']:,} ties, {one['losses']:,} losses of {pair}"
     if one.get("difference") is None:

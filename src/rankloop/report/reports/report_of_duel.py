@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloop.report.figure import Figure
-from rankloop.report.learning_curve import learning_curve
+from rankloop.report.learning_picture import learning_picture
 from rankloop.report.preference import preference
 from rankloop.report.report import Report
 
@@ -41,7 +41,7 @@ def _growth(duel: "Duel", first: str, second: str, confidence: float) -> Figure:
     wins, decided = np.cumsum(outcome > 0), np.cumsum(outcome != 0)
     share = np.where(decided > 0, wins / np.maximum(decided, 1), np.nan)
     stop = f"after {found.stop:,} pages there is a winner" if found.stop else "there is no winner yet"
-    return learning_curve(
+    return learning_picture(
         {f"wins of {first}": (np.arange(1, len(share) + 1), share, 0.5 + found.lows, 0.5 + found.highs)},
         x="pages",
         y="share of decided pages won",
