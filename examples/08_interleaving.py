@@ -32,8 +32,8 @@ for name in ("team_draft", "balanced", "probabilistic"):
     print(f"{name}: {duel.verdicts()[0]}")
 
 # A fixed test must be looked at once; this one holds its error rate however often one looks.
-looked = duel.always_valid("new", "old", confidence=0.95)
-when = f"after {looked.stop:,} of {pages:,} pages" if looked.stop else f"not within {pages:,} pages"
+found = duel.always_valid("new", "old", confidence=0.95)
+when = f"after {found.stop:,} of {pages:,} pages" if found.stop else f"not within {pages:,} pages"
 print(f"\nlooked at after every page, the last could stop {when}")
 
 # The same ranker twice: a winner should be named about one time in twenty, the error rate.

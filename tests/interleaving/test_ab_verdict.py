@@ -7,7 +7,7 @@ from rankloop.interleaving import ab_verdict
 from rankloop.interleaving.ab_verdict import always_valid_difference
 
 
-def test_the_interval_that_may_be_looked_at_every_day_holds():
+def test_the_interval_holds_at_every_look():
     """No difference: of 300 experiments, looked at after every person, few ever show one."""
     random = np.random.default_rng(0)
     wrong = 0

@@ -46,10 +46,10 @@ def test_sign_test_is_the_exact_binomial_test(wins, losses):
 def test_the_table_of_the_lecture():
     """Propensity SVM-Rank beats production 87:48:83 and naive SVM-Rank 95:60:102, both significantly."""
     for wins, losses, ties in [(87, 48, 83), (95, 60, 102)]:
-        said = verdict([[1, 0]] * wins + [[0, 1]] * losses + [[0, 0]] * ties, names=("propensity", "other"))
-        assert (said.wins, said.losses, said.ties) == (wins, losses, ties)
-        assert said.winner == "propensity"
-        assert said.p_value < 0.01
+        found = verdict([[1, 0]] * wins + [[0, 1]] * losses + [[0, 0]] * ties, names=("propensity", "other"))
+        assert (found.wins, found.losses, found.ties) == (wins, losses, ties)
+        assert found.winner == "propensity"
+        assert found.p_value < 0.01
 
 
 def test_users_widen_the_interval():
@@ -71,8 +71,8 @@ def test_the_interval_covers():
     covered = 0
     for seed in range(400):
         outcome = random.choice([1.0, -1.0, 0.0], size=300, p=[0.4, 0.3, 0.3])
-        said = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
-        covered += said.low <= 0.05 <= said.high
+        found = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
+        covered += found.low <= 0.05 <= found.high
     assert 0.92 <= covered / 400 <= 0.98
 
 
@@ -129,10 +129,10 @@ def test_many_pages_of_few_people_do_not_fool_the_sequential_test():
 
 
 def test_each_user_counts_by_the_first_decided_page():
-    looked = always_valid(decided([0, 1, -1, -1, 1, 0]), users=["a", "a", "b", "a", "c", "b"])
+    found = always_valid(decided([0, 1, -1, -1, 1, 0]), users=["a", "a", "b", "a", "c", "b"])
     plain = always_valid(decided([0, 1, -1, 0, 1, 0]))
-    assert looked.p_values.tolist() == plain.p_values.tolist()
-    assert looked.lows.tolist() == plain.lows.tolist()
+    assert found.p_values.tolist() == plain.p_values.tolist()
+    assert found.lows.tolist() == plain.lows.tolist()
 
 
 def test_the_sequential_test_sees_a_difference():
@@ -227,8 +227,8 @@ def test_the_interval_of_a_replay_covers():
     for _ in range(100):
         pages = [method.combine(old, 3) for _ in range(200)]
         clicks = [[d for d in page.documents if random.random() < attraction[d]] for page in pages]
-        told = replay(pages, clicks, [new] * 200, tau=1.0).difference()
-        covered += told.low <= truth <= told.high
+        found = replay(pages, clicks, [new] * 200, tau=1.0).difference()
+        covered += found.low <= truth <= found.high
     assert covered >= 88
 
 
@@ -237,8 +237,8 @@ def test_replayed_pages_of_one_user_vary_together():
     rankings = [list("abc"), list("cba")]
     page = method.combine(rankings, 3)
     clicked = [["a"], ["c"], ["a"], ["a"]] * 5
-    told = replay([page] * 20, clicked, [rankings] * 20)
-    alone, together = told.difference(), told.difference(users=[i // 4 for i in range(20)])
+    found = replay([page] * 20, clicked, [rankings] * 20)
+    alone, together = found.difference(), found.difference(users=[i // 4 for i in range(20)])
     assert together.mean == alone.mean
     assert together.high - together.low < 1e-9 < alone.high - alone.low  # every user clicked the same
 

@@ -87,7 +87,7 @@ def test_a_run_whose_data_is_gone_or_changed_has_no_lists(files, tmp_path):
     assert len(family.report_of_run(moved).figures) == 1
 
 
-def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
+def test_a_ranker_without_trees_has_another_importance(files):
     lists = load_dataset(files / "test")
     linear = RankSVM().fit(lists)
     page = family.report_of_ranker(linear)
@@ -112,8 +112,10 @@ def feature_drawn_first(figure):
 
 def test_a_saved_ranker(files, tmp_path):
     page = tmp_path / "ranker.html"
-    told = run("report", files / "run" / "model.rank", "--data", files / "test", "-m", "err@10", "-o", page)
-    assert told.startswith("model: 5 figures on one page")
+    printed = run(
+        "report", files / "run" / "model.rank", "--data", files / "test", "-m", "err@10", "-o", page
+    )
+    assert printed.startswith("model: 5 figures on one page")
     assert "err@10" in page.read_text(encoding="utf-8")
     run("report", files / "run" / "model.rank", "-o", page)
     assert "One list" not in page.read_text(encoding="utf-8")
@@ -122,9 +124,9 @@ def test_a_saved_ranker(files, tmp_path):
 def test_a_comparison(files):
     rankings = (files / "test.first", files / "test.second", files / "run")
     page = files / "compared.html"
-    told = json.loads(run("report", *rankings, "--data", files / "test", "-m", "ndcg@5", "-m", "arp",
+    printed = json.loads(run("report", *rankings, "--data", files / "test", "-m", "ndcg@5", "-m", "arp",
                           "--out", page, "--json"))  # fmt: skip
-    assert told == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
+    assert printed == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
     text = page.read_text(encoding="utf-8")
     assert "of arp lower is better" in text
     assert text.count("by query:") >= 4
@@ -132,7 +134,7 @@ def test_a_comparison(files):
     assert "Query by query" in (files / "again.html").read_text(encoding="utf-8")
 
 
-def test_a_verdict_is_said_the_right_way_round():
+def test_a_verdict_has_the_right_direction():
     from rankloop.metrics import compare as compared
 
     data = synthetic(n_queries=80, docs_per_query=10, n_features=3, seed=0)
@@ -226,10 +228,12 @@ def test_what_a_service_recorded(tmp_path):
 
     settings = f'index = "shop.index"\ndatabase = "sqlite:///{tmp_path}/events.db"\n'
     (tmp_path / "shop.toml").write_text(settings)
-    told = {"feature_names": ("bm25",), "ranker": "v1", "seconds": {}, "found": 2}
+    shared = {"feature_names": ("bm25",), "ranker": "v1", "seconds": {}, "found": 2}
     with Store.open(f"sqlite:///{tmp_path}/events.db") as store:
         for number in range(3):
-            shown = ShownPage(f"{number:032x}", 1e9, "<b>", ("a", "b"), np.zeros(2), np.zeros((2, 1)), **told)
+            shown = ShownPage(
+                f"{number:032x}", 1e9, "<b>", ("a", "b"), np.zeros(2), np.zeros((2, 1)), **shared
+            )
             store.put_pages([shown])
         store.put_events([Event("0", shown.page_id, "click", "b", value=None, time=1e9 + 1)])
     for source in ("events.db", "shop.toml"):
@@ -254,7 +258,7 @@ def test_the_verdict_on_what_was_learned():
         name: Estimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())
         for name, value in (("new", 0.9), ("shown", 0.7))
     }
-    for best, behind, said in (
+    for best, behind, conclusion in (
         ("new", (-0.2, -0.3, -0.1), "the new order is better than the one shown: the other is 0.2000 behind"),
         ("new", (-0.2, -0.5, 0.1), "neither the new order nor the one shown is clearly better"),
         ("shown", (-0.2, -0.3, -0.1), "the order shown is better"),
@@ -263,7 +267,7 @@ def test_the_verdict_on_what_was_learned():
         selection = Selection(best, estimates, {best: (0.0, 0.0, 0.0), other: behind})
         judged = replace(found, selection=selection, held_out={"plain leaves": 0.2, "linear leaves": 0.1})
         page = family.report_of_learning(judged).html
-        assert f"On held-out queries {said}" in page
+        assert f"On held-out queries {conclusion}" in page
         assert "<b>0.10000</b>" in page
 
 

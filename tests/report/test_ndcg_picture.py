@@ -51,7 +51,7 @@ def test_equal_scores_share():
     assert order.dcg == pytest.approx(1 + 3.5 * _discount(2)[1])
 
 
-def test_what_it_says_of_documents_below():
+def test_documents_below_the_cut_off_are_counted():
     drawn = ndcg_picture([3.0, 2.0, 1.0], [0, 0, 1], k=2).svg
     assert "1 relevant document is below rank 2." in drawn
 

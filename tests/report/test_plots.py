@@ -114,8 +114,8 @@ def test_arrows_point_where_the_push_goes():
 
 
 def test_a_verdict_in_words():
-    said = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
-    figure = family.preference(said)
+    judged = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
+    figure = family.preference(judged)
     text = " ".join(words(figure)).replace("\u00a0", " ")
     assert "p < 0.001: new is preferred." in text
     assert {"87", "83", "48"} <= set(words(figure))
@@ -125,7 +125,7 @@ def test_a_verdict_in_words():
         family.preference({"first": "a", "second": "b", "wins": 1, "losses": 2})
 
 
-def test_what_people_saw_is_told_with_an_online_curve():
+def test_an_online_curve_shows_what_users_saw():
     curve = LearningCurve(np.array([0, 100]), np.array([0.3, 0.5]), 123.4, 0.02)
     figure = family.learning_picture({"pdgd": curve})
     assert "users saw a discounted ndcg@10 of 123.40 in total, 2.0% of the pages below the floor" in " ".join(
@@ -134,7 +134,7 @@ def test_what_people_saw_is_told_with_an_online_curve():
     assert "pages" in words(figure)
 
 
-def test_no_floor_is_not_told_as_a_share():
+def test_without_a_floor_there_is_no_share():
     seen = LearningCurve(np.array([0, 10]), np.array([0.4, 0.5]), 3.5, np.nan)
     assert "floor" not in " ".join(words(family.learning_picture({"pdgd": seen})))
     assert "no floor" in family.report_of_online({"pdgd": seen}).html

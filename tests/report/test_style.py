@@ -1,4 +1,4 @@
-"""Letters and lines can be told from the paper, in light and in dark (WCAG 2: 4.5 and 3 to 1)."""
+"""Letters and lines contrast with the paper, in light and in dark (WCAG 2: 4.5 and 3 to 1)."""
 
 import pytest
 

@@ -123,10 +123,11 @@ def propensity(
     layout: Annotated[str | None, typer.Option("--layout", help="The page layout to estimate for.")] = None,
     depth: Annotated[int | None, typer.Option("--depth", help="The last rank of the curve.")] = None,
     monotone: Annotated[bool, typer.Option("--monotone", help="Force a curve that never rises.")] = False,
-    report: Annotated[
+    check_log: Annotated[
         bool,
         typer.Option(
-            "--report", help="Instead of a curve: whether this log identifies it, and what would help."
+            "--identifiability",
+            help="Instead of a curve: whether this log identifies it, and what would help.",
         ),
     ] = False,
     seed: Seed = 0,
@@ -140,7 +141,7 @@ def propensity(
 
     rankloop clicks propensity log.parquet --method regression_em --features data.txt
 
-    rankloop clicks propensity log.parquet --report
+    rankloop clicks propensity log.parquet --identifiability
     """
     import warnings
 
@@ -151,7 +152,7 @@ def propensity(
 
     read = read_clicks(log, format=log_format)
     data = None if features is None else open_dataset(features)
-    if report:
+    if check_log:
         show(identifiability(read, data, layout=layout), as_json=json, log=str(log))
         return
     with warnings.catch_warnings():  # the curve prints them itself

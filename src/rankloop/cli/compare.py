@@ -44,7 +44,7 @@ def compare(
     report: ReportFile = None,
     json: Json = False,
 ) -> None:
-    """Is this ranking better than that one? Differences with intervals and p-values.
+    """Compare rankings: differences of metrics with intervals and p-values.
 
     rankloop compare base.run new.run --qrels qrels.txt
     """

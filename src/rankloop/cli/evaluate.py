@@ -30,7 +30,7 @@ def evaluate(
     workers: Workers = None,
     json: Json = False,
 ) -> None:
-    """How good is this ranking? Means with 95 % intervals over the queries.
+    """Evaluate a ranking: means of metrics with 95 % intervals over the queries.
 
     rankloop evaluate bm25.run qrels.txt
 

@@ -30,7 +30,7 @@ def interleave(
     user: User = "navigational",
     pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages to simulate.")] = 10_000,
     k: PageSize = 10,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the verdicts.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the verdicts.")] = 0.95,
     plan: Annotated[
         float | None,
         typer.Option("--plan", help="Also print how many pages show a difference of this size (0.02)."),
@@ -60,8 +60,8 @@ def interleave(
         duel.save(out)
     found = []
     for verdict in duel.verdicts(confidence=confidence, seed=seed):
-        looked = duel.always_valid(verdict.first, verdict.second, confidence=confidence)
-        more = {"always_valid_p": looked.p_value, "could_stop_after": looked.stop}
+        at_any_look = duel.always_valid(verdict.first, verdict.second, confidence=confidence)
+        more = {"always_valid_p": at_any_look.p_value, "could_stop_after": at_any_look.stop}
         found.append({**verdict.to_dict(), **more})
     if plan is not None:
         ties = sum(one["ties"] for one in found) / (len(found) * len(duel.pages))
@@ -100,7 +100,7 @@ def _logged(log: Path) -> "Duel":
 def _text(one: dict[str, Any]) -> str:
     conclusion = f"{one['winner']} is preferred" if one["winner"] else "no difference is shown"
     stop = one["could_stop_after"]
-    early = f"could have stopped after {stop:,} pages" if stop else "looked at daily, it could not stop yet"
+    early = f"could have stopped after {stop:,} pages" if stop else "with daily looks it could not stop yet"
     lines = [
         f"{one['first']} against {one['second']}: {one['wins']:,} wins, {one['losses']:,} losses, "
         f"{one['ties']:,} ties",

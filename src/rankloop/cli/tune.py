@@ -27,7 +27,7 @@ def tune(
         ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file with [ranker] and [space].")
+        Path | None, typer.Option("--config", help="A TOML file with the tables ranker and space.")
     ] = None,
     metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to optimise.")] = None,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = 3,

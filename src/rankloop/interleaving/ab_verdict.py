@@ -130,7 +130,7 @@ def _by_user(values: NDArray[np.float64], code: NDArray[np.int64]) -> _Side:
     off = np.bincount(at, values - mean, minlength=len(people))
     scale = len(people) / max(len(people) - 1, 1)
     error = float(np.sqrt(scale * (off**2).sum())) / len(values)
-    return _Side(mean, error, np.bincount(at, values), np.bincount(at))
+    return _Side(mean, error, np.bincount(at, values).astype(np.float64), np.bincount(at))
 
 
 def _two(arms: list[Any]) -> tuple[Any, Any]:

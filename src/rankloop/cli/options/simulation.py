@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["By", "Eta", "Noise", "feature_column", "ranking_scores", "simulated_user"]
 
-By = Annotated[str | None, typer.Option("--by", help="Rank by one feature instead: its number or name.")]
+By = Annotated[
+    str | None, typer.Option("--by", help="Take one feature as the scores instead: its number or name.")
+]
 Eta = Annotated[float, typer.Option("--eta", help="How steeply examination falls with the rank.")]
 Noise = Annotated[float, typer.Option("--noise", help="The probability that a document of grade 0 attracts.")]
 
