@@ -32,7 +32,7 @@ def run(*words):
 
 def test_importance_of_a_run_folder(files):
     folder, _ = files
-    text = run(folder, folder / "data", "--repeats", 1)
+    text = run(folder, folder / "data", "--resamples", 1)
     assert text.splitlines()[0].split()[:2] == ["feature", "ndcg@10"]
     found = json.loads(run(folder / "model.rank", folder / "data", "--by", "gain", "--json"))
     assert found["by"] == "gain"
@@ -52,7 +52,7 @@ def test_two_documents_of_a_query(files):
 
 def test_mistakes_are_one_sentence(files):
     folder, data = files
-    with pytest.raises(ValueError, match="say which with --query"):
+    with pytest.raises(ValueError, match="name it with --query"):
         run(folder, folder / "data", "--a", 1)
     with pytest.raises(ValueError, match="unknown query"):
         run(folder, folder / "data", "--query", "nobody asked")

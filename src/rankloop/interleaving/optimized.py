@@ -14,7 +14,7 @@ __all__ = ["Optimized"]
 
 
 class Optimized(Method):
-    r"""Pages drawn so that random clicks favour no ranking, at the least variance (Radlinski & Craswell, 2013).
+    r"""Pages drawn so that random clicks favour no ranking, with least variance (Radlinski & Craswell, 2013).
 
     A page is possible if each of its places holds the best remaining document of some ranking. Let
     :math:`\delta_j(d)` be the credit of ranking j for a click on d (`credits="inverse"`: 1 / rank;
