@@ -38,7 +38,7 @@ def export(
         Path, typer.Argument(metavar="CONFIG|INDEX", help="A service, as for rankloop serve.")
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder to write to.")],
-    days: Annotated[float | None, typer.Option("--days", help="Only the last days, this many.")] = None,
+    days: Annotated[float | None, typer.Option(help="Only the last days, this many.")] = None,
 ) -> None:
     """Write the log of a service as Parquet files; clicks.parquet is a click log.
 
@@ -58,16 +58,14 @@ def export(
 def fit(
     log: Log,
     model: Annotated[
-        list[str] | None, typer.Option("--model", help="pbm, dbn, ubm, ...; repeatable. By default all.")
+        list[str] | None, typer.Option(help="pbm, dbn, ubm, ...; repeatable. By default all.")
     ] = None,
-    test: Annotated[
-        Path | None, typer.Option("--test", help="A log to measure on; by default the same.")
-    ] = None,
+    test: Annotated[Path | None, typer.Option(help="A log to measure on; by default the same.")] = None,
     features: Annotated[
-        Path | None, typer.Option("--features", help="A data set whose features predict attraction.")
+        Path | None, typer.Option(help="A data set whose features predict attraction.")
     ] = None,
-    iterations: Annotated[int, typer.Option("--iterations", help="EM iterations at most.")] = 200,
-    prior: Annotated[float, typer.Option("--prior", help="Strength of the priors, in impressions.")] = 1.0,
+    iterations: Annotated[int, typer.Option(help="EM iterations at most.")] = 200,
+    prior: Annotated[float, typer.Option(help="Strength of the priors, in impressions.")] = 1.0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
     log_format: LogFormat = None,
     json: Json = False,
@@ -111,17 +109,13 @@ def fit(
 def propensity(
     log: Log,
     method: Annotated[
-        str,
-        typer.Option(
-            "--method", help="randomized, swap_intervention, harvest, ...; auto chooses by the log."
-        ),
+        str, typer.Option(help="randomized, swap_intervention, harvest, ...; auto chooses by the log.")
     ] = "auto",
     features: Annotated[
-        Path | None,
-        typer.Option("--features", help="The data set of the documents, for methods that model relevance."),
+        Path | None, typer.Option(help="The data set of the documents, for methods that model relevance.")
     ] = None,
-    layout: Annotated[str | None, typer.Option("--layout", help="The page layout to estimate for.")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="The last rank of the curve.")] = None,
+    layout: Annotated[str | None, typer.Option(help="The page layout to estimate for.")] = None,
+    depth: Annotated[int | None, typer.Option(help="The last rank of the curve.")] = None,
     monotone: Annotated[bool, typer.Option("--monotone", help="Force a curve that never rises.")] = False,
     check_log: Annotated[
         bool,
@@ -184,16 +178,16 @@ class _Fits:
         return {"models": self.rows}
 
     def __repr__(self) -> str:
-        lines = [
-            f"{'model':<16}{'log-likelihood':>15}{'perplexity':>12}{'given clicks':>14}{'iterations':>12}"
+        from rankloop._table import Table
+
+        columns = ("model", "log-likelihood", "perplexity", "given clicks", "iterations")
+        figures = ("log_likelihood", "perplexity", "conditional_perplexity")
+        cells = [
+            (row["model"], *(_text(row[name]) for name in figures), str(row["iterations"]))
+            for row in sorted(self.rows, key=lambda row: row["perplexity"] or float("inf"))
         ]
-        for row in sorted(self.rows, key=lambda row: row["perplexity"] or float("inf")):
-            figures = (row["log_likelihood"], row["perplexity"], row["conditional_perplexity"])
-            written = ["-inf" if i == 0 else "inf" for i in range(3)]
-            written = [
-                f"{one:.4f}" if one is not None else no for one, no in zip(figures, written, strict=True)
-            ]
-            lines.append(
-                f"{row['model']:<16}{written[0]:>15}{written[1]:>12}{written[2]:>14}{row['iterations']:>12}"
-            )
-        return "\n".join(lines)
+        return Table(columns, cells).text()
+
+
+def _text(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.4f}"

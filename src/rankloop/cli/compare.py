@@ -26,21 +26,18 @@ def compare(
         typer.Argument(help="Two or more runs, files of scores or saved rankers; the first is the baseline."),
     ],
     judgments: Annotated[
-        Path,
-        typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set."),
+        Path, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
     ],
     metric: Metrics = None,
     test: Annotated[
-        str, typer.Option("--test", help="The significance test: randomization (Fisher's), t or bootstrap.")
+        str, typer.Option(help="The significance test: randomization (Fisher's), t or bootstrap.")
     ] = "randomization",
     seed: Seed = 0,
     convention: Convention = None,
     ties: Ties = None,
     empty: Empty = None,
     per_query: PerQuery = None,
-    format: Annotated[
-        str, typer.Option("--format", help="What is printed: table, markdown or latex.")
-    ] = "table",
+    format: Annotated[str, typer.Option(help="What is printed: table, markdown or latex.")] = "table",
     report: ReportFile = None,
     json: Json = False,
 ) -> None:

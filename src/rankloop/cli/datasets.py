@@ -23,14 +23,18 @@ def list_datasets(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
+    from rankloop._table import Table
 
-    table = Table("name", "kind", "here", "what")
-    for row in rows:
-        here = "yes" if row["folder"] else "get" if row["downloads"] else "by hand"
-        table.add_row(row["name"], row["kind"], here, row["title"])
-    Console().print(table)
+    cells = [
+        (
+            row["name"],
+            row["kind"],
+            "yes" if row["folder"] else "get" if row["downloads"] else "by hand",
+            row["title"],
+        )
+        for row in rows
+    ]
+    typer.echo(Table(("name", "kind", "here", "what"), cells, left=4).text())
 
 
 @datasets.command("show")
@@ -40,27 +44,21 @@ def show_dataset(name: _Name, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(row, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(show_header=False)
-    table.add_column()
-    table.add_column(overflow="fold")
-    checksums = [f"{file}\n{digest}" for file, digest in row["checksums"].items()]
-    for field, value in (
-        ("name", row["name"]),
-        ("what", row["title"]),
-        ("shape", row["shape"]),
-        ("licence", row["licence"]),
-        ("origin", row["origin"]),
-        ("how to get it", row["how"]),
-        ("how to read it", f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")'),
-        ("parts", ", ".join(row["parts"])),
-        ("sha256", "\n".join(checksums) or "not known"),
-        ("on this machine", row["folder"] or "no"),
-    ):
-        table.add_row(field, value)
-    Console().print(table)
+    facts = {
+        "name": row["name"],
+        "what": row["title"],
+        "shape": row["shape"],
+        "licence": row["licence"],
+        "origin": row["origin"],
+        "how to get it": row["how"],
+        "how to read it": f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")',
+        "parts": ", ".join(row["parts"]),
+        "on this machine": row["folder"] or "no",
+    }
+    for field, value in facts.items():
+        typer.echo(f"{field:<16} {value}")
+    for file, digest in row["checksums"].items() or [("not known", "")]:
+        typer.echo(f"{'sha256':<16} {file} {digest}".rstrip())
 
 
 @datasets.command("get")

@@ -20,7 +20,7 @@ def evaluate(
     ] = None,
     metric: Metrics = None,
     by: Annotated[
-        str | None, typer.Option("--by", help="Rank by one feature of the data set: its number or name.")
+        str | None, typer.Option(help="Rank by one feature of the data set: its number or name.")
     ] = None,
     convention: Convention = None,
     ties: Ties = None,

@@ -16,16 +16,16 @@ def explain(
         str | None, typer.Option("--query", "-q", help="Explain the order of two documents of this query.")
     ] = None,
     a: Annotated[
-        str | None, typer.Option("--a", help="A document: its docid, or its rank where there are no docids.")
+        str | None, typer.Option(help="A document: its docid, or its rank where there are no docids.")
     ] = None,
-    b: Annotated[str | None, typer.Option("--b", help="The other document.")] = None,
+    b: Annotated[str | None, typer.Option(help="The other document.")] = None,
     by: Annotated[
-        str, typer.Option("--by", help="How to measure importance: permutation, gain or split.")
+        str, typer.Option(help="How to measure importance: permutation, gain or split.")
     ] = "permutation",
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="The metric of the permutation importance.")
     ] = "ndcg@10",
-    resamples: Annotated[int, typer.Option("--resamples", help="How often each feature is shuffled.")] = 5,
+    resamples: Annotated[int, typer.Option(help="How often each feature is shuffled.")] = 5,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:

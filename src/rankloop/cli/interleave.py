@@ -22,18 +22,14 @@ def interleave(
         typer.Argument(help="To simulate: scores (text, .npy) or saved rankers, two or more."),
     ] = None,
     method: Annotated[
-        str,
-        typer.Option(
-            "--method", help="team_draft, balanced, probabilistic, optimized or pairwise_preference."
-        ),
+        str, typer.Option(help="team_draft, balanced, probabilistic, optimized or pairwise_preference.")
     ] = "team_draft",
     user: User = "navigational",
     pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages to simulate.")] = 10_000,
     k: PageSize = 10,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the verdicts.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence of the verdicts.")] = 0.95,
     plan: Annotated[
-        float | None,
-        typer.Option("--plan", help="Also print how many pages show a difference of this size (0.02)."),
+        float | None, typer.Option(help="Also print how many pages show a difference of this size (0.02).")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the simulated pages (.jsonl).")

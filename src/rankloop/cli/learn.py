@@ -27,16 +27,13 @@ def learn(
         typer.Argument(help="The click log of a data set: Parquet, CSV, JSONL, or see --log-format."),
     ] = None,
     propensity: Annotated[
-        str | None,
-        typer.Option("--propensity", help="A curve (.json) or its values, 1,0.6,0.4; else it is estimated."),
+        str | None, typer.Option(help="A curve (.json) or its values, 1,0.6,0.4; else it is estimated.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to save the ranker.")] = None,
-    trees: Annotated[int, typer.Option("--trees", help="Trees of each candidate ranker.")] = 150,
+    trees: Annotated[int, typer.Option(help="Trees of each candidate ranker.")] = 150,
     budget: Annotated[
         str,
-        typer.Option(
-            "--budget", help="usual; or large: selected features and a vote of many rankers, for more time."
-        ),
+        typer.Option(help="usual; or large: selected features and a vote of many rankers, for more time."),
     ] = "usual",
     log_format: LogFormat = None,
     seed: Seed = 0,

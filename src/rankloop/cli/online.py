@@ -13,21 +13,16 @@ __all__ = ["online"]
 
 def online(
     data: DataSet,
-    test: Annotated[Path, typer.Option("--test", help="The data set that the learner is measured on.")],
-    learner: Annotated[str, typer.Option("--learner", help="pdgd, dbgd, mgd, nsgd or coltr.")] = "pdgd",
+    test: Annotated[Path, typer.Option(help="The data set that the learner is measured on.")],
+    learner: Annotated[str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr.")] = "pdgd",
     user: User = "navigational",
     pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages people see.")] = 10_000,
     k: PageSize = 10,
     production: Annotated[
-        Path | None,
-        typer.Option(
-            "--production", help="The ranking that the floor is relative to: scores or a saved ranker."
-        ),
+        Path | None, typer.Option(help="The ranking that the floor is relative to: scores or a saved ranker.")
     ] = None,
     by: By = None,
-    floor: Annotated[
-        float, typer.Option("--floor", help="Count pages below this share of production's NDCG.")
-    ] = 0.9,
+    floor: Annotated[float, typer.Option(help="Count pages below this share of production's NDCG.")] = 0.9,
     eta: Eta = 1.0,
     noise: Noise = 0.1,
     out: Annotated[

@@ -40,7 +40,7 @@ def report(
         Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option("--plots", help="Write each figure to this folder as .svg instead.")
+        Path | None, typer.Option(help="Write each figure to this folder as .svg instead.")
     ] = None,
     seed: Seed = 0,
     json: Json = False,

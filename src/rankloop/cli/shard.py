@@ -18,16 +18,12 @@ def shard(
         ),
     ],
     target: Annotated[str, typer.Argument(help="The folder to write, also s3://... and other addresses.")],
-    shards: Annotated[
-        int | None, typer.Option("--shards", help="How many; by default one per 64 MB of files.")
-    ] = None,
-    qid: Annotated[
-        str, typer.Option("--qid", help="The column of query ids, in tables of documents.")
-    ] = "qid",
-    label: Annotated[str, typer.Option("--label", help="The column of labels.")] = "label",
+    shards: Annotated[int | None, typer.Option(help="How many; by default one per 64 MB of files.")] = None,
+    qid: Annotated[str, typer.Option(help="The column of query ids, in tables of documents.")] = "qid",
+    label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
     spill: Annotated[
         Path | None,
-        typer.Option("--spill", help="Where rows are kept on disk meanwhile; by default a temporary folder."),
+        typer.Option(help="Where rows are kept on disk meanwhile; by default a temporary folder."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -15,25 +15,22 @@ def simulate(
     data: DataSet,
     out: Annotated[Path, typer.Option("--out", "-o", help="The click log: .parquet, .csv or .jsonl.")],
     logging_policy: Annotated[
-        Path | None,
-        typer.Option("--logging-policy", help="What ranks the pages: scores (text, .npy) or a saved ranker."),
+        Path | None, typer.Option(help="What ranks the pages: scores (text, .npy) or a saved ranker.")
     ] = None,
     by: By = None,
     user: User = "pbm",
     sessions: Annotated[int, typer.Option("--sessions", "-n", help="How many pages.")] = 100_000,
     k: PageSize = 10,
     randomize: Annotated[
-        str | None, typer.Option("--randomize", help="An experiment: swap, adjacent, fairpairs or shuffle.")
+        str | None, typer.Option(help="An experiment: swap, adjacent, fairpairs or shuffle.")
     ] = None,
-    rate: Annotated[float, typer.Option("--rate", help="The share of pages in the experiment.")] = 1.0,
-    top: Annotated[int | None, typer.Option("--top", help="How many ranks the experiment moves.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", help="Draw rankings from Plackett-Luce.")
-    ] = None,
+    rate: Annotated[float, typer.Option(help="The share of pages in the experiment.")] = 1.0,
+    top: Annotated[int | None, typer.Option(help="How many ranks the experiment moves.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Draw rankings from Plackett-Luce.")] = None,
     eta: Eta = 1.0,
     noise: Noise = 0.1,
-    ranker: Annotated[str | None, typer.Option("--ranker", help="The name to log for the ranker.")] = None,
-    layout: Annotated[str | None, typer.Option("--layout", help="The name to log for the layout.")] = None,
+    ranker: Annotated[str | None, typer.Option(help="The name to log for the ranker.")] = None,
+    layout: Annotated[str | None, typer.Option(help="The name to log for the layout.")] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:

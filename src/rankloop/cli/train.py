@@ -24,22 +24,18 @@ def train(
         ),
     ] = None,
     ranker: RankerName = None,
-    loss: Annotated[str | None, typer.Option("--loss", help="The ranker's loss, such as lambdarank.")] = None,
+    loss: Annotated[str | None, typer.Option(help="The ranker's loss, such as lambdarank.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the ranker, key=value; repeatable.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file; options given here override it.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file; options given here override it.")] = None,
     valid: Annotated[
-        Path | None, typer.Option("--valid", help="Validation data, for early stopping and metrics.")
+        Path | None, typer.Option(help="Validation data, for early stopping and metrics.")
     ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Test data, for metrics only.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test data, for metrics only.")] = None,
     metric: Metrics = None,
-    queries: Annotated[
-        Path | None, typer.Option("--queries", help="For an index: a file of id, tab, query.")
-    ] = None,
-    qrels: Annotated[Path | None, typer.Option("--qrels", help="For an index: TREC judgments.")] = None,
+    queries: Annotated[Path | None, typer.Option(help="For an index: a file of id, tab, query.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="For an index: TREC judgments.")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The run folder; by default runs/ and the source's name."),

@@ -22,13 +22,10 @@ def tune(
     space: Annotated[
         list[str] | None,
         typer.Option(
-            "--space",
-            help="A range to search: C=0.01:10:log, trees=100:500, loss=ranknet,listnet; repeatable.",
+            help="A range to search: C=0.01:10:log, trees=100:500, loss=ranknet,listnet; repeatable."
         ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file with the tables ranker and space.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with the tables ranker and space.")] = None,
     metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to optimise.")] = None,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = 3,
     trials: Annotated[int, typer.Option(help="How many parameter settings to try.")] = 50,
