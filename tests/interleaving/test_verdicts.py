@@ -258,6 +258,8 @@ def test_the_noted_chance_is_that_of_the_page():
         (lambda: verdict([[1, 0, 0]]), "two columns, got shape"),
         (lambda: verdict(np.zeros((0, 2))), "no pages"),
         (lambda: verdict([[1, np.nan]]), "finite"),
+        (lambda: verdict([[1, 0]], confidence=95), r"confidence lies in \(0, 1\), got 95"),
+        (lambda: always_valid([[1, 0]], prior=0), "prior must be above 0"),
         (lambda: verdict([[1, 0]], users=[1, 2]), "one entry per page"),
         (lambda: pages_needed(0.0), "between 0 and 1"),
         (lambda: pages_needed(0.6, ties=0.5), "between 0 and 1 - ties = 0.5"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Outcome"]
+__all__ = ["Outcome", "error_rate"]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -31,3 +31,10 @@ class Outcome:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
         return {**plain, "winner": self.winner}
+
+
+def error_rate(confidence: float) -> float:
+    """1 - confidence, checked."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies in (0, 1), got {confidence}")
+    return 1 - confidence

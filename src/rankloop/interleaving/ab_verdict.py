@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.interleaving._outcome import Outcome
+from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.verdict import user_codes, user_means
 
 __all__ = ["ABVerdict", "Bound", "ab_verdict", "always_valid_difference"]
@@ -68,7 +68,7 @@ def ab_verdict(
     bound = always_valid_difference(difference, variance, confidence=confidence, planned=planned)
     random = np.random.default_rng(seed)
     drawn = [user_means(side.sums, side.pages, RESAMPLES, random) for side in sides]
-    tail = (1 - confidence) / 2
+    tail = error_rate(confidence) / 2
     fixed = np.quantile(drawn[0] - drawn[1], [tail, 1 - tail])
     return ABVerdict(
         first=str(first),
@@ -110,7 +110,7 @@ def always_valid_difference(
     variance, spread = max(variance, 1e-12), (PLANNED if planned is None else planned) ** 2
     both = variance + spread
     log_ratio = 0.5 * np.log(variance / both) + spread * difference**2 / (2 * variance * both)
-    half = np.sqrt(variance * both / spread * (np.log(both / variance) - 2 * np.log(1 - confidence)))
+    half = np.sqrt(variance * both / spread * (np.log(both / variance) - 2 * np.log(error_rate(confidence))))
     p_value = float(min(1.0, np.exp(-log_ratio)))
     return Bound(float(difference - half), float(difference + half), p_value)
 

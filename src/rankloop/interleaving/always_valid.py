@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.interleaving._outcome import Outcome
+from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.verdict import two_columns
 
 __all__ = ["Sequential", "always_valid"]
@@ -56,14 +56,14 @@ def always_valid(
     table = two_columns(credits)
     if not len(table):
         raise ValueError("there are no pages to judge")
-    if not 0 < confidence < 1 or not prior > 0:
-        raise ValueError(f"confidence lies in (0, 1) and prior above 0, got {confidence} and {prior}")
+    if not prior > 0:
+        raise ValueError(f"prior must be above 0, got {prior}")
     signs = np.sign(table[:, 0] - table[:, 1])
     if users is not None:
         signs = _first_decided(signs, users)
     from scipy.special import betaln
 
-    error = 1 - confidence
+    error = error_rate(confidence)
     wins, losses = np.cumsum(signs > 0, dtype=np.int64), np.cumsum(signs < 0, dtype=np.int64)
     decided = wins + losses
     share = np.where(decided > 0, wins / np.maximum(decided, 1), 0.5)

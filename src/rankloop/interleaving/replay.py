@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.interleaving._chance import RandomChance
+from rankloop.interleaving._outcome import error_rate
 from rankloop.interleaving.method import clean
 from rankloop.interleaving.page import Page, Ranking
 from rankloop.interleaving.probabilistic import Probabilistic
@@ -55,8 +56,6 @@ class Replay:
         """
         from scipy.special import ndtri
 
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence lies in (0, 1), got {confidence}")
         if users is not None and len(users) != len(self.weight):
             raise ValueError(f"users needs one entry per page ({len(self.weight)}), got {len(users)}")
         share = self.weight / self.weight.sum()
@@ -65,7 +64,7 @@ class Replay:
         off = share * (gap - mean)
         if users is not None:
             off = np.bincount(np.unique(np.asarray(users), return_inverse=True)[1], off)
-        reach = float(ndtri(0.5 + confidence / 2) * np.sqrt(off @ off))
+        reach = float(ndtri(1 - error_rate(confidence) / 2) * np.sqrt(off @ off))
         return CreditDifference(mean, mean - reach, mean + reach)
 
 

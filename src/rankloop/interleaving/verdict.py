@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.interleaving._outcome import Outcome
+from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sign_test import sign_test
 
 __all__ = ["Verdict", "two_columns", "user_codes", "user_means", "verdict"]
@@ -64,7 +64,7 @@ def verdict(
     total = np.bincount(code, outcome).astype(np.float64)
     pages = np.bincount(code)
     means = user_means(total, pages, resamples, np.random.default_rng(seed)) / 2
-    tail = (1 - confidence) / 2
+    tail = error_rate(confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return Verdict(
         first=names[0],

@@ -11,7 +11,7 @@ from rankloop import _archive
 
 __all__ = ["flat", "nested", "read_state", "write_state"]
 
-_KIND = "online learner"
+_KIND = "learner"
 Arrays = dict[str, NDArray[Any]]
 
 
