@@ -8,7 +8,7 @@ import numpy as np
 __all__ = ["Outcome", "error_rate"]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The difference `first` minus `second` with its interval and p-value; 0 means no difference."""
 

@@ -16,7 +16,7 @@ PLANNED = 0.05
 RESAMPLES = 2000
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ABVerdict(Outcome):
     """Means of two arms and their difference; `low`, `high` and `p_value` hold at every look.
 

@@ -13,7 +13,7 @@ from rankloop.interleaving.sign_test import sign_test
 __all__ = ["Verdict", "two_columns", "user_codes", "user_means", "verdict"]
 
 
-@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Outcome):
     """Wins, losses and ties of one ranker against another.
 
