@@ -38,7 +38,7 @@ def export(
         Path, typer.Argument(metavar="CONFIG|INDEX", help="A service, as for rankloop serve.")
     ],
     folder: Annotated[Path, typer.Argument(help="A new folder to write to.")],
-    days: Annotated[float | None, typer.Option(help="Only the last days, this many.")] = None,
+    days: Annotated[float | None, typer.Option(help="Only this many last days.")] = None,
 ) -> None:
     """Write the log of a service as Parquet files; clicks.parquet is a click log.
 
