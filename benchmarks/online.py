@@ -1,9 +1,9 @@
-"""Online learning to rank: PDGD against DBGD and MGD, and how many pages a second.
+"""Online learning to rank: PDGD against DBGD and MGD, and pages per second.
 
     python benchmarks/online.py            # 10 runs, 10,000 and 100,000 pages (about an hour on two cores)
     python benchmarks/online.py --quick    # 3 runs, 1,000 and 10,000 pages
 
-Runs differ in the split, the queries people ask, their clicks and the learner's own draws. The offline linear
+Runs differ in the split, the queries, the clicks and the learner's random draws. The offline linear
 ranker is the best of RankNet and LambdaRank on the same training labels, chosen on a part of them.
 """
 
@@ -59,7 +59,7 @@ def one_run(name: str, user: str, learner: str, marks: tuple[int, ...], seed: in
     return [*curve.offline, curve.online]
 
 
-def pages_a_second(pages: int = 20_000) -> dict[str, float]:
+def pages_per_second(pages: int = 20_000) -> dict[str, float]:
     data = sets()["synthetic"]
     random = np.random.default_rng(0)
     speeds = {}
@@ -90,8 +90,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     runs, marks = (3, (1_000, 10_000)) if quick else (10, (10_000, 100_000))
-    print(f"pages a CPU second, {CANDIDATES} candidates × {FEATURES} features, top {K} (bar: 20,000)")
-    for name, speed in pages_a_second().items():
+    print(f"pages per CPU second, {CANDIDATES} candidates × {FEATURES} features, top {K} (target: 20,000)")
+    for name, speed in pages_per_second().items():
         print(f"  {name:6} {speed:10,.0f}")
     with ProcessPoolExecutor(2) as pool:
         for name, data in sets().items():
@@ -107,10 +107,10 @@ def main() -> None:
             )
             for user in USERS:
                 for learner in LEARNERS:
-                    asked = [(name, user, learner, marks, seed) for seed in range(runs)]
-                    got = list(pool.map(one_run, *zip(*asked, strict=True)))
-                    cells = [f"{interval([run[i] for run in got]):>22}" for i in range(len(marks))]
-                    online = interval([run[-1] for run in got])
+                    calls = [(name, user, learner, marks, seed) for seed in range(runs)]
+                    found = list(pool.map(one_run, *zip(*calls, strict=True)))
+                    cells = [f"{interval([run[i] for run in found]):>22}" for i in range(len(marks))]
+                    online = interval([run[-1] for run in found])
                     print(f"  {user:14} {learner:8} {''.join(cells)}   {online}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Learning while serving: every page teaches, and no page may be too bad."""
+"""Learning while serving: a step from every page, with a floor under the quality of pages."""
 
 import os
 from pathlib import Path
@@ -22,12 +22,12 @@ class InService:
 
 
 def learner(kind):
-    """Labels of `train` are not looked at: only its features, so that they are on one scale."""
+    """Of `train` only the features are used, to standardise them; its labels are not."""
     return kind(rl.LinearRanker(), features=train, seed=0)
 
 
-# PDGD learns from every pair that a click prefers; DBGD from duels with a random neighbour; Safe shows what
-# PDGD would show only if the page keeps four fifths of the exposure that today's page gives its documents.
+# PDGD learns from every pair that a click prefers, DBGD from duels with a random challenger. Safe shows
+# PDGD's page only if the documents of today's page keep four fifths of their exposure.
 learners = {
     "pdgd": learner(online.PDGD),
     "dbgd": learner(online.DBGD),
@@ -49,7 +49,7 @@ for name, curve in curves.items():
 for name, curve in curves.items():
     print(f"{name}: {curve.below_floor:.1%} of its pages were below nine tenths of today's ranking")
 
-# A new ranker goes out only if people surely prefer it, however often one looks.
+# A new ranker is deployed only if the interval of its wins is above 1/2, however often one looks.
 print("\nthe gate says:", online.Gate().decide([1, 1, 0, -1] * 40))
 
 path = Path(mkdtemp()) / "online.html"

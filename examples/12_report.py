@@ -1,4 +1,4 @@
-"""One page to look at: train, compare, and let people see how good it is and why."""
+"""Reports: train, compare, and show on one page how good a ranker is and why."""
 
 import os
 from pathlib import Path
@@ -22,26 +22,28 @@ rankers = {
     "trees": rl.LambdaMART(trees=trees, leaves=8, threads=1, seed=0).fit(train, valid),
 }
 
-# What another family found becomes a page: intervals, p-values, gains and losses query by query.
+# A result of another family becomes a page: intervals, p-values, gains and losses by query.
 compared = rl.compare(rankers, test, ["ndcg@10", "map"])
 report.report_of_comparison(compared).save(folder / "compared.html")
 
-# Or choose: a page of your own, with words, tables and figures.
+# Or make your own page of text, tables and figures.
 chosen = rankers["trees"]
 a, b = test.offsets[:2]
 scores = chosen.predict(test)
-page = report.Report("Trees on made-up lists", "How they learned, what they look at, what they do to a list.")
+page = report.Report("Trees on synthetic lists", "Learning curves, features, one list, clicks.")
 page.add("Figures", compared, report.gains_and_losses(compared, system="trees"))
-page.add("Learning", report.learning_curve({"valid": chosen.curve_}, x="trees", best=chosen.n_trees_))
-page.add("Features", report.importance({by: rl.importance(chosen, by=by) for by in ("split", "gain")}))
+page.add("Learning", report.learning_picture({"valid": chosen.curve_}, x="trees", best=chosen.n_trees_))
+page.add(
+    "Features", report.importance_picture({by: rl.importance(chosen, by=by) for by in ("split", "gain")})
+)
 page.add(
     "One list",
-    "How gain, discount and order make the number, and where LambdaRank would move the documents.",
+    "NDCG from gain, discount and order, and the lambdas of LambdaRank.",
     report.ndcg_picture(scores[a:b], test.y[a:b]),
     report.lambdas_picture(lambdas("lambdarank", scores, test.y, test.offsets)),
 )
 
-# Clicks have figures too.
+# Figures of clicks.
 log = rl.simulate(test, logging_policy=test.X[:, 0], sessions=20 * pages, k=10, randomize="swap", seed=0)
 curve = propensity.swap_intervention(log)
 duel = interleaving.simulate_duel(test, {"trees": chosen, "one feature": test.X[:, 0]}, pages=pages)
@@ -49,7 +51,7 @@ page.add("Clicks", report.ctr_by_position(log), report.position_curve({"swaps": 
 page.add("What people prefer", report.preference(duel.verdicts()))
 page.save(folder / "trees.html")
 
-# A figure is plain SVG: a notebook shows it, a paper takes it.
+# A figure is plain SVG, for notebooks and papers.
 report.position_curve({"swaps": curve}, truth=1 / (1 + np.arange(10))).save(folder / "bias.svg")
 for path in (*page.save_plots(folder / "figures"), folder / "compared.html", folder / "trees.html"):
     print(f"{path.stat().st_size:>8,} bytes  {path.relative_to(folder)}")

@@ -29,21 +29,21 @@ def run(*arguments):
 
 
 def test_by_hand(files):
-    told = json.loads(run("base.run", "new.run", "--qrels", "qrels.txt", "-m", "mrr", "--json"))
-    verdict = told["verdicts"]["mrr"]["new"]
+    found = json.loads(run("base.run", "new.run", "--qrels", "qrels.txt", "-m", "mrr", "--json"))
+    verdict = found["verdicts"]["mrr"]["new"]
     assert verdict["difference"] == pytest.approx(7 / 16)
     assert verdict["p_value"] == 4 / 256  # of 2^8 swaps only two of the seven halves (q7 is the same)
     assert (verdict["wins"], verdict["losses"], verdict["ties"]) == (7, 0, 1)
-    assert told["baseline"] == "base"
+    assert found["baseline"] == "base"
 
 
 def test_json_is_stable(files):
-    told = json.loads(run("base.run", "new.run", "--data", "qrels.txt", "--json"))
-    assert list(told) == [
+    found = json.loads(run("base.run", "new.run", "--data", "qrels.txt", "--json"))
+    assert list(found) == [
         "rankings", "judgments", "baseline", "test", "seed", "confidence",
         "systems", "verdicts", "most_changed",
     ]  # fmt: skip
-    assert list(told["verdicts"]) == ["ndcg@10", "map", "mrr"]
+    assert list(found["verdicts"]) == ["ndcg@10", "map", "mrr"]
 
 
 def test_table(files):
@@ -67,15 +67,15 @@ def test_scores_of_a_data_set(files):
     (files / "letor.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:1\n0 qid:2 1:2\n")
     (files / "worse.txt").write_text("1\n2\n1\n2\n")
     (files / "better.txt").write_text("2\n1\n1\n2\n")
-    told = json.loads(run("worse.txt", "better.txt", "--data", "letor.txt", "-m", "mrr", "--json"))
-    assert told["verdicts"]["mrr"]["better"]["difference"] == pytest.approx(0.25)
+    found = json.loads(run("worse.txt", "better.txt", "--data", "letor.txt", "-m", "mrr", "--json"))
+    assert found["verdicts"]["mrr"]["better"]["difference"] == pytest.approx(0.25)
 
 
 def test_names_tell_files_apart(files):
     (files / "old").mkdir()
     (files / "old" / "new.run").write_text((files / "base.run").read_text())
-    told = json.loads(run("old/new.run", "new.run", "--qrels", "qrels.txt", "-m", "mrr", "--json"))
-    assert list(told["systems"]) == ["old/new.run", "new.run"]
+    found = json.loads(run("old/new.run", "new.run", "--qrels", "qrels.txt", "-m", "mrr", "--json"))
+    assert list(found["systems"]) == ["old/new.run", "new.run"]
 
 
 def test_per_query(files):
@@ -84,7 +84,7 @@ def test_per_query(files):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["base.run"], "compare needs at least two systems, got 1: base"),
         (["base.run", "base.run"], "a file is named twice"),
@@ -93,14 +93,14 @@ def test_per_query(files):
         (["base.run", "new.run", "--format", "word"], "unknown format 'word'"),
     ],
 )
-def test_mistakes_end_in_one_sentence(files, monkeypatch, capsys, arguments, said):
+def test_mistakes_end_in_one_sentence(files, monkeypatch, capsys, arguments, message):
     monkeypatch.setattr(sys, "argv", ["rankloop", "compare", *arguments, "--qrels", "qrels.txt"])
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2
-    heard = capsys.readouterr().err
-    assert said in heard
-    assert heard.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
 def test_as_a_process(files):

@@ -38,18 +38,18 @@ def refused(monkeypatch, capsys, *arguments):
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return said
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return message
 
 
 def test_a_run_by_hand(files):
-    told = json.loads(run("run.txt", "qrels.txt", "-m", "ndcg@10", "-m", "map", "--json"))
+    found = json.loads(run("run.txt", "qrels.txt", "-m", "ndcg@10", "-m", "map", "--json"))
     first = 3 / (3 + 1 / math.log2(3))
-    assert told["metrics"]["ndcg@10"]["mean"] == pytest.approx(first / 2)  # q2 was not answered
-    assert told["metrics"]["map"]["mean"] == pytest.approx(0.25)
-    assert told["metrics"]["map"]["left_out"] == 1
-    assert told["queries"] == 3
+    assert found["metrics"]["ndcg@10"]["mean"] == pytest.approx(first / 2)  # q2 was not answered
+    assert found["metrics"]["map"]["mean"] == pytest.approx(0.25)
+    assert found["metrics"]["map"]["left_out"] == 1
+    assert found["queries"] == 3
 
 
 def test_the_table_says_how_it_counted(files):
@@ -63,11 +63,11 @@ def test_the_table_says_how_it_counted(files):
 
 
 def test_json_is_stable(files):
-    told = json.loads(run("run.txt", "qrels.txt", "-m", "mrr", "--json"))
-    assert list(told) == [
+    found = json.loads(run("run.txt", "qrels.txt", "-m", "mrr", "--json"))
+    assert list(found) == [
         "ranking", "judgments", "queries", "confidence", "convention", "ties", "empty", "metrics", "notes"
     ]  # fmt: skip
-    assert list(told["metrics"]["mrr"]) == ["mean", "low", "high", "queries", "left_out"]
+    assert list(found["metrics"]["mrr"]) == ["mean", "low", "high", "queries", "left_out"]
     (files / "blank.txt").write_text("q1 0 a 0\n")
     assert json.loads(run("run.txt", "blank.txt", "-m", "mrr", "--json"))["metrics"]["mrr"]["mean"] is None
 
@@ -110,9 +110,9 @@ def test_per_query_files(files, name):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (["run.txt"], "what shall run.txt be judged by? rankloop evaluate run.txt JUDGMENTS"),
+        (["run.txt"], "run.txt needs judgments: rankloop evaluate run.txt JUDGMENTS"),
         (["qrels.txt", "run.txt"], "run.txt is a TREC run"),
         (["run.txt", "letor.txt"], "no docid"),
         (["scores.txt", "qrels.txt"], "need a run to judge"),
@@ -126,16 +126,16 @@ def test_per_query_files(files, name):
         (["scores.txt", "letor.txt", "--by", "1"], "leave out the second file"),
     ],
 )
-def test_mistakes_end_in_one_sentence(files, monkeypatch, capsys, arguments, said):
-    heard = refused(monkeypatch, capsys, "evaluate", *arguments)
-    assert said in heard
-    assert heard.count("\n") == 1
+def test_mistakes_end_in_one_sentence(files, monkeypatch, capsys, arguments, message):
+    printed = refused(monkeypatch, capsys, "evaluate", *arguments)
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
 def test_wrong_length(files, monkeypatch, capsys):
     (files / "short.txt").write_text("1\n2\n")
-    said = refused(monkeypatch, capsys, "evaluate", "short.txt", "letor.txt")
-    assert "one number per row of the data set (4), got shape (2,)" in said
+    message = refused(monkeypatch, capsys, "evaluate", "short.txt", "letor.txt")
+    assert "one number per row of the data set (4), got shape (2,)" in message
 
 
 def test_as_a_process(files):

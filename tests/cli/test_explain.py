@@ -32,11 +32,11 @@ def run(*words):
 
 def test_importance_of_a_run_folder(files):
     folder, _ = files
-    text = run(folder, folder / "data", "--repeats", 1)
+    text = run(folder, folder / "data", "--resamples", 1)
     assert text.splitlines()[0].split()[:2] == ["feature", "ndcg@10"]
-    told = json.loads(run(folder / "model.rank", folder / "data", "--by", "gain", "--json"))
-    assert told["by"] == "gain"
-    assert len(told["features"]) == 4
+    found = json.loads(run(folder / "model.rank", folder / "data", "--by", "gain", "--json"))
+    assert found["by"] == "gain"
+    assert len(found["features"]) == 4
 
 
 def test_two_documents_of_a_query(files):
@@ -44,15 +44,15 @@ def test_two_documents_of_a_query(files):
     query = data.qid[3]
     text = run(folder, folder / "data", "--query", query, "--a", 1, "--b", 3)
     assert f"query {query}: #1 (rank 1) above #3 (rank 3)" in text
-    told = json.loads(run(folder, folder / "data", "--query", query, "--json"))
-    assert told["above"]["rank"] == 1
-    gap = told["above"]["score"] - told["below"]["score"]
-    assert sum(row["share"] for row in told["features"]) == pytest.approx(gap)
+    found = json.loads(run(folder, folder / "data", "--query", query, "--json"))
+    assert found["above"]["rank"] == 1
+    gap = found["above"]["score"] - found["below"]["score"]
+    assert sum(row["share"] for row in found["features"]) == pytest.approx(gap)
 
 
 def test_mistakes_are_one_sentence(files):
     folder, data = files
-    with pytest.raises(ValueError, match="say which with --query"):
+    with pytest.raises(ValueError, match="name it with --query"):
         run(folder, folder / "data", "--a", 1)
     with pytest.raises(ValueError, match="unknown query"):
         run(folder, folder / "data", "--query", "nobody asked")

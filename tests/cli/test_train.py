@@ -62,10 +62,10 @@ def test_a_run_folder_holds_everything(files, tmp_path):
     again = tmp_path / "again"
     run("train", "--config", out / "run.toml", "--out", again)
     assert (again / "model.rank").read_bytes() == (out / "model.rank").read_bytes()
-    told = json.loads(
+    found = json.loads(
         run("train", "--config", out / "run.toml", "--set", "C=2", "--out", again, "--overwrite", "--json")
     )
-    assert told["metrics"]["valid"]["metrics"]["map"]["mean"] > 0.5
+    assert found["metrics"]["valid"]["metrics"]["map"]["mean"] > 0.5
     assert load(again / "model.rank").C == 2
 
 
@@ -113,7 +113,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train"], "what shall it learn from"),
+        (["train"], "no SOURCE"),
         (["train", "none.txt", "--ranker", "ranksvm"], "there is no data set none.txt"),
         (["train", "TRAIN", "--ranker", "ranksvn"], "unknown ranker 'ranksvn'; did you mean 'ranksvm'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--set", "c=1"], "unknown parameter of RankSVM 'c'"),
@@ -125,7 +125,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
         (["predict", "none", "TRAIN", "--out", "scores.csv"], "must end in .npy, .parquet, .txt"),
         (["tune", "TRAIN", "--ranker", "ranksvm"], "tune needs a space"),
         (["tune", "TRAIN", "--ranker", "ranksvm", "--space", "C"], "a range is written"),
-        (["tune"], "what shall it learn from"),
+        (["tune"], "no data"),
     ],
 )
 def test_mistakes_end_in_a_sentence(arguments, message, files, tmp_path, monkeypatch):

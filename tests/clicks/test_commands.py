@@ -33,8 +33,8 @@ def letor(tmp_path):
 
 def test_from_a_data_set_to_a_model(letor):
     told = run(
-        "simulate", letor / "data.txt", "--shown-by", letor / "scores.txt", "-n", 3000, "--randomize", "swap",
-        "--user", "navigational", "-k", 5, "--out", letor / "log.parquet", "--json",
+        "simulate", letor / "data.txt", "--logging-policy", letor / "scores.txt", "-n", 3000, "--randomize",
+        "swap", "--user", "navigational", "-k", 5, "--out", letor / "log.parquet", "--json",
     )  # fmt: skip
     assert json.loads(told)["pages"] == 3000
     report = json.loads(run("clicks", "check", letor / "log.parquet", "--json"))

@@ -109,8 +109,10 @@ def test_learning_from_a_log_in_shards(said, folder, tmp_path):
         assert json.loads(said("learn", *asked, "--backend", "local"))["curve"] == here["curve"]
     with pytest.raises(ValueError, match="--checkpoint is about work on shards"):
         said("learn", *asked)
-    with pytest.raises(ValueError, match="leave --format out"):
-        said("learn", folder / "set.txt", tmp_path / "log.parquet", "--format", "csv", "--backend", "local")
+    with pytest.raises(ValueError, match="leave --log-format out"):
+        said(
+            "learn", folder / "set.txt", tmp_path / "log.parquet", "--log-format", "csv", "--backend", "local"
+        )
 
 
 def test_a_shard_folder_that_is_not_there(said, folder):

@@ -151,8 +151,10 @@ def test_the_command_ends_with_the_verdict_where_asked(told, monkeypatch, capsys
 
 def test_a_conclusion_says_what_was_not_shown():
     bounds = {"bm25": (0.1, 0.3), "naive": (-0.1, 0.1), "comments": (-0.3, -0.1)}
+    same = {"wins": 5, "losses": 5, "ties": 0, "difference": 0.0, "p_value": 0.5}
+    same |= {"mean_credit": 0.0, "clusters": 10}
     said = [
-        Verdict("unbiased", name, 5, 5, 0, 0.0, low, high, 0.5, 0.0, 10)
+        Verdict(first="unbiased", second=name, low=low, high=high, **same)
         for name, (low, high) in bounds.items()
     ]
     assert preferred(said) == "preferred to bm25; not to be told from naive; beaten by comments"

@@ -29,11 +29,11 @@ def scores_of(data, noise, seed):
 )
 def test_the_better_ranker_wins(data, how):
     rankers = {"good": scores_of(data, 0.3, 0), "poor": scores_of(data, 5.0, 1)}
-    said = simulate_duel(data, rankers, interleaving=how, pages=400, k=5, seed=2).verdicts()[0]
-    assert said.winner == "good"
+    found = simulate_duel(data, rankers, method=how, pages=400, k=5, seed=2).verdicts()[0]
+    assert found.winner == "good"
 
 
-def test_equal_rankers_are_not_told_apart(data):
+def test_equal_rankers_are_not_distinguished(data):
     """Two noisy copies of one quality: over 20 experiments at most 4 find a winner at the 5 % level."""
     found = 0
     for seed in range(20):
@@ -45,9 +45,9 @@ def test_equal_rankers_are_not_told_apart(data):
 def test_three_rankers_give_three_verdicts(data):
     rankers = {name: scores_of(data, noise, 3) for name, noise in (("a", 0.2), ("b", 1.5), ("c", 9.0))}
     duel = simulate_duel(data, rankers, pages=600, seed=0)
-    assert [(said.first, said.second) for said in duel.verdicts()] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [(found.first, found.second) for found in duel.verdicts()] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert duel.verdicts()[1].winner == "a"
-    assert duel.sequential("a", "c").stop is not None
+    assert duel.always_valid("a", "c").stop is not None
 
 
 def test_the_shape_of_the_lectures_table():
@@ -62,10 +62,10 @@ def test_the_shape_of_the_lectures_table():
     naive = LinearRanker(loss="ranknet").fit(unbiased.naive(log, train))
     for other in (test.X[:, 0], naive):
         rankers = {"propensity": fair, "other": other}
-        said = simulate_duel(test, rankers, user="perfect", pages=3_000, seed=3).verdicts()[0]
-        assert said.winner == "propensity"
-        assert said.p_value < 0.001
-        assert said.ties > said.wins > said.losses > 0.5 * said.wins
+        found = simulate_duel(test, rankers, user="perfect", pages=3_000, seed=3).verdicts()[0]
+        assert found.winner == "propensity"
+        assert found.p_value < 0.001
+        assert found.ties > found.wins > found.losses > 0.5 * found.wins
 
 
 def test_a_logged_comparison_is_the_simulated_one(data, tmp_path):
@@ -84,8 +84,8 @@ def test_a_log_with_users_counts_each_once_at_every_look(data, tmp_path):
     one_person.save(tmp_path / "pages.jsonl")
     again = read_duel(tmp_path / "pages.jsonl")
     assert again.users == ["ann"] * 300
-    assert duel.sequential("good", "poor").stop is not None
-    assert again.sequential("good", "poor").stop is None
+    assert duel.always_valid("good", "poor").stop is not None
+    assert again.always_valid("good", "poor").stop is None
 
 
 def test_the_command(data, tmp_path):

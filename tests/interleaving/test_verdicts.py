@@ -22,6 +22,11 @@ from rankloop.interleaving import (
 )
 
 
+def decided(outcomes):
+    """Credits of pages won (1), lost (-1) or tied (0) by the first of two rankers."""
+    return np.column_stack([outcomes, np.zeros(len(outcomes))])
+
+
 def probable():
     return Probabilistic().combine([["a"], ["b"]], 1)
 
@@ -41,10 +46,10 @@ def test_sign_test_is_the_exact_binomial_test(wins, losses):
 def test_the_table_of_the_lecture():
     """Propensity SVM-Rank beats production 87:48:83 and naive SVM-Rank 95:60:102, both significantly."""
     for wins, losses, ties in [(87, 48, 83), (95, 60, 102)]:
-        said = verdict([[1, 0]] * wins + [[0, 1]] * losses + [[0, 0]] * ties, names=("propensity", "other"))
-        assert (said.wins, said.losses, said.ties) == (wins, losses, ties)
-        assert said.winner == "propensity"
-        assert said.p_value < 0.01
+        found = verdict([[1, 0]] * wins + [[0, 1]] * losses + [[0, 0]] * ties, names=("propensity", "other"))
+        assert (found.wins, found.losses, found.ties) == (wins, losses, ties)
+        assert found.winner == "propensity"
+        assert found.p_value < 0.01
 
 
 def test_users_widen_the_interval():
@@ -66,8 +71,8 @@ def test_the_interval_covers():
     covered = 0
     for seed in range(400):
         outcome = random.choice([1.0, -1.0, 0.0], size=300, p=[0.4, 0.3, 0.3])
-        said = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
-        covered += said.low <= 0.05 <= said.high
+        found = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
+        covered += found.low <= 0.05 <= found.high
     assert 0.92 <= covered / 400 <= 0.98
 
 
@@ -75,7 +80,8 @@ def test_the_sequential_test_holds_its_error_under_every_look():
     """2,000 experiments without a difference, a look after each of 1,000 pages: at most 5 % ever reject."""
     random = np.random.default_rng(2)
     rejected = sum(
-        always_valid(random.choice([1.0, -1.0, 0.0], size=1000, p=[0.35, 0.35, 0.3])).stop is not None
+        always_valid(decided(random.choice([1.0, -1.0, 0.0], size=1000, p=[0.35, 0.35, 0.3]))).stop
+        is not None
         for _ in range(2000)
     )
     assert rejected / 2000 <= 0.05
@@ -96,9 +102,9 @@ def test_the_sequential_interval_covers_at_all_times():
     random = np.random.default_rng(4)
     missed = 0
     for _ in range(300):
-        result = always_valid(np.where(random.random(800) < 0.6, 1.0, -1.0))
-        missed += bool(np.any((result.low > 0.6) | (result.high < 0.6)))
-        assert np.all(result.low <= result.high + 1e-9)
+        result = always_valid(decided(np.where(random.random(800) < 0.6, 1.0, -1.0)))
+        missed += bool(np.any((result.lows > 0.1) | (result.highs < 0.1)))
+        assert np.all(result.lows <= result.highs + 1e-9)
     assert missed / 300 <= 0.05 + 3 * 0.0126  # three standard errors of 300 runs
 
 
@@ -116,24 +122,24 @@ def test_many_pages_of_few_people_do_not_fool_the_sequential_test():
     by_page, by_user = 0, 0
     for _ in range(300):
         outcome, users = _people(random, 40, 25)
-        by_page += always_valid(outcome).stop is not None
-        by_user += always_valid(outcome, users=users).stop is not None
+        by_page += always_valid(decided(outcome)).stop is not None
+        by_user += always_valid(decided(outcome), users=users).stop is not None
     assert by_page / 300 > 0.3
     assert by_user / 300 <= 0.05
 
 
 def test_each_user_counts_by_the_first_decided_page():
-    looked = always_valid([0, 1, -1, -1, 1, 0], users=["a", "a", "b", "a", "c", "b"])
-    plain = always_valid([0, 1, -1, 0, 1, 0])
-    assert looked.p_value.tolist() == plain.p_value.tolist()
-    assert looked.low.tolist() == plain.low.tolist()
+    found = always_valid(decided([0, 1, -1, -1, 1, 0]), users=["a", "a", "b", "a", "c", "b"])
+    plain = always_valid(decided([0, 1, -1, 0, 1, 0]))
+    assert found.p_values.tolist() == plain.p_values.tolist()
+    assert found.lows.tolist() == plain.lows.tolist()
 
 
 def test_the_sequential_test_sees_a_difference():
     random = np.random.default_rng(5)
-    stops = [always_valid(np.where(random.random(4000) < 0.55, 1.0, -1.0)).stop for _ in range(50)]
-    assert all(stop is not None for stop in stops)
-    assert np.median(stops) < 1500
+    looks = [always_valid(decided(np.where(random.random(4000) < 0.55, 1.0, -1.0))) for _ in range(50)]
+    assert all(look.winner == "A" and look.low > 0 for look in looks)
+    assert np.median([look.stop for look in looks]) < 1500
 
 
 def test_planned_pages_have_the_planned_power():
@@ -154,7 +160,7 @@ def test_weights_of_click_kinds_need_fewer_pages():
     def compared(noise, seed):
         random = np.random.default_rng(seed)
         rankers = {name: data.y + by * random.normal(size=data.n_documents) for name, by in noise.items()}
-        options = {"interleaving": "probabilistic", "user": "informational", "pages": 3000, "seed": seed}
+        options = {"method": "probabilistic", "user": "informational", "pages": 3000, "seed": seed}
         return click_contrasts(simulate_duel(data, rankers, **options), "good", "poor")
 
     weights = learn_weights(compared({"good": 1.0, "poor": 3.0}, 0))
@@ -221,8 +227,8 @@ def test_the_interval_of_a_replay_covers():
     for _ in range(100):
         pages = [method.combine(old, 3) for _ in range(200)]
         clicks = [[d for d in page.documents if random.random() < attraction[d]] for page in pages]
-        told = replay(pages, clicks, [new] * 200, tau=1.0).difference()
-        covered += told.low <= truth <= told.high
+        found = replay(pages, clicks, [new] * 200, tau=1.0).difference()
+        covered += found.low <= truth <= found.high
     assert covered >= 88
 
 
@@ -231,8 +237,8 @@ def test_replayed_pages_of_one_user_vary_together():
     rankings = [list("abc"), list("cba")]
     page = method.combine(rankings, 3)
     clicked = [["a"], ["c"], ["a"], ["a"]] * 5
-    told = replay([page] * 20, clicked, [rankings] * 20)
-    alone, together = told.difference(), told.difference(users=[i // 4 for i in range(20)])
+    found = replay([page] * 20, clicked, [rankings] * 20)
+    alone, together = found.difference(), found.difference(users=[i // 4 for i in range(20)])
     assert together.mean == alone.mean
     assert together.high - together.low < 1e-9 < alone.high - alone.low  # every user clicked the same
 
@@ -243,7 +249,7 @@ def test_the_noted_chance_is_that_of_the_page():
     for page, probability in Probabilistic(tau=2.0).distribution([list("abc"), list("cb")], 3):
         chances[page.documents] = chances.get(page.documents, 0.0) + probability
     for page, _ in Probabilistic(tau=2.0).distribution([list("abc"), list("cb")], 3):
-        assert np.exp(page.notes["log_chance"]) == pytest.approx(chances[page.documents], rel=1e-12)
+        assert np.exp(page.notes["log_probability"]) == pytest.approx(chances[page.documents], rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -252,18 +258,22 @@ def test_the_noted_chance_is_that_of_the_page():
         (lambda: verdict([[1, 0, 0]]), "two columns, got shape"),
         (lambda: verdict(np.zeros((0, 2))), "no pages"),
         (lambda: verdict([[1, np.nan]]), "finite"),
+        (lambda: verdict([[1, 0]], confidence=95), r"confidence lies in \(0, 1\), got 95"),
+        (lambda: always_valid([[1, 0]], prior=0), "prior must be above 0"),
         (lambda: verdict([[1, 0]], users=[1, 2]), "one entry per page"),
         (lambda: pages_needed(0.0), "between 0 and 1"),
         (lambda: pages_needed(0.6, ties=0.5), "between 0 and 1 - ties = 0.5"),
         (lambda: power(0.1, 0), "at least 1"),
-        (lambda: always_valid([1], error=2), "error lies in"),
-        (lambda: always_valid([1, -1], users=["a"]), "users needs one entry per page"),
+        (lambda: always_valid([[1, 0]], confidence=2), "confidence lies in"),
+        (lambda: always_valid([1]), "two columns, got shape"),
+        (lambda: always_valid(np.zeros((0, 2))), "no pages"),
+        (lambda: always_valid([[1, 0], [0, 1]], users=["a"]), "users needs one entry per page"),
         (lambda: learn_weights([[1.0]]), "at least two pages"),
         (lambda: replay([], [], []), "no pages"),
         (lambda: replay([probable()], [[]], []), "each page needs its clicks and new rankings, got 1, 1, 0"),
         (lambda: replay([probable()], [[]], [[["x"], ["y"]]]), "could have made none of these pages"),
         (lambda: replay([probable()] * 2, [[]] * 2, [[["a"]] * 2, [["a"]] * 3]), "got 2 here and 3 there"),
-        (lambda: replay([unnoted()], [[]], [[["a"], ["b"]]]), "logged without its chance"),
+        (lambda: replay([unnoted()], [[]], [[["a"], ["b"]]]), "logged without its probability"),
         (
             lambda: replay([TeamDraft().combine([["a"], ["b"]], 1)], [[]], [[["a"], ["b"]]]),
             "only probabilistic",

@@ -304,7 +304,10 @@ def test_a_cut_file_is_refused(tmp_path):
     learner.save(tmp_path / "learner.zip")
     whole = (tmp_path / "learner.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="not a saved learner, or it was cut short"):
+    with pytest.raises(ValueError, match="damaged, cut short or not a saved learner"):
         learner.load(tmp_path / "cut.zip")
     with pytest.raises(ValueError, match="holds a 'pdgd' learner, this is 'dbgd'"):
         DBGD(LinearRanker()).load(tmp_path / "learner.zip")
+    bandit = Thompson({"a": LinearRankerOf([1.0]), "b": LinearRankerOf([-1.0])})
+    with pytest.raises(ValueError, match="holds a learner, not a bandit"):
+        bandit.load(tmp_path / "learner.zip")

@@ -84,7 +84,7 @@ def test_what_was_learned_is_a_ranker(tmp_path):
 
 
 def test_mistakes_are_named():
-    with pytest.raises(ValueError, match="must know its features"):
+    with pytest.raises(ValueError, match="needs its features"):
         PDGD(network())
     with pytest.raises(ValueError, match="got RankSVM; to choose between rankers use Thompson"):
         PDGD(RankSVM())

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.online.models.kernels import linear_scores, log_page_chance, pdgd_gradient, top_k
+from rankloop.online.models.kernels import linear_scores, log_page_probability, pdgd_gradient, top_k
 
 
-def page_chance(scores, page):
+def page_probability(scores, page):
     """Plackett-Luce by its definition."""
     left = list(range(len(scores)))
     chance = 1.0
@@ -34,7 +34,7 @@ def naive_gradient(scores, page, clicks, allowed=None):
             continue
         swapped = list(page)
         swapped[i], swapped[j] = swapped[j], swapped[i]
-        here, there = page_chance(scores, page), page_chance(scores, swapped)
+        here, there = page_probability(scores, page), page_probability(scores, swapped)
         a, b = np.exp(scores[page[i]]), np.exp(scores[page[j]])
         step = there / (here + there) * a * b / (a + b) ** 2
         gradient[i] += step
@@ -65,7 +65,7 @@ def test_expected_gradient_equals_enumeration_for_four_documents():
     attraction = np.array([0.1, 0.4, 0.2, 0.9])
     expected, wanted = np.zeros(4), np.zeros(4)
     for page in permutations(range(4), 3):
-        chance = page_chance(scores, page)
+        chance = page_probability(scores, page)
         for clicks in product([False, True], repeat=3):
             likely = np.prod(
                 [attraction[d] if c else 1 - attraction[d] for d, c in zip(page, clicks, strict=True)]
@@ -88,7 +88,7 @@ def test_expected_pair_weight_has_the_sign_of_the_preference():
                     [attraction[d] if c else 1 - attraction[d] for d, c in zip(page, clicks, strict=True)]
                 )
                 step = pdgd_gradient(scores, np.array(page), np.array(clicks), np.ones((2, 2), bool))
-                expected[list(page)] += page_chance(scores, page) * likely * step
+                expected[list(page)] += page_probability(scores, page) * likely * step
         assert expected[1] > 0 > expected[0]
 
 
@@ -103,10 +103,12 @@ def test_huge_scores_stay_exact():
 
 
 @given(scores=st.lists(finite, min_size=1, max_size=6), k=st.integers(1, 6))
-def test_page_chances(scores, k):
+def test_page_probabilities(scores, k):
     scores = np.array(scores)
     page = list(range(len(scores)))[:k]
-    assert np.exp(log_page_chance(scores, np.array(page)).sum()) == pytest.approx(page_chance(scores, page))
+    assert np.exp(log_page_probability(scores, np.array(page)).sum()) == pytest.approx(
+        page_probability(scores, page)
+    )
 
 
 @given(keys=st.lists(st.integers(0, 5), min_size=1, max_size=30), k=st.integers(1, 40))

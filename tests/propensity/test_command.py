@@ -43,5 +43,8 @@ def test_a_joint_fit_says_that_it_is_not_to_be_trusted(files):
 
 
 def test_the_report(files):
-    assert "swap ranks 1 and 2 on" in run("propensity", files / "plain.parquet", "--report")
-    assert json.loads(run("propensity", files / "plain.parquet", "--report", "--json"))["trusted"] is False
+    assert "swap ranks 1 and 2 on" in run("propensity", files / "plain.parquet", "--identifiability")
+    assert (
+        json.loads(run("propensity", files / "plain.parquet", "--identifiability", "--json"))["trusted"]
+        is False
+    )

@@ -30,8 +30,10 @@ MAKE = {
     "heat_map": lambda n, v: family.heat_map(
         np.outer(v, v) if len(v) else np.zeros((0, 0)), rows=n, columns=n
     ),
-    "importance": lambda n, v: family.importance({"gain": (n, v, v - 1, v + 1), "split": (n, v)}),
-    "learning_curve": lambda n, v: family.learning_curve(curve(n, v), y=n[0] if n else "y", best=1),
+    "importance_picture": lambda n, v: family.importance_picture(
+        {"gain": (n, v, v - 1, v + 1), "split": (n, v)}
+    ),
+    "learning_picture": lambda n, v: family.learning_picture(curve(n, v), y=n[0] if n else "y", best=1),
     "metric_intervals": lambda n, v: family.metric_intervals(
         {one: {m: (x, x - 0.1, x + 0.1) for m, x in zip(n, v, strict=True)} for one in n}
     ),

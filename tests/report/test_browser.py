@@ -56,15 +56,15 @@ def page_of(tmp_path_factory):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1000, "light")], ids=["phone", "screen"])
 def test_every_word_has_its_place(case, width, scheme, browser, page_of):
-    said, asked = [], []
+    messages, requests = [], []
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.on("console", lambda message: said.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(page_of(case))
     assert page.evaluate(COLLIDING) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.querySelectorAll('svg').length") == 2 * len(PLOTS)
     assert page.title() == f"Every plot, {case}"
-    assert said == []
-    assert len(asked) == 1
+    assert messages == []
+    assert len(requests) == 1
     page.close()

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import rankloop.report as family
 from rankloop.cli.compare import compare
 from rankloop.cli.learn import learn
+from rankloop.cli.online import online as online_command
 from rankloop.cli.report import report
-from rankloop.cli.simulate import simulate as simulate_command
 from rankloop.cli.train import train
 from rankloop.clicks import ClickLog, simulate, user, write_clicks
 from rankloop.data import RankingDataset, load_dataset, synthetic
@@ -30,7 +30,7 @@ from rankloop.unbiased.select import Selection
 app = typer.Typer()
 for command in (report, train, compare, learn):
     app.command()(command)
-app.command(name="simulate")(simulate_command)
+app.command(name="online")(online_command)
 
 
 def run(*arguments):
@@ -60,7 +60,7 @@ def files(tmp_path_factory):
 
 def test_training_ends_in_a_page(files):
     page = (files / "trained.html").read_text(encoding="utf-8")
-    for heading in ("Figures", "How it learned", "What it looks at", "One list", "Parameters", "Environment"):
+    for heading in ("Metrics", "Learning curves", "Features", "One list", "Parameters", "Environment"):
         assert f"{heading}</" in page
     again = run("report", files / "run", "--out", files / "run.html")
     assert "5 figures on one page" in again
@@ -87,7 +87,7 @@ def test_a_run_whose_data_is_gone_or_changed_has_no_lists(files, tmp_path):
     assert len(family.report_of_run(moved).figures) == 1
 
 
-def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
+def test_a_ranker_without_trees_has_another_importance(files):
     lists = load_dataset(files / "test")
     linear = RankSVM().fit(lists)
     page = family.report_of_ranker(linear)
@@ -95,16 +95,15 @@ def test_a_ranker_without_trees_is_looked_at_in_another_way(files):
     assert max(range(4), key=lambda i: abs(linear.coef_[i])) == feature_drawn_first(page.figures[0])
     boosted = RankBoost(iterations=5).fit(lists)
     assert (
-        "loses when a feature is shuffled within each of 18 queries"
-        in family.report_of_ranker(boosted, lists).html
+        "when a feature is shuffled within each of 18 queries" in family.report_of_ranker(boosted, lists).html
     )
-    assert "Without judged lists nothing can be said" in family.report_of_ranker(boosted).html
+    assert "needs judged lists for this ranker" in family.report_of_ranker(boosted).html
 
 
 def test_too_many_features_are_not_shuffled():
     lists = synthetic(n_queries=5, docs_per_query=4, n_features=401, seed=0)
     page = family.report_of_ranker(RankBoost(iterations=1).fit(lists), lists).html
-    assert "401 features are too many to shuffle one by one here; rankloop explain does it." in page
+    assert "401 features are too many for permutation importance here; see rankloop explain." in page
 
 
 def feature_drawn_first(figure):
@@ -113,8 +112,10 @@ def feature_drawn_first(figure):
 
 def test_a_saved_ranker(files, tmp_path):
     page = tmp_path / "ranker.html"
-    told = run("report", files / "run" / "model.rank", "--data", files / "test", "-m", "err@10", "-o", page)
-    assert told.startswith("model: 5 figures on one page")
+    printed = run(
+        "report", files / "run" / "model.rank", "--data", files / "test", "-m", "err@10", "-o", page
+    )
+    assert printed.startswith("model: 5 figures on one page")
     assert "err@10" in page.read_text(encoding="utf-8")
     run("report", files / "run" / "model.rank", "-o", page)
     assert "One list" not in page.read_text(encoding="utf-8")
@@ -123,17 +124,17 @@ def test_a_saved_ranker(files, tmp_path):
 def test_a_comparison(files):
     rankings = (files / "test.first", files / "test.second", files / "run")
     page = files / "compared.html"
-    told = json.loads(run("report", *rankings, "--data", files / "test", "-m", "ndcg@5", "-m", "arp",
+    printed = json.loads(run("report", *rankings, "--data", files / "test", "-m", "ndcg@5", "-m", "arp",
                           "--out", page, "--json"))  # fmt: skip
-    assert told == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
+    assert printed == {"title": "test.second, run against test.first", "page": str(page), "plots": []}
     text = page.read_text(encoding="utf-8")
-    assert "of arp less is better" in text
+    assert "of arp lower is better" in text
     assert text.count("by query:") >= 4
     run("compare", *rankings[:2], "--data", files / "test", "--report", files / "again.html")
     assert "Query by query" in (files / "again.html").read_text(encoding="utf-8")
 
 
-def test_a_verdict_is_said_the_right_way_round():
+def test_a_verdict_has_the_right_direction():
     from rankloop.metrics import compare as compared
 
     data = synthetic(n_queries=80, docs_per_query=10, n_features=3, seed=0)
@@ -172,8 +173,8 @@ def test_a_poor_log_says_what_it_lacks():
         "position": [1, 2, 1, 2],
     }
     page = family.report_of_log(ClickLog(click=[0, 0, 0, 0], **rows)).html
-    assert "There are too few clicks to fit a model to." in page
-    assert "No curve can be told from this log alone" in page
+    assert "There are too few clicks to fit a model." in page
+    assert "No curve can be estimated from this log alone" in page
     assert "nothing was clicked" in page
     both = ClickLog(click=[1, 0, 0, 1], layout=["phone", "phone", "desk", "desk"], **rows)
     assert "phone" in family.report_of_log(both, models=["rank_ctr"]).html
@@ -196,7 +197,7 @@ def test_curves_belong_to_layouts():
     assert "watch)" not in page
     few = ClickLog.concat([part.select(np.arange(2)) for part in parts])
     page = family.report_of_log(few, models=["rank_ctr"]).html
-    assert re.search(r"No curve can be told from this log alone: \w", page)
+    assert re.search(r"No curve can be estimated from this log alone: \w", page)
 
 
 def test_a_log_with_dates_is_drawn_by_day():
@@ -227,10 +228,12 @@ def test_what_a_service_recorded(tmp_path):
 
     settings = f'index = "shop.index"\ndatabase = "sqlite:///{tmp_path}/events.db"\n'
     (tmp_path / "shop.toml").write_text(settings)
-    told = {"feature_names": ("bm25",), "ranker": "v1", "seconds": {}, "found": 2}
+    shared = {"feature_names": ("bm25",), "ranker": "v1", "seconds": {}, "found": 2}
     with Store.open(f"sqlite:///{tmp_path}/events.db") as store:
         for number in range(3):
-            shown = ShownPage(f"{number:032x}", 1e9, "<b>", ("a", "b"), np.zeros(2), np.zeros((2, 1)), **told)
+            shown = ShownPage(
+                f"{number:032x}", 1e9, "<b>", ("a", "b"), np.zeros(2), np.zeros((2, 1)), **shared
+            )
             store.put_pages([shown])
         store.put_events([Event("0", shown.page_id, "click", "b", value=None, time=1e9 + 1)])
     for source in ("events.db", "shop.toml"):
@@ -243,8 +246,8 @@ def test_what_a_service_recorded(tmp_path):
 def test_what_was_learned(files):
     run("learn", files / "test", files / "log.parquet", "--trees", 10, "--report", files / "learned.html")
     page = (files / "learned.html").read_text(encoding="utf-8")
-    assert "Nothing was held out" in page
-    assert "Beware: fewer than 30 queries were asked" in page
+    assert "No queries were held out" in page
+    assert "Warning: fewer than 30 queries were asked" in page
 
 
 def test_the_verdict_on_what_was_learned():
@@ -255,7 +258,7 @@ def test_the_verdict_on_what_was_learned():
         name: Estimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())
         for name, value in (("new", 0.9), ("shown", 0.7))
     }
-    for best, behind, said in (
+    for best, behind, conclusion in (
         ("new", (-0.2, -0.3, -0.1), "the new order is better than the one shown: the other is 0.2000 behind"),
         ("new", (-0.2, -0.5, 0.1), "neither the new order nor the one shown is clearly better"),
         ("shown", (-0.2, -0.3, -0.1), "the order shown is better"),
@@ -264,7 +267,7 @@ def test_the_verdict_on_what_was_learned():
         selection = Selection(best, estimates, {best: (0.0, 0.0, 0.0), other: behind})
         judged = replace(found, selection=selection, held_out={"plain leaves": 0.2, "linear leaves": 0.1})
         page = family.report_of_learning(judged).html
-        assert f"On held-out queries {said}" in page
+        assert f"On held-out queries {conclusion}" in page
         assert "<b>0.10000</b>" in page
 
 
@@ -278,12 +281,12 @@ def test_interleaved_pages(files, tmp_path, monkeypatch):
 
 
 def test_online_learning_is_drawn(files, tmp_path):
-    command = ["simulate", files / "train", "--test", files / "test", "--online", "pdgd", "-n", 40, "--plot"]
+    command = ["online", files / "train", "--test", files / "test", "-n", 40, "--out"]
     run(*command, tmp_path / "curve.svg")
     assert "ndcg@10 on the test set" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
     run(*command, tmp_path / "curve.html")
     assert "pages below the floor" in (tmp_path / "curve.html").read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match=r"--plot writes an \.svg or \.html file, got .*png"):
+    with pytest.raises(ValueError, match=r"--out writes an \.svg or \.html file, got .*png"):
         run(*command, tmp_path / "curve.png")
     curves = {name: LearningCurve(np.array([0, 9]), np.array([0.1, 0.2]), 1.0, 0.0) for name in ("a", "b")}
     assert family.report_of_online(curves, metric="ndcg@5").figures[0].title.startswith("ndcg@5")

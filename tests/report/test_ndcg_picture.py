@@ -51,9 +51,9 @@ def test_equal_scores_share():
     assert order.dcg == pytest.approx(1 + 3.5 * _discount(2)[1])
 
 
-def test_what_it_says_of_documents_below():
+def test_documents_below_the_cut_off_are_counted():
     drawn = ndcg_picture([3.0, 2.0, 1.0], [0, 0, 1], k=2).svg
-    assert "1 relevant document stands below rank 2." in drawn
+    assert "1 relevant document is below rank 2." in drawn
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_it_says_of_documents_below():
         ([1.0], [-1], {}, "labels finite and >= 0"),
         ([1.0], [1], {"k": 0}, "k must be at least 1"),
         ([1.0], [1], {"gain": "exp"}, "unknown gain 'exp'"),
-        ([[1.0]], [1], {}, "one number after another"),
+        ([[1.0]], [1], {}, "one-dimensional"),
         (["a"], [1], {}, "scores must be numbers"),
     ],
 )

@@ -109,13 +109,13 @@ def test_arrows_point_where_the_push_goes():
     assert [one["class"] for one in shafts] == ["l-s2", "l-s1"]
     assert float(shafts[0]["y2"]) > float(shafts[0]["y1"])
     assert float(shafts[1]["y2"]) < float(shafts[1]["y1"])
-    many = family.lambdas_picture(np.zeros(50), most=20)
-    assert "30 more documents stand below." in many.svg
+    many = family.lambdas_picture(np.zeros(50), k=20)
+    assert "30 more documents are ranked below." in many.svg
 
 
 def test_a_verdict_in_words():
-    said = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
-    figure = family.preference(said)
+    judged = verdict([[1, 0]] * 87 + [[0, 1]] * 48 + [[0, 0]] * 83, names=("new", "old"))
+    figure = family.preference(judged)
     text = " ".join(words(figure)).replace("\u00a0", " ")
     assert "p < 0.001: new is preferred." in text
     assert {"87", "83", "48"} <= set(words(figure))
@@ -125,18 +125,18 @@ def test_a_verdict_in_words():
         family.preference({"first": "a", "second": "b", "wins": 1, "losses": 2})
 
 
-def test_what_people_saw_is_told_with_an_online_curve():
+def test_an_online_curve_shows_what_users_saw():
     curve = LearningCurve(np.array([0, 100]), np.array([0.3, 0.5]), 123.4, 0.02)
-    figure = family.learning_curve({"pdgd": curve})
-    assert "people saw a discounted ndcg@10 of 123.40 in all, 2.0% of the pages below the floor" in " ".join(
+    figure = family.learning_picture({"pdgd": curve})
+    assert "users saw a discounted ndcg@10 of 123.40 in total, 2.0% of the pages below the floor" in " ".join(
         words(figure)
     )
     assert "pages" in words(figure)
 
 
-def test_no_floor_is_not_told_as_a_share():
+def test_without_a_floor_there_is_no_share():
     seen = LearningCurve(np.array([0, 10]), np.array([0.4, 0.5]), 3.5, np.nan)
-    assert "floor" not in " ".join(words(family.learning_curve({"pdgd": seen})))
+    assert "floor" not in " ".join(words(family.learning_picture({"pdgd": seen})))
     assert "no floor" in family.report_of_online({"pdgd": seen}).html
 
 
@@ -177,15 +177,15 @@ def test_clocks_and_calendars(days, label):
         (lambda: family.over_time({"a": ([None], [1.0])}), "a time is seconds"),
         (lambda: family.over_time({"a": ([float("nan")], [1.0])}), "a time is seconds"),
         (lambda: family.over_time({"a": ([1, 2], [1.0])}), "2 times for 1 values"),
-        (lambda: family.learning_curve({"a": ([1, 2], [1.0])}), "an x and a y of different lengths"),
-        (lambda: family.learning_curve({"a": "text"}), "must be numbers"),
+        (lambda: family.learning_picture({"a": ([1, 2], [1.0])}), "an x and a y of different lengths"),
+        (lambda: family.learning_picture({"a": "text"}), "must be numbers"),
         (lambda: family.ctr_by_position([1, 2]), "wanted a click log"),
-        (lambda: family.ctr_by_position(([2], [1])), "no rank has more clicks"),
+        (lambda: family.ctr_by_position(([2], [1])), "no rank more clicks"),
         (lambda: family.metric_intervals({"a": {"m": (1, 2)}}), "mean, low and high"),
         (lambda: family.gains_and_losses([0.1], queries=["a", "b"]), "1 differences for 2 queries"),
-        (lambda: family.importance((["a"], [1, 2])), "1 names for 2 values"),
-        (lambda: family.importance([1, 2]), "wanted an Importance"),
-        (lambda: family.lambdas_picture([1.0], labels=[1, 2]), "1 pushes need as many"),
+        (lambda: family.importance_picture((["a"], [1, 2])), "1 names for 2 values"),
+        (lambda: family.importance_picture([1, 2]), "wanted an Importance"),
+        (lambda: family.lambdas_picture([1.0], labels=[1, 2]), "1 lambdas need as many"),
         (lambda: family.heat_map([1, 2]), "rows and columns"),
         (lambda: family.heat_map([[1, 2]], rows=["a", "b"]), "2 rows and 2 columns are named"),
     ],
@@ -200,7 +200,7 @@ def test_many_points_make_a_small_figure():
     values = rng.normal(size=50_000)
     values[25_000] = 50.0
     bounds = (np.arange(50_000.0), values, values - 1, values + 1)
-    figure = family.learning_curve({"long": bounds})
+    figure = family.learning_picture({"long": bounds})
     assert len(figure.svg) < 60_000
     tallest = min(
         float(pair.split()[1])

@@ -27,8 +27,8 @@ def shop(tmp_path):
 def test_a_search_is_trained_from_judgments(shop):
     done = CliRunner().invoke(
         app,
-        ["train", "--index", str(shop / "shop.index"), "--queries", str(shop / "queries.tsv"),
-         "--judgments", str(shop / "qrels.txt"), "--ranker", "linear", "--out", str(shop / "run"), "--json"],
+        ["train", str(shop / "shop.index"), "--queries", str(shop / "queries.tsv"),
+         "--qrels", str(shop / "qrels.txt"), "--ranker", "linear", "--out", str(shop / "run"), "--json"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output)["metrics"]
@@ -66,7 +66,7 @@ def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch
 
     monkeypatch.setattr(Pipeline, "fit", fitted)
     monkeypatch.setattr(Pipeline, "evaluate", evaluated)
-    words = ["train", "--index", "shop.index", "--queries", "queries.tsv", "--judgments", "qrels.txt"]
+    words = ["train", "shop.index", "--queries", "queries.tsv", "--qrels", "qrels.txt"]
     words = [str(shop / word) if "." in word else word for word in words]
     done = CliRunner().invoke(app, [*words, "--ranker", "linear", "--out", str(shop / "run")])
     assert done.exit_code == 0, done.output
@@ -75,10 +75,10 @@ def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch
 
 
 def test_what_is_missing_is_named(shop):
-    asked = ["train", "--index", str(shop / "shop.index"), "--out", str(shop / "run")]
-    with pytest.raises(ValueError, match="needs --judgments"):
+    asked = ["train", str(shop / "shop.index"), "--out", str(shop / "run")]
+    with pytest.raises(ValueError, match="needs --qrels"):
         CliRunner().invoke(app, asked, catch_exceptions=False)
     (shop / "queries.tsv").write_text("red red\n")
-    more = ["--queries", str(shop / "queries.tsv"), "--judgments", str(shop / "qrels.txt")]
+    more = ["--queries", str(shop / "queries.tsv"), "--qrels", str(shop / "qrels.txt")]
     with pytest.raises(ValueError, match="line 1: wanted an id, a tab"):
         CliRunner().invoke(app, asked + more, catch_exceptions=False)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.interleaving.ab_verdict import ab_verdict, always_valid_difference
 from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.experiments.experiments import Experiment, Experiments
@@ -170,28 +169,3 @@ def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
         ]
     )
     assert every.standing(one).verdict["clicked"]["difference"] == 0.0
-
-
-def test_the_interval_that_may_be_looked_at_every_day_holds():
-    """No difference: of 300 experiments, looked at after every person, few ever show one."""
-    random = np.random.default_rng(0)
-    wrong = 0
-    for _ in range(300):
-        n = np.arange(1, 801)
-        a, b = (np.cumsum(random.random(800) < 0.3) for _ in range(2))
-        variance = (a / n * (1 - a / n) + b / n * (1 - b / n)) / n
-        looks = range(50, 800, 10)
-        bounds = [always_valid_difference((a[i] - b[i]) / n[i], variance[i]) for i in looks]
-        wrong += any(one["low"] > 0 or one["high"] < 0 for one in bounds)
-    assert wrong / 300 <= 0.05
-
-
-def test_people_are_the_units_of_an_ab_verdict():
-    """Forty pages of one person tell little more than one: the interval is much wider."""
-    random = np.random.default_rng(1)
-    habit = np.repeat(random.random(40) < 0.5, 40)
-    arm = np.repeat(np.arange(40) % 2 == 0, 40)
-    people = np.repeat(np.arange(40), 40).astype(str)
-    by_person = ab_verdict(habit, habit, arm, people.tolist())["verdict"]["clicked"]
-    by_page = ab_verdict(habit, habit, arm, [str(i) for i in range(1600)])["verdict"]["clicked"]
-    assert by_person["high"] - by_person["low"] > 4 * (by_page["high"] - by_page["low"])

@@ -36,9 +36,7 @@ def files(tmp_path_factory):
 
 
 def test_the_ranker_is_saved_and_the_report_printed(files):
-    told = run(
-        files / "data.txt", files / "log.parquet", "--from", "clicks", "--out", files / "m", "--trees", 10
-    )
+    told = run(files / "data.txt", files / "log.parquet", "--out", files / "m", "--trees", 10)
     assert "seen, by rank" in told
     assert "dcg@10 on held-out queries" in told
     data = open_dataset(files / "data.txt")
@@ -72,5 +70,5 @@ def test_a_large_budget(files, monkeypatch):
 def test_mistakes_are_explained(files):
     with pytest.raises(ValueError, match="or numbers above 0"):
         run(files / "data.txt", files / "log.parquet", "--propensity", "steep")
-    with pytest.raises(ValueError, match="unknown source"):
-        run(files / "data.txt", files / "log.parquet", "--from", "labels")
+    with pytest.raises(ValueError, match="a data set needs its click log"):
+        run(files / "data.txt")

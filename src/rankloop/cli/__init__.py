@@ -15,6 +15,7 @@ from rankloop.cli.explain import explain
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
 from rankloop.cli.learn import learn
+from rankloop.cli.online import online
 from rankloop.cli.predict import predict
 from rankloop.cli.report import report
 from rankloop.cli.search import search
@@ -41,7 +42,7 @@ def _root() -> None:
 
 
 _MODELS = (evaluate, compare, train, predict, explain, tune)
-_LOOP = (index, search, serve, learn, simulate, interleave, report)
+_LOOP = (index, search, serve, learn, simulate, online, interleave, report)
 for command in (demo, *_MODELS, *_LOOP, convert, shard):
     app.command()(command)
 app.add_typer(clicks, name="clicks")

@@ -1,4 +1,4 @@
-"""`rankloop clicks`: what a click log can support, models of it, and how likely each rank was to be seen."""
+"""`rankloop clicks`: check a click log, export one, fit click models, estimate propensities."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,24 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json, LogFormat, Seed
+
 __all__ = ["check", "clicks", "export", "fit", "propensity"]
 
 clicks = typer.Typer(
     name="clicks",
-    help="Click logs: check and export them, fit models, find propensities.",
+    help="Click logs: check and export them, fit click models, estimate propensities.",
     no_args_is_help=True,
 )
 
-Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or another --format.")]
-Format = Annotated[
-    str | None, typer.Option("--format", help="parquet, csv, jsonl, yandex, trec or graphcm; else by ending.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or see --log-format.")]
 
 
 @clicks.command()
-def check(log: Log, format: Format = None, json: Json = False) -> None:
-    """Which estimators a log supports, why not the others, and what to change.
+def check(log: Log, log_format: LogFormat = None, json: Json = False) -> None:
+    """Say which estimators a log supports, why not the others, and what to change.
 
     rankloop clicks check log.parquet
     """
@@ -31,16 +29,18 @@ def check(log: Log, format: Format = None, json: Json = False) -> None:
     from rankloop.clicks import check as report_on
     from rankloop.clicks import read_clicks
 
-    show(report_on(read_clicks(log, format=format)), as_json=json, log=str(log))
+    show(report_on(read_clicks(log, format=log_format)), as_json=json, log=str(log))
 
 
 @clicks.command()
 def export(
-    service: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A service, as rankloop serve.")],
+    service: Annotated[
+        Path, typer.Argument(metavar="CONFIG|INDEX", help="A service, as for rankloop serve.")
+    ],
     folder: Annotated[Path, typer.Argument(help="A new folder to write to.")],
-    days: Annotated[float | None, typer.Option("--days", help="Only the last so many days.")] = None,
+    days: Annotated[float | None, typer.Option(help="Only this many last days.")] = None,
 ) -> None:
-    """Write what a service has shown and recorded as Parquet files; clicks.parquet is a click log.
+    """Write the log of a service as Parquet files; clicks.parquet is a click log.
 
     rankloop clicks export shop.index shop-events --days 30
     """
@@ -58,23 +58,23 @@ def export(
 def fit(
     log: Log,
     model: Annotated[
-        list[str] | None, typer.Option("--model", help="pbm, dbn, ubm, ...; repeat it. All without it.")
+        list[str] | None, typer.Option(help="pbm, dbn, ubm, ...; repeatable. By default all.")
     ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="A log to measure on; else the same.")] = None,
+    test: Annotated[Path | None, typer.Option(help="A log to measure on; by default the same.")] = None,
     features: Annotated[
-        Path | None, typer.Option("--features", help="A data set whose features explain documents.")
+        Path | None, typer.Option(help="A data set whose features predict attraction.")
     ] = None,
-    iterations: Annotated[int, typer.Option("--iterations")] = 200,
-    prior: Annotated[float, typer.Option("--prior", help="Strength of the priors, in impressions.")] = 1.0,
-    out: Annotated[Path | None, typer.Option("--out", help="Save the one model named (.npz).")] = None,
-    format: Format = None,
+    iterations: Annotated[int, typer.Option(help="EM iterations at most.")] = 200,
+    prior: Annotated[float, typer.Option(help="Strength of the priors, in impressions.")] = 1.0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
+    log_format: LogFormat = None,
     json: Json = False,
 ) -> None:
-    """Fit click models and say how well each predicts: perplexity, 1 is certainty.
+    """Fit click models and print how well each predicts, by perplexity (1 is perfect).
 
     rankloop clicks fit log.parquet --model pbm --model dbn
 
-    rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.npz
+    rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.model
     """
     import rankloop.clicks as family
     from rankloop.cli.options.outputs import show
@@ -82,8 +82,8 @@ def fit(
 
     if out is not None and (model is None or len(model) != 1):
         raise ValueError("--out saves one model; name it with one --model")
-    train = family.read_clicks(log, format=format)
-    tested = train if test is None else family.read_clicks(test, format=format)
+    train = family.read_clicks(log, format=log_format)
+    tested = train if test is None else family.read_clicks(test, format=log_format)
     data = None if features is None else open_dataset(features)
     names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
     rows = []
@@ -109,29 +109,33 @@ def fit(
 def propensity(
     log: Log,
     method: Annotated[
-        str, typer.Option("--method", help="randomized, swap_intervention, harvest, ...; auto picks.")
+        str, typer.Option(help="randomized, swap_intervention, harvest, ...; auto chooses by the log.")
     ] = "auto",
     features: Annotated[
-        Path | None, typer.Option("--features", help="The data set of the documents, for joint fits.")
+        Path | None, typer.Option(help="The data set of the documents, for methods that model relevance.")
     ] = None,
-    layout: Annotated[str | None, typer.Option("--layout", help="The page layout the curve is of.")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="The last rank of the curve.")] = None,
-    monotone: Annotated[bool, typer.Option("--monotone", help="A curve that never rises.")] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Instead of a curve: can this log tell it, and what would help?")
+    layout: Annotated[str | None, typer.Option(help="The page layout to estimate for.")] = None,
+    depth: Annotated[int | None, typer.Option(help="The last rank of the curve.")] = None,
+    monotone: Annotated[bool, typer.Option("--monotone", help="Force a curve that never rises.")] = False,
+    check_log: Annotated[
+        bool,
+        typer.Option(
+            "--identifiability",
+            help="Instead of a curve: whether this log identifies it, and what would help.",
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option("--seed")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", help="Save the curve (.json).")] = None,
-    format: Format = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the curve (.json).")] = None,
+    log_format: LogFormat = None,
     json: Json = False,
 ) -> None:
-    """How likely each rank was to be seen, with 95 % intervals.
+    """Estimate the probability that each rank is examined, with 95 % intervals.
 
     rankloop clicks propensity log.parquet --out curve.json
 
     rankloop clicks propensity log.parquet --method regression_em --features data.txt
 
-    rankloop clicks propensity log.parquet --report
+    rankloop clicks propensity log.parquet --identifiability
     """
     import warnings
 
@@ -140,9 +144,9 @@ def propensity(
     from rankloop.data import open_dataset
     from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
 
-    read = read_clicks(log, format=format)
+    read = read_clicks(log, format=log_format)
     data = None if features is None else open_dataset(features)
-    if report:
+    if check_log:
         show(identifiability(read, data, layout=layout), as_json=json, log=str(log))
         return
     with warnings.catch_warnings():  # the curve prints them itself
@@ -162,7 +166,7 @@ def _fits(name: str, has_layouts: bool, data: Any) -> bool:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity: a model that says "never" of what happened has no figure."""
+    """JSON has no infinity: a model that gives an event probability 0 has no figure."""
     return value if abs(value) < float("inf") else None
 
 
@@ -174,16 +178,16 @@ class _Fits:
         return {"models": self.rows}
 
     def __repr__(self) -> str:
-        lines = [
-            f"{'model':<16}{'log-likelihood':>15}{'perplexity':>12}{'given clicks':>14}{'iterations':>12}"
+        from rankloop._table import Table
+
+        columns = ("model", "log-likelihood", "perplexity", "given clicks", "iterations")
+        figures = ("log_likelihood", "perplexity", "conditional_perplexity")
+        cells = [
+            (row["model"], *(_text(row[name]) for name in figures), str(row["iterations"]))
+            for row in sorted(self.rows, key=lambda row: row["perplexity"] or float("inf"))
         ]
-        for row in sorted(self.rows, key=lambda row: row["perplexity"] or float("inf")):
-            figures = (row["log_likelihood"], row["perplexity"], row["conditional_perplexity"])
-            written = ["-inf" if i == 0 else "inf" for i in range(3)]
-            written = [
-                f"{one:.4f}" if one is not None else no for one, no in zip(figures, written, strict=True)
-            ]
-            lines.append(
-                f"{row['model']:<16}{written[0]:>15}{written[1]:>12}{written[2]:>14}{row['iterations']:>12}"
-            )
-        return "\n".join(lines)
+        return Table(columns, cells).text()
+
+
+def _text(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.4f}"

@@ -5,8 +5,17 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.evaluate import Conventions, Empty, Metrics, Ties
-from rankloop.cli.options.reports import ReportFile, check_report
+from rankloop.cli.options.arguments import (
+    Convention,
+    Empty,
+    Json,
+    Metrics,
+    PerQuery,
+    ReportFile,
+    Seed,
+    Ties,
+    check_report,
+)
 
 __all__ = ["compare", "distinct_names"]
 
@@ -17,28 +26,22 @@ def compare(
         typer.Argument(help="Two or more runs, files of scores or saved rankers; the first is the baseline."),
     ],
     judgments: Annotated[
-        Path,
-        typer.Option(
-            "--qrels", "--data", "-j", help="TREC qrels, or a data set: LETOR/SVMLight, Parquet or saved."
-        ),
+        Path, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
     ],
     metric: Metrics = None,
     test: Annotated[
-        str, typer.Option("--test", help="randomization (Fisher's), t or bootstrap.")
+        str, typer.Option(help="The significance test: randomization (Fisher's), t or bootstrap.")
     ] = "randomization",
-    seed: Annotated[int, typer.Option("--seed", help="For the tests that draw at random.")] = 0,
-    convention: Conventions = None,
+    seed: Seed = 0,
+    convention: Convention = None,
     ties: Ties = None,
     empty: Empty = None,
-    per_query: Annotated[
-        Path | None,
-        typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
-    ] = None,
-    format: Annotated[str, typer.Option("--format", help="table, markdown or latex.")] = "table",
+    per_query: PerQuery = None,
+    format: Annotated[str, typer.Option(help="What is printed: table, markdown or latex.")] = "table",
     report: ReportFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Is this ranking better than that one? Differences with intervals and p-values.
+    """Compare rankings: differences of metrics with intervals and p-values.
 
     rankloop compare base.run new.run --qrels qrels.txt
     """
@@ -70,7 +73,7 @@ def compare(
 
 
 def distinct_names(paths: list[Path]) -> list[str]:
-    """The shortest names that tell the files apart: stems, or names, or whole paths."""
+    """The shortest names that differ: stems, or file names, or whole paths."""
     for names in (
         [path.stem for path in paths],
         [path.name for path in paths],

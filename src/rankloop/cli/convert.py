@@ -1,9 +1,11 @@
-"""`rankloop convert`: a data set in another form."""
+"""`rankloop convert`: a data set in another format."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from rankloop.cli.options.arguments import Json
 
 __all__ = ["convert"]
 
@@ -16,25 +18,28 @@ def convert(
     target: Annotated[
         Path,
         typer.Argument(
-            help="What to write: .txt, .svm (.gz, .zst), .parquet, or a folder by any other name."
+            help="What to write: .txt or .svm (also .gz, .zst), .parquet, or a folder for any other name."
         ),
     ],
     n_features: Annotated[
-        int | None, typer.Option(help="The number of features, if the text may leave some out.")
+        int | None, typer.Option(help="The number of features, where the text may omit the last ones.")
     ] = None,
     missing: Annotated[
-        float | None, typer.Option(help="What a feature that a line leaves out is: 0, or nan.")
+        float | None, typer.Option(help="The value of a feature that a line omits: 0 or nan.")
     ] = None,
     zero_based: Annotated[bool, typer.Option("--zero-based", help="Feature indices start at 0.")] = False,
     no_side_files: Annotated[
         bool, typer.Option("--no-side-files", help="Ignore .query, .group and .weight files.")
     ] = False,
     shared_queries: Annotated[
-        bool, typer.Option("--shared-queries", help="Join the rows of a query that is in several files.")
+        bool, typer.Option("--shared-queries", help="Join the rows of a query that occurs in several files.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Convert a data set; text becomes a saved folder in bounded memory."""
+    """Convert a data set to another format; text becomes a saved folder in bounded memory.
+
+    rankloop convert train.txt train.parquet
+    """
     import json as writer
 
     from rankloop.data.convert import convert as convert_dataset
@@ -60,7 +65,7 @@ def convert(
         if json:
             typer.echo(writer.dumps({"target": str(target), **counts}))
         else:
-            said = ", ".join(f"{value:,} {name}" for name, value in counts.items())
-            typer.echo(f"wrote {target}: {said}")
+            text = ", ".join(f"{value:,} {name}" for name, value in counts.items())
+            typer.echo(f"wrote {target}: {text}")
     else:
         typer.echo(writer.dumps({"target": str(target)}) if json else f"wrote {target}")

@@ -5,66 +5,65 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 __all__ = ["datasets", "get_dataset", "list_datasets", "show_dataset"]
 
 datasets = typer.Typer(help="Public data sets: list them, show one, get one.", no_args_is_help=True)
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Name = Annotated[str, typer.Argument(help="A name from `rankloop datasets list`.")]
 
 
 @datasets.command("list")
-def list_datasets(as_json: _Json = False) -> None:
-    """The sets of the catalogue, and which are on this machine."""
+def list_datasets(as_json: Json = False) -> None:
+    """List the sets of the catalogue, and which are on this machine."""
     from rankloop.data import catalog
 
     rows = [_row(name) for name in catalog.names()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
+    from rankloop._table import Table
 
-    table = Table("name", "kind", "here", "what")
-    for row in rows:
-        here = "yes" if row["folder"] else "get" if row["downloads"] else "by hand"
-        table.add_row(row["name"], row["kind"], here, row["title"])
-    Console().print(table)
+    cells = [
+        (
+            row["name"],
+            row["kind"],
+            "yes" if row["folder"] else "get" if row["downloads"] else "by hand",
+            row["title"],
+        )
+        for row in rows
+    ]
+    typer.echo(Table(("name", "kind", "here", "what"), cells, left=4).text())
 
 
 @datasets.command("show")
-def show_dataset(name: _Name, as_json: _Json = False) -> None:
-    """Licence, origin, checksums of one set, and how to get and read it."""
+def show_dataset(name: _Name, as_json: Json = False) -> None:
+    """Show licence, origin and checksums of one set, and how to get and read it."""
     row = _row(name)
     if as_json:
         typer.echo(json.dumps(row, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(show_header=False)
-    table.add_column()
-    table.add_column(overflow="fold")
-    checksums = [f"{file}\n{digest}" for file, digest in row["checksums"].items()]
-    for field, value in (
-        ("name", row["name"]),
-        ("what", row["title"]),
-        ("shape", row["shape"]),
-        ("licence", row["licence"]),
-        ("origin", row["origin"]),
-        ("how to get it", row["how"]),
-        ("how to read it", f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")'),
-        ("parts", ", ".join(row["parts"])),
-        ("sha256", "\n".join(checksums) or "none: no one here has held the files"),
-        ("on this machine", row["folder"] or "no"),
-    ):
-        table.add_row(field, value)
-    Console().print(table)
+    facts = {
+        "name": row["name"],
+        "what": row["title"],
+        "shape": row["shape"],
+        "licence": row["licence"],
+        "origin": row["origin"],
+        "how to get it": row["how"],
+        "how to read it": f'rankloop.data.catalog.load("{name}", "{row["parts"][0]}")',
+        "parts": ", ".join(row["parts"]),
+        "on this machine": row["folder"] or "no",
+    }
+    for field, value in facts.items():
+        typer.echo(f"{field:<16} {value}")
+    for file, digest in row["checksums"].items() or [("not known", "")]:
+        typer.echo(f"{'sha256':<16} {file} {digest}".rstrip())
 
 
 @datasets.command("get")
-def get_dataset(name: _Name, as_json: _Json = False) -> None:
-    """Download one set, check it, and say where it is."""
+def get_dataset(name: _Name, as_json: Json = False) -> None:
+    """Download one set, check it, and print its folder."""
     from rankloop.data import catalog
 
     folder = str(catalog.get(name))

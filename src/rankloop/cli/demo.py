@@ -13,7 +13,7 @@ def demo(
         str, typer.Argument(help="stdlib: search Python by what you want to do; or movies.")
     ] = "stdlib",
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page at the end.")] = True,
-    out: Annotated[Path | None, typer.Option("--out", help="A folder to keep everything in.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder to keep everything in.")] = None,
     port: Annotated[int, typer.Option("--port", help="Of the page; 0 takes any that is free.")] = 8000,
     seed: Annotated[int, typer.Option("--seed")] = 0,
     download: Annotated[

@@ -5,24 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Convention, Empty, Json, Metrics, PerQuery, Ties
 from rankloop.cli.options.cluster import On, Workers, check_on
 
-__all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
-
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "-m", help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5; repeat it."),
-]
-Conventions = Annotated[
-    str | None,
-    typer.Option("--convention", help="Count as lightgbm, xgboost, catboost, sklearn or trec does."),
-]
-Ties = Annotated[
-    str | None, typer.Option("--ties", help="Equal scores: average (expected value), stable or worst.")
-]
-Empty = Annotated[
-    str | None, typer.Option("--empty", help="Lists with nothing relevant: nan (left out), zero or one.")
-]
+__all__ = ["evaluate"]
 
 
 def evaluate(
@@ -34,20 +20,17 @@ def evaluate(
     ] = None,
     metric: Metrics = None,
     by: Annotated[
-        str | None, typer.Option("--by", help="Rank by one feature of the data set: its number or name.")
+        str | None, typer.Option(help="Rank by one feature of the data set: its number or name.")
     ] = None,
-    convention: Conventions = None,
+    convention: Convention = None,
     ties: Ties = None,
     empty: Empty = None,
-    per_query: Annotated[
-        Path | None,
-        typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
-    ] = None,
+    per_query: PerQuery = None,
     backend: On = None,
     workers: Workers = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """How good is this ranking? Means with 95 % intervals over the queries.
+    """Evaluate a ranking: means of metrics with 95 % intervals over the queries.
 
     rankloop evaluate bm25.run qrels.txt
 
@@ -66,8 +49,8 @@ def evaluate(
     judged_by = ranking if by is not None and judgments is None else judgments
     if judged_by is None:
         raise ValueError(
-            f"what shall {ranking} be judged by? rankloop evaluate {ranking} JUDGMENTS, "
-            "where JUDGMENTS is a TREC qrels file or a data set; or rank a data set by a feature with --by"
+            f"{ranking} needs judgments: rankloop evaluate {ranking} JUDGMENTS, where JUDGMENTS is a TREC "
+            "qrels file or a data set; or rank a data set by a feature with --by"
         )
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
@@ -89,13 +72,9 @@ def evaluate(
 
 
 def _feature(data: Any, by: str, path: Path) -> Any:
-    """A column of the data set; numbers count from 1, as in the files."""
+    from rankloop.cli.options.simulation import feature_column
     from rankloop.data import RankingDataset
 
     if not isinstance(data, RankingDataset):
         raise ValueError(f"--by needs a data set with features, but {path} holds judgments only")
-    if data.feature_names is not None and by in data.feature_names:
-        return data.X[:, data.feature_names.index(by)]
-    if by.isdigit() and 1 <= int(by) <= data.n_features:
-        return data.X[:, int(by) - 1]
-    raise ValueError(f"{path} has no feature {by!r}; name one, or a number from 1 to {data.n_features}")
+    return feature_column(data, by)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import DataSet, Model
 from rankloop.cli.options.cluster import On, Workers, check_on
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ __all__ = ["predict"]
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A saved ranker, or the run folder that holds one.")],
-    data: Annotated[Path, typer.Argument(help="LETOR/SVMLight text, Parquet or a saved folder.")],
+    model: Model,
+    data: DataSet,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="scores.txt, .npy or .parquet; without it the scores are printed."),
+        typer.Option("--out", "-o", help="A .txt, .npy or .parquet file; else the scores are printed."),
     ] = None,
     backend: On = None,
     workers: Workers = None,

@@ -1,9 +1,11 @@
-"""`rankloop report`: a page to look at."""
+"""`rankloop report`: a page of figures and tables."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from rankloop.cli.options.arguments import Json, LogFormat, Metrics, Seed, check_report
 
 if TYPE_CHECKING:
     from rankloop.report import Report
@@ -23,29 +25,27 @@ def report(
     judgments: Annotated[
         Path | None,
         typer.Option(
-            "--qrels", "--data", "-j", help="To compare: TREC qrels or a data set. For a ranker: its lists."
+            "--qrels",
+            "--data",
+            "-j",
+            help="To compare rankings: TREC qrels or a data set. For a ranker: a data set.",
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="To measure by; repeat it.")
-    ] = None,
+    metric: Metrics = None,
     query: Annotated[
         str | None, typer.Option("--query", "-q", help="For a ranker: draw the list of this query.")
     ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="Of a click log: parquet, csv, jsonl, yandex, trec, graphcm."),
-    ] = None,
+    log_format: LogFormat = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
     ] = None,
     plots: Annotated[
-        Path | None, typer.Option("--plots", help="Write each figure to this folder as .svg instead.")
+        Path | None, typer.Option(help="Write each figure to this folder as .svg instead.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For what is drawn at random.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Seed = 0,
+    json: Json = False,
 ) -> None:
-    """One page with figures, which needs nothing from outside; or, with --plots, the figures alone.
+    """Write one self-contained page with figures and tables; or, with --plots, the figures alone.
 
     rankloop report runs/trees
 
@@ -57,17 +57,19 @@ def report(
     """
     import json as writer
 
-    from rankloop.cli.options.reports import check_report
-
     check_report(out)
-    made = _made(sources, judgments, metric, query, format, seed)
+    made = _made(sources, judgments, metric, query, log_format, seed)
     drawn = [] if plots is None else made.save_plots(plots)
     page = out if out is not None or plots is not None else Path("report.html")
     if page is not None:
         made.save(page)
     if json:
-        told = {"title": made.title, "page": None if page is None else str(page), "plots": [*map(str, drawn)]}
-        typer.echo(writer.dumps(told, indent=2))
+        facts = {
+            "title": made.title,
+            "page": None if page is None else str(page),
+            "plots": [*map(str, drawn)],
+        }
+        typer.echo(writer.dumps(facts, indent=2))
         return
     if page is not None:
         typer.echo(f"{made.title}: {len(made.figures)} figures on one page, {page}")
@@ -80,10 +82,10 @@ def _made(
     judgments: Path | None,
     metric: list[str] | None,
     query: str | None,
-    format: str | None,
+    log_format: str | None,
     seed: int,
 ) -> "Report":
-    """The report that the files ask for."""
+    """The report for the kind of the files."""
     import zipfile
 
     from rankloop import report as family
@@ -105,7 +107,7 @@ def _made(
         from rankloop.interleaving import read_duel
 
         return family.report_of_duel(read_duel(source), seed=seed, title=f"Interleaving, {source.name}")
-    return family.report_of_log(_log(source, format), seed=seed, title=f"Click log, {source.name}")
+    return family.report_of_log(_log(source, log_format), seed=seed, title=f"Click log, {source.name}")
 
 
 def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | None, seed: int) -> Any:
@@ -123,14 +125,14 @@ def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | N
     return compare(systems, read_judgments(judgments), metric or None, seed=seed)
 
 
-def _log(path: Path, format: str | None) -> Any:
-    """A log in a file, or the pages that a service recorded: by its settings (.toml) or its store."""
+def _log(path: Path, log_format: str | None) -> Any:
+    """A click log in a file, or the one of a service, by its configuration (.toml) or its database."""
     from rankloop.clicks import ClickLog, read_clicks
 
     with path.open("rb") as file:
         stored = file.read(len(_SQLITE)) == _SQLITE
     if not stored and path.suffix.lower() != ".toml":
-        return read_clicks(path, format=format)
+        return read_clicks(path, format=log_format)
     from rankloop._extras import require
 
     require("sqlalchemy", "serve")
@@ -147,7 +149,7 @@ def _lists(path: Path) -> Any:
 
 
 def _interleaved(path: Path) -> bool:
-    """Whether a log is one of interleaved pages: its first line says."""
+    """Whether the first line of a file is an interleaved page."""
     import json
 
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
@@ -155,7 +157,7 @@ def _interleaved(path: Path) -> bool:
     with path.open(encoding="utf-8") as lines:
         first = lines.readline()
     try:
-        told = json.loads(first)
+        line = json.loads(first)
     except json.JSONDecodeError:
         return False
-    return isinstance(told, dict) and {"page", "clicks", "names"} <= set(told)
+    return isinstance(line, dict) and {"page", "clicks", "names"} <= set(line)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 __all__ = ["shard"]
 
 
@@ -15,20 +17,17 @@ def shard(
             help="SVMLight text, a saved folder, or Parquet, CSV or JSONL files of rows or clicks."
         ),
     ],
-    target: Annotated[str, typer.Argument(help="The folder to make, also s3://... and other addresses.")],
-    shards: Annotated[
-        int | None, typer.Option("--shards", help="How many; else one for every 64 MB of files.")
-    ] = None,
-    qid: Annotated[
-        str, typer.Option("--qid", help="The column of query ids, in tables of documents.")
-    ] = "qid",
-    label: Annotated[str, typer.Option("--label", help="The column of labels.")] = "label",
+    target: Annotated[str, typer.Argument(help="The folder to write, also s3://... and other addresses.")],
+    shards: Annotated[int | None, typer.Option(help="How many; by default one per 64 MB of files.")] = None,
+    qid: Annotated[str, typer.Option(help="The column of query ids, in tables of documents.")] = "qid",
+    label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
     spill: Annotated[
-        Path | None, typer.Option("--spill", help="Where rows wait on disk; else a temporary folder.")
+        Path | None,
+        typer.Option(help="Where rows are kept on disk meanwhile; by default a temporary folder."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Write shards of whole queries, in one pass and in bounded memory; --backend works on them.
+    """Write shards of whole queries, in one pass and in bounded memory, for commands with --backend.
 
     rankloop shard train.txt train.shards --shards 32
 

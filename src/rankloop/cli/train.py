@@ -1,12 +1,12 @@
-"""`rankloop train`: fit a ranker and keep everything about it in one folder."""
+"""`rankloop train`: fit a ranker and write everything about it to one folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json, Metrics, RankerName, ReportFile, check_report
 from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
-from rankloop.cli.options.reports import ReportFile, check_report
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
@@ -16,48 +16,44 @@ __all__ = ["train"]
 
 
 def train(
-    data: Annotated[
-        Path | None, typer.Argument(help="Training data: LETOR/SVMLight text, Parquet or a saved folder.")
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A data set (LETOR/SVMLight text, Parquet, saved folder, shards); or an index, with "
+            "--queries and --qrels."
+        ),
     ] = None,
-    ranker: Annotated[
-        str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
-    ] = None,
-    loss: Annotated[str | None, typer.Option("--loss", help="The ranker's loss, such as lambdarank.")] = None,
+    ranker: RankerName = None,
+    loss: Annotated[str | None, typer.Option(help="The ranker's loss, such as lambdarank.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the ranker, key=value; repeat it.")
+        list[str] | None, typer.Option("--set", help="A parameter of the ranker, key=value; repeatable.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file; what is given here wins over it.")
-    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file; options given here override it.")] = None,
     valid: Annotated[
-        Path | None, typer.Option("--valid", help="Validation data, for early stopping and figures.")
+        Path | None, typer.Option(help="Validation data, for early stopping and metrics.")
     ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Test data, for figures only.")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="A metric to report; repeat it.")
+    test: Annotated[Path | None, typer.Option(help="Test data, for metrics only.")] = None,
+    metric: Metrics = None,
+    queries: Annotated[Path | None, typer.Option(help="For an index: a file of id, tab, query.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="For an index: TREC judgments.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The run folder; by default runs/ and the source's name."),
     ] = None,
-    index: Annotated[
-        Path | None, typer.Option("--index", help="Train a search over this index instead.")
-    ] = None,
-    judgments: Annotated[Path | None, typer.Option("--judgments", help="TREC qrels, with --index.")] = None,
-    queries: Annotated[
-        Path | None, typer.Option("--queries", help="Lines of id, tab, text, with --index.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
     backend: On = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Train a ranker. The run folder holds the model, figures, parameters, data and environment.
+    """Train a ranker. The run folder holds the model, metrics, parameters, data and environment.
 
     rankloop train train.txt --valid vali.txt --ranker linear --loss ranknet --out runs/linear
 
     rankloop train --config runs/linear/run.toml --set l2=0.1 --out runs/again
 
-    rankloop train --index shop.index --queries queries.tsv --judgments qrels.txt --out runs/shop
+    rankloop train shop.index --queries queries.tsv --qrels qrels.txt --out runs/shop
 
     rankloop train train.shards --valid vali.txt --backend ray --workers 8 --out runs/large
     """
@@ -65,34 +61,35 @@ def train(
     import time
 
     from rankloop.cli.options.runs import chosen_ranker, read_config, read_data
+    from rankloop.cli.options.sources import is_index
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
     check_on(backend, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
-    flags = {"data": data, "valid": valid, "test": test, "out": out}
+    flags = {"data": source, "valid": valid, "test": test, "out": out}
     paths = {part: flag or (Path(given[part]) if part in given else None) for part, flag in flags.items()}
-    source = paths["data"] or index
-    if source is None:
-        raise ValueError(
-            "what shall it learn from? rankloop train DATA, or data = '...' in the configuration"
-        )
-    target = paths.pop("out") or Path("runs") / source.stem
+    data = paths["data"]
+    if data is None:
+        raise ValueError("no SOURCE: rankloop train SOURCE, or data = '...' in the configuration")
+    target = paths.pop("out") or Path("runs") / data.stem
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
     changed = set_ or []
     model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
     for one in metrics:
-        known_metric(one)  # a wrong name is told before the training, not after it
-    if index is not None:
+        known_metric(one)  # refuse a wrong name before the training, not after it
+    if is_index(data):
         from rankloop.cli.options.train_search import train_search
 
-        train_search(index, judgments, queries, model, target, metrics, json)
+        train_search(data, qrels, queries, model, target, metrics, json)
         if report is not None:
             _write_report(target, report)
         return
+    if queries is not None or qrels is not None:
+        raise ValueError(f"--queries and --qrels are for training on an index, and {data} is none")
 
     sets: dict[str, Any]
     if backend is not None:
@@ -100,7 +97,7 @@ def train(
 
         model, seconds, judged, sets = train_on(backend, workers, model, paths, metrics, report, checkpoint)
     else:
-        sets = {"data": read_data(source)}
+        sets = {"data": read_data(data)}
         for part in ("valid", "test"):
             if (path := paths[part]) is not None:
                 sets[part] = read_data(path, sets["data"].n_features)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json, RankerName, Seed
 from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
 
 __all__ = ["tune"]
@@ -12,36 +13,36 @@ __all__ = ["tune"]
 
 def tune(
     data: Annotated[
-        Path | None, typer.Argument(help="LETOR/SVMLight text, Parquet or a saved folder.")
+        Path | None, typer.Argument(help="A data set: LETOR/SVMLight text, Parquet or a saved folder.")
     ] = None,
-    ranker: Annotated[
-        str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
-    ] = None,
+    ranker: RankerName = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter that stays, key=value; repeat it.")
+        list[str] | None, typer.Option("--set", help="A fixed parameter, key=value; repeatable.")
     ] = None,
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", help="What to try: C=0.01:10:log, trees=100:500, loss=ranknet,listnet."),
+        typer.Option(
+            help="A range to search: C=0.01:10:log, trees=100:500, loss=ranknet,listnet; repeatable."
+        ),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file with [ranker] and [space].")
-    ] = None,
-    metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to raise.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with the tables ranker and space.")] = None,
+    metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to optimise.")] = None,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = 3,
-    trials: Annotated[int, typer.Option(help="How many sets of parameters to try.")] = 50,
-    timeout: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
-    hold_out: Annotated[float, typer.Option(help="Share of training queries for early stopping.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Same seed, same study.")] = 0,
+    trials: Annotated[int, typer.Option(help="How many parameter settings to try.")] = 50,
+    timeout: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
+    hold_out: Annotated[
+        float, typer.Option(help="Share of the training queries held out for early stopping.")
+    ] = 0.0,
+    seed: Seed = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A folder for the study, its plot and best.toml.")
+        Path | None, typer.Option("--out", "-o", help="A folder for the study, its plot and best.toml.")
     ] = None,
     backend: On = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
-    """Find the best parameters; best.toml goes to rankloop train --config.
+    """Search for the best parameters over folds; best.toml is for rankloop train --config.
 
     rankloop tune train.txt --ranker ranksvm --space C=0.001:10:log --out runs/tuned
     """
@@ -57,7 +58,7 @@ def tune(
     given = read_config(config)
     source = data or (Path(given["data"]) if "data" in given else None)
     if source is None:
-        raise ValueError("what shall it learn from? rankloop tune DATA, or data = '...' in the configuration")
+        raise ValueError("no data: rankloop tune DATA, or data = '...' in the configuration")
     if out is not None and out.exists():
         raise ValueError(f"{out} exists; choose another --out")
     model, settings = chosen_ranker(given, ranker, set_ or [])

@@ -12,7 +12,7 @@ from rankloop.report import (
     Report,
     ctr_by_position,
     gains_and_losses,
-    importance,
+    importance_picture,
     metric_intervals,
     ndcg_picture,
     position_curve,
@@ -104,4 +104,4 @@ def _one_search(told: Told) -> list[Any]:
 def _weights(told: Told) -> Any:
     ranker: Any = told.rankers["unbiased"]
     found = (list(told.collection.features), np.abs(ranker.coef_))
-    return importance({"weight": found}, note="Sizes of the weights on standardised features.")
+    return importance_picture({"weight": found}, note="Sizes of the weights on standardised features.")

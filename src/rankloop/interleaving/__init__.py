@@ -1,37 +1,42 @@
-"""Two or more rankers on one page: which one do people prefer.
+"""Two or more rankers compared on people: interleaved on one page, or in an A/B test.
 
 A method has `combine(rankings, k) -> Page` and `credit(page, clicks) -> one number per ranker`. `verdict`
-turns credits into a statement with its error, `always_valid` into one that may be looked at every day.
+judges the credits for one look at the end, `always_valid` and `ab_verdict` for any number of looks.
 """
 
+from rankloop.interleaving.ab_verdict import ABVerdict, ab_verdict
 from rankloop.interleaving.always_valid import Sequential, always_valid
 from rankloop.interleaving.balanced import Balanced
-from rankloop.interleaving.click_contrasts import CLICK_KINDS, click_contrasts
-from rankloop.interleaving.duel import Duel, method, read_duel, simulate_duel
+from rankloop.interleaving.click_contrasts import click_contrasts
+from rankloop.interleaving.duel import Duel, read_duel
 from rankloop.interleaving.learn_weights import learn_weights
+from rankloop.interleaving.method import Method, method
 from rankloop.interleaving.optimized import Optimized
-from rankloop.interleaving.page import Page, Ranking
-from rankloop.interleaving.pages_needed import pages_needed, power
+from rankloop.interleaving.page import Page
+from rankloop.interleaving.pages_needed import pages_needed
 from rankloop.interleaving.pairwise_preference import PairwisePreference
+from rankloop.interleaving.power import power
 from rankloop.interleaving.probabilistic import Probabilistic
-from rankloop.interleaving.replay import Difference, Replay, replay
+from rankloop.interleaving.replay import Replay, replay
+from rankloop.interleaving.sign_test import sign_test
+from rankloop.interleaving.simulate_duel import simulate_duel
 from rankloop.interleaving.team_draft import TeamDraft
-from rankloop.interleaving.verdict import Verdict, sign_test, verdict
+from rankloop.interleaving.verdict import Verdict, verdict
 
 __all__ = [
-    "CLICK_KINDS",
+    "ABVerdict",
     "Balanced",
-    "Difference",
     "Duel",
+    "Method",
     "Optimized",
     "Page",
     "PairwisePreference",
     "Probabilistic",
-    "Ranking",
     "Replay",
     "Sequential",
     "TeamDraft",
     "Verdict",
+    "ab_verdict",
     "always_valid",
     "click_contrasts",
     "learn_weights",

@@ -1,4 +1,4 @@
-"""Every random choice of an interleaver goes through one door, so that all of them can be enumerated."""
+"""Random choices behind one interface, so that all outcomes of an interleaving can be enumerated."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ class Chance(Protocol):
 
 
 class RandomChance:
-    """Seeded choices; with a key the same page comes out again for the same key, on any machine."""
+    """Seeded choices; with a key they depend on seed and key alone, on any machine."""
 
     def __init__(self, seed: int, key: str | None = None) -> None:
         if key is None:
@@ -38,12 +38,12 @@ class RandomChance:
 
 
 class _Script:
-    """Replays a prefix of choices, then always takes the first possible one, noting what was open."""
+    """Repeats a prefix of choices, then takes the first possible ones, and records the alternatives."""
 
     def __init__(self, prefix: Sequence[int]) -> None:
         self.prefix = list(prefix)
         self.taken: list[int] = []
-        self.open: list[list[int]] = []
+        self.alternatives: list[list[int]] = []
         self.probability = 1.0
 
     def pick(self, weights: Sequence[float]) -> int:
@@ -51,13 +51,13 @@ class _Script:
         step = len(self.taken)
         choice = self.prefix[step] if step < len(self.prefix) else possible[0]
         self.taken.append(choice)
-        self.open.append([index for index in possible if index > choice])
+        self.alternatives.append([index for index in possible if index > choice])
         self.probability *= weights[choice] / sum(weights)
         return choice
 
 
 def every_outcome(run: Callable[[Chance], Result]) -> Iterator[tuple[Result, float]]:
-    """Each result that `run` can have, with the probability of its choices (results may repeat).
+    """Each possible result of `run`, with the probability of its choices (results may repeat).
 
     >>> sorted(every_outcome(lambda chance: "ab"[chance.pick([1, 3])]))
     [('a', 0.25), ('b', 0.75)]
@@ -69,6 +69,6 @@ def every_outcome(run: Callable[[Chance], Result]) -> Iterator[tuple[Result, flo
         yield result, script.probability
         prefix = None
         for step in reversed(range(len(script.taken))):
-            if script.open[step]:
-                prefix = [*script.taken[:step], script.open[step][0]]
+            if script.alternatives[step]:
+                prefix = [*script.taken[:step], script.alternatives[step][0]]
                 break

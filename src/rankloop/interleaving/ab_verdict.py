@@ -1,109 +1,139 @@
-"""The verdict of an A/B experiment: click rates of two arms, by person."""
+"""The verdict of an A/B experiment: one value per page in two arms, with people as the units."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ab_verdict", "always_valid_difference"]
+from rankloop.interleaving._outcome import Outcome, error_rate
+from rankloop.interleaving.verdict import user_codes, user_means
 
-PRIOR = 0.05  # the size of difference in click rate that is expected
+__all__ = ["ABVerdict", "Bound", "ab_verdict", "always_valid_difference"]
+
+PLANNED = 0.05
 RESAMPLES = 2000
 
 
-def ab_verdict(
-    clicked: ArrayLike,
-    clicked_first: ArrayLike,
-    in_a: ArrayLike,
-    users: Sequence[str],
-    *,
-    names: tuple[str, str] = ("a", "b"),
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Share of pages with a click, and with a click at rank 1, in both arms; intervals resample people.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ABVerdict(Outcome):
+    """Means of two arms and their difference; `low`, `high` and `p_value` hold at every look.
 
-    `verdict` holds for one look; `always_valid` may be looked at every day.
-
-    >>> told = ab_verdict([1, 1, 1, 0] * 50, [0] * 200, [1, 1, 0, 0] * 50, [f"u{i}" for i in range(200)])
-    >>> told["verdict"]["clicked"]["difference"], told["verdict"]["winner"]
-    (0.5, 'a')
+    `fixed_low` and `fixed_high` are a bootstrap interval, for one look at a time planned in advance.
     """
-    arm = np.asarray(in_a, bool)
-    if arm.all() or not arm.any():
-        return {}
-    who: NDArray[np.int64] = np.unique(np.asarray(users), return_inverse=True)[1]
-    told: dict[str, Any] = {"names": list(names), "pages": [int(arm.sum()), int((~arm).sum())]}
-    bounds = {}
-    for name, outcome in (("clicked", clicked), ("clicked_first", clicked_first)):
-        values = np.asarray(outcome, np.float64)
-        means, errors = zip(*(_clustered(values[one], who[one]) for one in (arm, ~arm)), strict=True)
-        difference = means[0] - means[1]
-        low, high = _bootstrap(values, arm, who, confidence, seed)
-        told[name] = {"rates": list(means), "difference": difference, "low": low, "high": high}
-        bounds[name] = always_valid_difference(
-            difference, errors[0] ** 2 + errors[1] ** 2, error=1 - confidence
+
+    pages: tuple[int, int]
+    means: tuple[float, float]
+    fixed_low: float
+    fixed_high: float
+
+
+def ab_verdict(
+    values: ArrayLike,
+    arms: Sequence[Any],
+    users: Sequence[Any],
+    *,
+    confidence: float = 0.95,
+    planned: float | None = None,
+    names: tuple[Any, Any] | None = None,
+    seed: int = 0,
+) -> ABVerdict:
+    """Compare the mean value per page of two arms, from the value, arm and person of each page.
+
+    `names` are the arms in the order of the difference, first minus second; by default sorted. `planned` is
+    the size of difference that the experiment is planned to find (0.05 by default).
+
+    >>> clicked, arms = [1, 1, 1, 0] * 50, ["new", "new", "old", "old"] * 50
+    >>> found = ab_verdict(clicked, arms, range(200))
+    >>> found.winner, found.difference
+    ('new', 0.5)
+    """
+    table = np.asarray(values, np.float64)
+    if table.ndim != 1 or len(table) != len(arms):
+        raise ValueError(
+            f"values and arms need one entry per page, got shape {table.shape}, {len(arms)} arms"
         )
-    first = told["clicked"]
-    told["winner"] = names[0] if first["low"] > 0 else names[1] if first["high"] < 0 else None
-    bound = bounds["clicked"]
-    bounds["decided"] = bound["low"] > 0 or bound["high"] < 0
-    return {"verdict": told, "always_valid": bounds}
+    if not np.isfinite(table).all():
+        raise ValueError(f"values must be finite, got {table[~np.isfinite(table)][0]}")
+    present = np.unique(np.asarray(arms)).tolist()
+    first, second = _two(present) if names is None else names
+    if set(present) != {first, second}:
+        raise ValueError(f"both arms {first!r} and {second!r} need pages and no other, got arms {present}")
+    in_first = np.array([arm == first for arm in arms])
+    code = user_codes(users, len(table))
+    sides = [_by_user(table[side], code[side]) for side in (in_first, ~in_first)]
+    difference = sides[0].mean - sides[1].mean
+    variance = sides[0].error ** 2 + sides[1].error ** 2
+    bound = always_valid_difference(difference, variance, confidence=confidence, planned=planned)
+    random = np.random.default_rng(seed)
+    drawn = [user_means(side.sums, side.pages, RESAMPLES, random) for side in sides]
+    tail = error_rate(confidence) / 2
+    fixed = np.quantile(drawn[0] - drawn[1], [tail, 1 - tail])
+    return ABVerdict(
+        first=str(first),
+        second=str(second),
+        pages=(int(in_first.sum()), int((~in_first).sum())),
+        means=(sides[0].mean, sides[1].mean),
+        difference=difference,
+        low=bound.low,
+        high=bound.high,
+        p_value=bound.p_value,
+        fixed_low=float(fixed[0]),
+        fixed_high=float(fixed[1]),
+    )
+
+
+class Bound(NamedTuple):
+    """An interval and a p-value that hold at every look."""
+
+    low: float
+    high: float
+    p_value: float
 
 
 def always_valid_difference(
-    difference: float, variance: float, *, error: float = 0.05, prior: float = PRIOR
-) -> dict[str, Any]:
+    difference: float, variance: float, *, confidence: float = 0.95, planned: float | None = None
+) -> Bound:
     r"""An interval and a p-value for a difference of means that hold at every look (Johari et al., 2017).
 
-    The mixture of normal likelihood ratios over differences of variance :math:`\tau^2` (`prior` squared)
+    The mixture of normal likelihood ratios over differences of variance :math:`\tau^2` (`planned` squared)
 
     .. math:: \Lambda = \sqrt{\frac{V}{V + \tau^2}} \exp \frac{\tau^2 d^2}{2 V (V + \tau^2)}
 
-    stays below 1 / error at all times with probability 1 - error if there is no difference.
+    stays below 1 / (1 - confidence) at all times with probability `confidence` if there is no difference.
 
-    >>> told = always_valid_difference(0.1, 0.02**2)
-    >>> round(told["low"], 3), round(told["high"], 3)
+    >>> bound = always_valid_difference(0.1, 0.02**2)
+    >>> round(bound.low, 3), round(bound.high, 3)
     (0.039, 0.161)
     """
-    variance, spread = max(variance, 1e-12), prior**2
+    variance, spread = max(variance, 1e-12), (PLANNED if planned is None else planned) ** 2
     both = variance + spread
     log_ratio = 0.5 * np.log(variance / both) + spread * difference**2 / (2 * variance * both)
-    half = np.sqrt(variance * both / spread * (np.log(both / variance) - 2 * np.log(error)))
-    return {
-        "p_value": float(min(1.0, np.exp(-log_ratio))),
-        "low": float(difference - half),
-        "high": float(difference + half),
-    }
+    half = np.sqrt(variance * both / spread * (np.log(both / variance) - 2 * np.log(error_rate(confidence))))
+    p_value = float(min(1.0, np.exp(-log_ratio)))
+    return Bound(float(difference - half), float(difference + half), p_value)
 
 
-def _clustered(values: NDArray[np.float64], who: NDArray[np.int64]) -> tuple[float, float]:
-    """The mean over pages and its standard error, with people as the independent units."""
+class _Side(NamedTuple):
+    """One arm: the mean over its pages with the standard error, and the sums and pages of each person."""
+
+    mean: float
+    error: float
+    sums: NDArray[np.float64]
+    pages: NDArray[np.int64]
+
+
+def _by_user(values: NDArray[np.float64], code: NDArray[np.int64]) -> _Side:
     mean = float(values.mean())
-    people, at = np.unique(who, return_inverse=True)
-    sums = np.bincount(at, values - mean, minlength=len(people))
+    people, at = np.unique(code, return_inverse=True)
+    off = np.bincount(at, values - mean, minlength=len(people))
     scale = len(people) / max(len(people) - 1, 1)
-    return mean, float(np.sqrt(scale * (sums**2).sum())) / len(values)
+    error = float(np.sqrt(scale * (off**2).sum())) / len(values)
+    return _Side(mean, error, np.bincount(at, values).astype(np.float64), np.bincount(at))
 
 
-def _bootstrap(
-    values: NDArray[np.float64],
-    arm: NDArray[np.bool_],
-    who: NDArray[np.int64],
-    confidence: float,
-    seed: int,
-) -> tuple[float, float]:
-    """The interval of the difference when people are drawn again."""
-    random = np.random.default_rng(seed)
-    sides = []
-    for one in (arm, ~arm):
-        people, at = np.unique(who[one], return_inverse=True)
-        sums = np.bincount(at, values[one], minlength=len(people))
-        pages = np.bincount(at, minlength=len(people))
-        kinds, count = np.unique(np.column_stack([sums, pages]), axis=0, return_counts=True)
-        drawn = random.multinomial(int(count.sum()), count / count.sum(), size=RESAMPLES)
-        sides.append((drawn @ kinds[:, 0]) / (drawn @ kinds[:, 1]))
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(sides[0] - sides[1], [tail, 1 - tail])
-    return float(low), float(high)
+def _two(arms: list[Any]) -> tuple[Any, Any]:
+    if len(arms) != 2:
+        raise ValueError(f"an A/B verdict needs pages of two arms, got {len(arms)}: {arms}")
+    return arms[0], arms[1]

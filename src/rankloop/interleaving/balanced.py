@@ -14,11 +14,11 @@ __all__ = ["Balanced"]
 
 
 class Balanced(Method):
-    """The two rankings take turns, a coin says who begins (Joachims, 2003).
+    """The two rankings take turns; which one begins is random (Joachims, 2003).
 
-    With the lowest click at a depth that the top m of one ranking reach first, the ranking with more
-    clicked documents among its own top m wins. Two rankings only. Known fault (Radlinski & Craswell, 2013):
-    rankings that are shifts of each other win under random clicks; `TeamDraft` does not have it.
+    Let m be the better of the two ranks that the lowest clicked document has. The ranking with more clicked
+    documents among its own top m wins. Two rankings only. Known fault (Radlinski & Craswell, 2013): where one
+    ranking is a shift of the other, random clicks favour one of them; `TeamDraft` does not have it.
 
     >>> page = Balanced(seed=0).combine([["a", "b", "c"], ["b", "c", "a"]], k=3)
     >>> Balanced().credit(page, ["a"])

@@ -1,9 +1,10 @@
-"""What kinds of clicks each ranker of a comparison got."""
+"""Kinds of clicks by ranker, as features of a verdict."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.interleaving.duel import Duel, method
+from rankloop.interleaving.duel import Duel
+from rankloop.interleaving.method import method
 
 __all__ = ["CLICK_KINDS", "click_contrasts"]
 
@@ -11,10 +12,10 @@ CLICK_KINDS = ("any", "first", "last", "top", "only")
 
 
 def click_contrasts(duel: Duel, first: str, second: str) -> NDArray[np.float64]:
-    """Per page how much more of each kind of click one ranker got than another: what `learn_weights` takes.
+    """Clicks of each kind on one ranker minus those on another, page by page: the input of `learn_weights`.
 
-    Each click is credited on its own. The kinds are `CLICK_KINDS`: any click, the highest and the lowest
-    click of the page, one on its first document, and the only one of the page.
+    Each click is credited by itself. The kinds are `CLICK_KINDS`: any click, the first and the last click
+    from the top, a click on the first document, and the only click of the page.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.interleaving import learn_weights, simulate_duel

@@ -1,4 +1,4 @@
-"""Clicks weighed by what they tell, to lower the variance of a verdict."""
+"""Weights of click features that lower the variance of a verdict."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,13 +7,13 @@ __all__ = ["learn_weights"]
 
 
 def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> NDArray[np.float64]:
-    r"""Weights of click features that tell rankers apart with the fewest pages (Yue et al., 2010).
+    r"""Weights of click features that need the fewest pages to find a difference (Yue et al., 2010).
 
     `contrasts` has one row per page: feature totals of the first ranker's clicks less those of the second's
     (`click_contrasts`, or your own: dwell-satisfied clicks, ...), from experiments whose winner is known to
-    be the first. The inverse Hotelling weights :math:`w \propto \Sigma^{-1} \mu` maximise mean
-    over standard deviation. Judge a new experiment by `contrasts @ weights`: weights that have seen its own
-    pages would flatter the winner.
+    be the first. The inverse Hotelling weights :math:`w \propto \Sigma^{-1} \mu` maximise mean over standard
+    deviation. Apply them to a new experiment, `contrasts @ weights`: on the pages that they were learned from
+    they overstate the difference.
 
     >>> random = np.random.default_rng(0)
     >>> signal = random.normal(0.5, 1.0, 4000)

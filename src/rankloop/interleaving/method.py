@@ -1,4 +1,4 @@
-"""What all interleaving methods share: clean rankings in, a page out, clicks back to credit."""
+"""The base of all interleaving methods: from rankings to a page, from clicks to credit."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,26 @@ from numpy.typing import NDArray
 from rankloop.interleaving._chance import Chance, RandomChance, every_outcome
 from rankloop.interleaving.page import Page, Ranking
 
-__all__ = ["Method", "clean"]
+__all__ = ["Method", "clean", "method"]
+
+
+def method(name: str, *, seed: int = 0) -> "Method":
+    """An interleaving method by name.
+
+    >>> method("team_draft").name
+    'team_draft'
+    """
+    import rankloop.interleaving as family
+    from rankloop._names import unknown
+
+    known = {kind.name: kind for kind in Method.__subclasses__() if kind.__name__ in family.__all__}
+    if name not in known:
+        raise unknown("interleaving method", name, known)
+    return known[name](seed=seed)
 
 
 class Method(ABC):
-    """One way to put several rankings on one page, and to tell from the clicks which was preferred."""
+    """One way to put several rankings on one page, and to credit its clicks to them."""
 
     name: ClassVar[str]
 
@@ -23,12 +38,12 @@ class Method(ABC):
         self._chance = RandomChance(seed)
 
     def combine(self, rankings: Sequence[Ranking], k: int, *, key: str | None = None) -> Page:
-        """A page of at most `k` documents; the same `key` gives the same page again."""
+        """A page of at most `k` documents; with a `key` the page is a function of seed, key and rankings."""
         chance = self._chance if key is None else RandomChance(self.seed, key)
         return self._combine_with(chance, rankings, k)
 
     def distribution(self, rankings: Sequence[Ranking], k: int) -> list[tuple[Page, float]]:
-        """Every page that can come out, with its exact probability; for short lists.
+        """Every possible page with its exact probability; for short lists.
 
         >>> from rankloop.interleaving import TeamDraft
         >>> pages = TeamDraft().distribution([["a", "b"], ["b", "a"]], k=1)
@@ -42,7 +57,7 @@ class Method(ABC):
         return list(chances.values())
 
     def credit(self, page: Page, clicks: Iterable[Any]) -> NDArray[np.float64]:
-        """One number per ranker for the clicked documents of a page; who has more was preferred."""
+        """One number per ranker for the clicked documents of a page; the higher one was preferred."""
         if page.method != self.name:
             raise ValueError(
                 f"this page was made by {page.method!r}; credit it with that method, not {self.name!r}"
@@ -83,5 +98,5 @@ def clean(ranking: Ranking, chance: Chance) -> list[Any]:
 
 
 def _plain(document: Any) -> Any:
-    """A document as JSON can hold it: the ids in an array are numbers of numpy."""
+    """A document id that JSON can hold: ids taken from an array are numpy scalars."""
     return document.item() if isinstance(document, np.generic) else document

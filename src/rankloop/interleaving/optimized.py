@@ -14,15 +14,16 @@ __all__ = ["Optimized"]
 
 
 class Optimized(Method):
-    r"""Pages drawn so that random clicks favour nobody, at the least variance (Radlinski & Craswell, 2013).
+    r"""Pages drawn so that random clicks favour no ranking, with least variance (Radlinski & Craswell, 2013).
 
-    A page is any that taking turns in any way could make. With credit :math:`\delta_j(d)` of ranking j for
-    a click on d (`credits="inverse"`: 1 / rank; `"linear"`: minus the rank), the probabilities of the pages
-    solve: for every depth m, :math:`\sum_L p_L \sum_{i \le m} \delta_j(L_i)` is the same for all j; among
-    those, the predicted variance under position-biased random clicks is least (Schuth et al., 2014). Where
-    no exact solution exists (many rankings, short ones), the unfairness left is the least possible; it
-    stands in the page's notes as `unfairness`, and what a ranking would get from it at each place is taken
-    off its credit there. With more than `max_pages` possible pages a random sample of them is used.
+    A page is possible if each of its places holds the best remaining document of some ranking. Let
+    :math:`\delta_j(d)` be the credit of ranking j for a click on d (`credits="inverse"`: 1 / rank;
+    `"linear"`: minus the rank). The probabilities :math:`p_L` of the pages make
+    :math:`\sum_L p_L \sum_{i \le m} \delta_j(L_i)` equal for all j at every depth m, and among such solutions
+    have the least predicted variance under position-biased random clicks (Schuth et al., 2014). Where no
+    exact solution exists (many rankings, short ones), the largest difference is minimised, noted with the
+    page as `unfairness`, and subtracted from the credits place by place. With more than `max_pages` possible
+    pages a random sample of them is used.
 
     >>> duel = Optimized(seed=0)
     >>> page = duel.combine([["a", "b", "c"], ["b", "a", "d"]], k=2)
@@ -56,7 +57,7 @@ class Optimized(Method):
         return np.asarray(table[clicked].sum(axis=0))
 
     def _pages(self, rankings: list[list[Any]], k: int) -> list[tuple[Any, ...]]:
-        """All pages whose every place holds the best document left of some ranking, or a sample of them."""
+        """All pages whose every place holds the best remaining document of some ranking, or a sample."""
         length = min(k, len(set().union(*rankings)))
         pages: list[tuple[Any, ...]] = [()]
         for _ in range(length):
@@ -86,7 +87,7 @@ class Optimized(Method):
 
 
 def fair_mixture(credits: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Probabilities over pages (pages × places × rankers of credit), and the unfairness that is left.
+    """Probabilities of the pages from their credits (pages × places × rankers), and the remaining unfairness.
 
     Variables: one probability per page, and one slack per depth and ranker for the distance of its expected
     credit from the mean of all rankers.
@@ -123,6 +124,6 @@ def _twice(block: Any) -> Any:
 
 
 def _next(rankings: list[list[Any]], page: tuple[Any, ...]) -> list[Any]:
-    """The best documents left, one per ranking, without repeats."""
+    """The best remaining documents, one per ranking, without repeats."""
     best = [next((d for d in ranking if d not in page), None) for ranking in rankings]
     return list(dict.fromkeys(document for document in best if document is not None))

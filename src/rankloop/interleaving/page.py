@@ -1,4 +1,4 @@
-"""The page that people saw, and what is needed to credit their clicks later."""
+"""A page made of several rankings, with what is needed to credit its clicks later."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ Ranking = Sequence[Hashable] | Mapping[Any, float]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was shown, by which method, and its book-keeping, all of it plain JSON.
+    """What was shown, by which method, with its notes; plain JSON.
 
-    The page and its clicks may meet hours later on another machine:
+    The clicks may be credited hours later on another machine:
 
     >>> from rankloop.interleaving import TeamDraft
     >>> duel = TeamDraft(seed=1)
@@ -58,5 +58,5 @@ class Page:
     def from_dict(cls, data: Mapping[str, Any]) -> "Page":
         missing = {"method", "documents", "rankers", "notes"} - set(data)
         if missing:
-            raise ValueError(f"this is not a page: {', '.join(sorted(missing))} missing")
+            raise ValueError(f"this is not an interleaved page: {', '.join(sorted(missing))} missing")
         return cls(data["method"], tuple(data["documents"]), int(data["rankers"]), dict(data["notes"]))

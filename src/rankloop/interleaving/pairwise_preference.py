@@ -15,14 +15,14 @@ __all__ = ["PairwisePreference"]
 class PairwisePreference(Method):
     r"""Clicks become preferences between documents that judge every ranking (Oosterhuis & de Rijke, 2017).
 
-    Place i takes a document at random among those that some ranking has at rank i or above. A clicked
-    document is preferred to the unclicked ones above the last click and to the next one. From the first
-    place :math:`\bar r` on where both documents of a pair were candidates, either order was equally likely;
-    only pairs with both documents there count, each by the inverse of the chance to be there,
+    Place i takes a random document among those that some ranking has at rank i or above. A clicked document
+    is preferred to the unclicked ones above the last click and to the next one. From the first place
+    :math:`\bar r` at which both documents of a pair are candidates, either order is equally likely; only
+    pairs with both documents at or below it count, weighted by the inverse probability of that,
 
     .. math:: \prod_{i < \bar r} \left(1 - \frac{1}{|\Omega_i|}\right)^{-1},
 
-    and a ranking gains or loses it by the order it has the two in. Any number of rankings, no limit by k.
+    and a ranking gains or loses this weight by the order in which it has the two. Any number of rankings.
 
     >>> duel = PairwisePreference(seed=0)
     >>> page = duel.combine([["a", "b", "c"], ["b", "c", "a"]], k=3)
@@ -73,7 +73,7 @@ class PairwisePreference(Method):
 
 
 def _order(winner: int | None, loser: int | None) -> int:
-    """1 if a ranking has the winner above the loser, -1 if below; a document it lacks is last."""
+    """1 if a ranking has the winner above the loser, -1 if below; a missing document counts as last."""
     first = np.inf if winner is None else winner
     second = np.inf if loser is None else loser
     return int(np.sign(second - first)) if first != second else 0

@@ -18,10 +18,10 @@ class Probabilistic(Method):
 
     .. math:: P_j(d) \propto \mathrm{rank}_j(d)^{-\tau}
 
-    over the documents left. A clicked document gives each ranking the probability that it was the one that
-    drew it, which is the exact mean over all assignments. Every order has some probability, which is noted
-    with the page, so pages shown in the past can be replayed for new rankings (`replay`). Documents of
-    places where some ranking has nothing left are nobody's credit.
+    over the remaining documents. A click credits each ranking with the probability that it drew the clicked
+    document, the exact mean over all assignments. Every order has a positive probability, which is noted with
+    the page, so that past pages can be replayed for new rankings (`replay`). Places after one of the rankings
+    has run out of documents give no credit.
 
     >>> duel = Probabilistic(seed=0)
     >>> page = duel.combine([["a", "b"], ["b", "a"]], k=2)
@@ -47,8 +47,8 @@ class Probabilistic(Method):
             shown.append(documents[chance.pick([drawer[document] for document in documents])])
             for left in weights:
                 left.pop(shown[-1], None)
-        log_chance, shares = self.page_chance(shown, rankings)
-        notes = {"shares": shares, "tau": self.tau, "log_chance": log_chance}
+        log_probability, shares = self.page_probability(shown, rankings)
+        notes = {"shares": shares, "tau": self.tau, "log_probability": log_probability}
         return Page(self.name, tuple(shown), len(rankings), notes)
 
     def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
@@ -60,18 +60,18 @@ class Probabilistic(Method):
         return credit
 
     def weights(self, ranking: Sequence[Any]) -> dict[Any, float]:
-        """The unnormalised chance of each document of one ranking."""
+        """The unnormalised probability of each document of one ranking."""
         return {document: float(rank) ** -self.tau for rank, document in enumerate(ranking, 1)}
 
-    def page_chance(
+    def page_probability(
         self, documents: Sequence[Any], rankings: Sequence[Sequence[Any]]
     ) -> tuple[float, list[list[float] | None]]:
-        """The log-probability of a page under some rankings, and for each place who drew its document.
+        """The log-probability of a page under some rankings, and for each place the share of each ranking.
 
-        Who drew it is None where some ranking had nothing left to draw from.
+        The shares of a place are None where some ranking had run out of documents.
         """
         weights = [self.weights(ranking) for ranking in rankings]
-        log_chance = 0.0
+        log_probability = 0.0
         shares: list[list[float] | None] = []
         for document in documents:
             drawing = [left for left in weights if left]
@@ -79,9 +79,9 @@ class Probabilistic(Method):
             total = sum(chances)
             if not total:
                 return -np.inf, [None] * len(documents)
-            log_chance += float(np.log(total / len(drawing)))
+            log_probability += float(np.log(total / len(drawing)))
             every = len(drawing) == len(weights)
             shares.append([chance / total for chance in chances] if every else None)
             for left in weights:
                 left.pop(document, None)
-        return log_chance, shares
+        return log_probability, shares

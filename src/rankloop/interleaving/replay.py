@@ -1,4 +1,4 @@
-"""A new ranker judged on pages that were interleaved in the past."""
+"""New rankings judged on pages that were interleaved in the past."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.interleaving._chance import RandomChance
+from rankloop.interleaving._outcome import error_rate
 from rankloop.interleaving.method import clean
 from rankloop.interleaving.page import Page, Ranking
 from rankloop.interleaving.probabilistic import Probabilistic
 
-__all__ = ["Difference", "Replay", "replay"]
+__all__ = ["CreditDifference", "Replay", "replay"]
 
 
-class Difference(NamedTuple):
-    """How much more credit one ranking gets on a page than another, with its interval."""
+class CreditDifference(NamedTuple):
+    """The mean credit per page of one ranking minus that of another, with its interval."""
 
     mean: float
     low: float
@@ -25,14 +26,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Credits of the new rankings on old pages, and how much each page counts."""
+    """Credits of the new rankings on old pages, and the weight of each page."""
 
     credits: NDArray[np.float64]
     weight: NDArray[np.float64]
 
     @property
     def effective_pages(self) -> float:
-        """The number of fresh pages that would say as much."""
+        """The number of new pages with the same information (Kish)."""
         return float(self.weight.sum() ** 2 / np.maximum((self.weight**2).sum(), 1e-300))
 
     @property
@@ -47,16 +48,14 @@ class Replay:
         *,
         users: Sequence[Any] | None = None,
         confidence: float = 0.95,
-    ) -> Difference:
-        """How much better one of the new rankings is than another, with the error of a weighted mean.
+    ) -> CreditDifference:
+        """One new ranking against another: the weighted mean of the difference of their credits.
 
-        Pages of one person are alike: with `users` they vary together. Few effective pages make the
-        interval too narrow; below a hundred gather more pages.
+        With `users`, pages of one user are a cluster. The interval is too narrow below about a hundred
+        effective pages.
         """
         from scipy.special import ndtri
 
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence lies in (0, 1), got {confidence}")
         if users is not None and len(users) != len(self.weight):
             raise ValueError(f"users needs one entry per page ({len(self.weight)}), got {len(users)}")
         share = self.weight / self.weight.sum()
@@ -65,8 +64,8 @@ class Replay:
         off = share * (gap - mean)
         if users is not None:
             off = np.bincount(np.unique(np.asarray(users), return_inverse=True)[1], off)
-        reach = float(ndtri(0.5 + confidence / 2) * np.sqrt(off @ off))
-        return Difference(mean, mean - reach, mean + reach)
+        reach = float(ndtri(1 - error_rate(confidence) / 2) * np.sqrt(off @ off))
+        return CreditDifference(mean, mean - reach, mean + reach)
 
 
 def replay(
@@ -76,12 +75,12 @@ def replay(
     *,
     tau: float = 3.0,
 ) -> Replay:
-    """Re-weigh pages of `Probabilistic` as if the `new` rankings had made them (Hofmann et al., 2012).
+    """Re-weight pages of `Probabilistic` as if the `new` rankings had made them (Hofmann et al., 2012).
 
     `new` holds, page by page, the rankings to judge: any number, with or without one that made the page.
-    The weight of a page is its probability under the new rankings over the one noted with it, with credit
-    marginalised over the new rankings. The rankings of then must have held every document of the new ones,
-    or the estimate is of what was shown only.
+    The weight of a page is its probability under the new rankings divided by the one noted with it; credit is
+    marginalised over the new rankings. The old rankings must have held every document of the new ones, else
+    the estimate covers only what was shown.
 
     >>> duel = Probabilistic(seed=0)
     >>> rankings = [["a", "b", "c"], ["c", "b", "a"]]
@@ -108,14 +107,16 @@ def replay(
     how = Probabilistic(tau=tau)
     credits, weights = [], []
     for page, clicked, rankings in zip(pages, clicks, new, strict=True):
-        if "log_chance" not in page.notes:
-            raise ValueError("a page was logged without its chance (log_chance) and cannot be replayed")
-        chance, shares = how.page_chance(
+        if "log_probability" not in page.notes:
+            raise ValueError(
+                "a page was logged without its probability (log_probability) and cannot be replayed"
+            )
+        log_probability, shares = how.page_probability(
             page.documents, [clean(ranking, RandomChance(0)) for ranking in rankings]
         )
         seen = [share for index in page.clicked(clicked) if (share := shares[index]) is not None]
         credits.append(np.sum(seen, axis=0) if seen else np.zeros(len(rankings)))
-        weights.append(np.exp(chance - page.notes["log_chance"]))
+        weights.append(np.exp(log_probability - page.notes["log_probability"]))
     if not any(weights):
         raise ValueError("the new rankings could have made none of these pages; do the documents match?")
     return Replay(np.array(credits), np.array(weights))

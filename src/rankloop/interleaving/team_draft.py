@@ -13,12 +13,11 @@ __all__ = ["TeamDraft"]
 
 
 class TeamDraft(Method):
-    """In each round the rankings pick their best document left, in random order (Radlinski et al., 2008).
+    """Rankings pick their best remaining document, in random order each round (Radlinski et al., 2008).
 
-    A click counts for the ranking that picked the document; many rankings make it team-draft multileaving
-    (Schuth et al., 2014). A round counts only if every ranking is sure to have a pick in it: what a short
-    or used-up ranking leaves to the others is shown, but is nobody's credit, so that random clicks favour
-    nobody.
+    A click counts for the ranking that picked the document; with more than two rankings it is team-draft
+    multileaving (Schuth et al., 2014). A round gives credit only if every ranking certainly has a pick in it:
+    after a ranking has run out, documents are shown without credit, so that random clicks favour no one.
 
     >>> duel = TeamDraft(seed=0)
     >>> page = duel.combine([["a", "b", "c"], ["d", "e", "f"]], k=4)

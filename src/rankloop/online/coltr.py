@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.online.learner import Learner
-from rankloop.online.models.kernels import log_page_chance, top_k
+from rankloop.online.models.kernels import log_page_probability
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
@@ -13,16 +13,16 @@ __all__ = ["COLTR"]
 
 
 class COLTR(Learner):
-    r"""Shows its own Plackett-Luce page and judges many challengers on it afterwards (Zhuang & Zuccon, 2020).
+    r"""Shows a Plackett-Luce page and evaluates many challengers on it afterwards (Zhuang & Zuccon, 2020).
 
-    Each looked-at document (down to the last click) has risk 1 if it was passed over and 0 if clicked. A
+    Each examined document (down to the last click) has risk 1 if it was skipped and 0 if it was clicked. A
     challenger's risk is self-normalised, with a penalty for its uncertainty,
 
     .. math:: \hat R = \frac{\sum_k w_k r_k}{\sum_k w_k} + \lambda \sqrt{\widehat{Var} / n},
         \quad w_k = \frac{P'(d_k \mid \text{above})}{P(d_k \mid \text{above})}
 
-    with both probabilities over all candidates left under the own scores of each. The step goes towards
-    the mean of the challengers that beat the current weights. `decay` is that of `PDGD`.
+    with each probability over all remaining candidates, under the challenger's and the current scores. The
+    step goes towards the mean of the challengers that beat the current weights. `decay` is as in `PDGD`.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = COLTR(LinearRanker(), seed=0)
@@ -51,23 +51,16 @@ class COLTR(Learner):
             raise ValueError("challengers is at least 1, delta above 0 and penalty at least 0")
         self.challengers, self.delta, self.penalty = challengers, delta, penalty
 
-    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
-        scores = self.model.scores(X)
-        shown = top_k(scores + self.random.gumbel(size=len(X)), k)
-        return Ranking(X, shown, {"by": self.name, "scores": scores})
-
     def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
         if not clicks.any():
             return
         seen = int(np.flatnonzero(clicks)[-1]) + 1
         risk = 1.0 - clicks[:seen].astype(np.float64)
-        current = log_page_chance(ranking.notes["scores"], ranking.shown)[:seen]
+        current = log_page_probability(ranking.notes["scores"], ranking.shown)[:seen]
         bar = self._risk(risk, np.ones(seen))
-        drawn = self.random.normal(size=(self.challengers, len(self.model.parameters)))
-        directions = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         winners = [
             direction
-            for direction in directions
+            for direction in self._unit_vectors(self.challengers)
             if self._challenger_risk(ranking, direction, risk, current) < bar
         ]
         if winners:
@@ -81,7 +74,7 @@ class COLTR(Learner):
         current: NDArray[np.float64],
     ) -> float:
         scores = self.model.scores(ranking.X, self.model.parameters + self.delta * direction)
-        chance = log_page_chance(scores, ranking.shown)[: len(risk)]
+        chance = log_page_probability(scores, ranking.shown)[: len(risk)]
         return self._risk(risk, np.exp(chance - current))
 
     def _risk(self, risk: NDArray[np.float64], weight: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""An alarm for rewards that fall."""
+"""An alarm for falling rewards."""
 
 from math import sqrt
 
@@ -6,17 +6,17 @@ __all__ = ["DriftAlarm"]
 
 
 class DriftAlarm:
-    r"""Cumulative sums of how far rewards fall below what was normal (Page, 1954).
+    r"""The cumulative sum (CUSUM) of how far rewards fall below normal (Page, 1954).
 
-    .. math:: S_t = \max(0, S_{t-1} + (\mu - x_t) / \sigma - \mathrm{shift} / 2), \quad \text{alarm when }
-    S_t > h
+    .. math:: S_t = \max(0, S_{t-1} + (\mu - x_t) / \sigma - \mathrm{shift} / 2),
+        \quad \text{alarm when } S_t > h
 
-    `normal` and `spread` are the mean and standard deviation of the reward in good times (a share of
-    pages with a click has spread :math:`\sqrt{\mu (1 - \mu)}`), `shift` the fall in standard deviations
-    that matters. With the default threshold false alarms are about 10,000 pages apart at shift 0.25.
+    `normal` and `spread` are the usual mean and standard deviation of the reward (by default that of a share,
+    :math:`\sqrt{\mu (1 - \mu)}`), `shift` the fall to detect, in standard deviations. With the default
+    threshold h and shift 0.25, false alarms are about 10,000 pages apart.
 
     >>> alarm = DriftAlarm(normal=0.5)
-    >>> any(alarm.update(page % 2) for page in range(1000))  # as ever
+    >>> any(alarm.update(page % 2) for page in range(1000))  # as usual
     False
     >>> any(alarm.update(page % 4 == 0) for page in range(1000))  # half the clicks are gone
     True
@@ -35,7 +35,7 @@ class DriftAlarm:
         self.sum = 0.0
 
     def update(self, reward: float) -> bool:
-        """Take the reward of one page; True when the fall is no accident."""
+        """Take the reward of one page; True when rewards have fallen."""
         self.sum = max(0.0, self.sum + (self.normal - reward) / self.spread - self.shift / 2)
         return self.sum > self.threshold
 

@@ -37,10 +37,10 @@ class Gate:
     'deploy: share of wins in [0.545, 0.999] after 33 decided pages'
     """
 
-    def __init__(self, *, error: float = 0.05, margin: float = 0.0, no_worse: bool = False) -> None:
+    def __init__(self, *, confidence: float = 0.95, margin: float = 0.0, no_worse: bool = False) -> None:
         if not 0 <= margin < 0.5:
             raise ValueError(f"margin lies in [0, 0.5), got {margin}")
-        self.error, self.margin, self.no_worse = error, margin, no_worse
+        self.confidence, self.margin, self.no_worse = confidence, margin, no_worse
 
     def decide(self, outcomes: ArrayLike, *, users: Sequence[Any] | None = None) -> GateDecision:
         """From one outcome per page: above 0 the challenger won, below 0 it lost.
@@ -50,7 +50,8 @@ class Gate:
         signs = np.sign(np.asarray(outcomes, np.float64).reshape(-1))
         if not len(signs):
             return GateDecision(False, False, 0.0, 1.0, 0)
-        bounds = always_valid(signs, users=users, error=self.error)
-        low, high = float(bounds.low[-1]), float(bounds.high[-1])
+        credits = np.column_stack([signs, np.zeros(len(signs))])
+        bounds = always_valid(credits, users=users, confidence=self.confidence)
+        low, high = 0.5 + bounds.low, 0.5 + bounds.high
         bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
         return GateDecision(low > bar, high < bar, low, high, int(np.count_nonzero(signs)))

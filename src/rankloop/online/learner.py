@@ -1,4 +1,4 @@
-"""What every online learner is."""
+"""The base of all online learners."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
+from rankloop.online.models.kernels import top_k
 from rankloop.online.models.model import Model, model_of
-from rankloop.online.models.state_file import flat, nested, read_state, write_state
+from rankloop.online.models.saved_state import flat, nested, read_state, write_state
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
@@ -19,9 +20,9 @@ __all__ = ["Learner"]
 class Learner(ABC):
     """Shows pages with `rank(X, k)` and learns from each with `learn(ranking, clicks)`.
 
-    `X` holds the candidates of one query, as many as there are today: documents may come and go between
-    pages. `features` (a data set whose labels are not looked at) puts the features on one scale; a fitted
-    ranker brings its own scale and is where learning starts.
+    `X` holds the candidates of one query, any number of them; they may change between pages. `features` (a
+    data set whose labels are not used) standardises the features; a fitted ranker has its own scale, and
+    learning starts from its weights.
     """
 
     name: ClassVar[str]
@@ -30,15 +31,15 @@ class Learner(ABC):
         self,
         ranker: Ranker,
         *,
-        learning_rate: float,
-        features: RankingDataset | None,
-        seed: int,
+        learning_rate: float = 0.1,
         decay: float = 0.0,
+        features: RankingDataset | None = None,
+        seed: int = 0,
     ) -> None:
         if not learning_rate > 0:
             raise ValueError(f"learning_rate must be above 0, got {learning_rate}")
         if not 0 <= decay < 1:
-            raise ValueError(f"decay is the share of the weights forgotten per page, in [0, 1), got {decay}")
+            raise ValueError(f"decay is the share of the weights dropped per page, in [0, 1), got {decay}")
         self.model: Model = model_of(ranker, features)
         self.learning_rate = learning_rate
         self.decay = decay
@@ -63,30 +64,39 @@ class Learner(ABC):
         self.pages += 1
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The scores of now, without exploration."""
+        """The current scores, without exploration."""
         return self.model.scores(self.model.rows(X))
 
     @property
     def ranker(self) -> Ranker:
-        """What was learned so far, as a ranker to evaluate, save and deploy."""
+        """The current weights as a ranker to evaluate, save and deploy."""
         return self.model.to_ranker()
 
-    @abstractmethod
-    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking: ...
+    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
+        """A page sampled from Plackett-Luce over the current scores; duels show their own."""
+        scores = self.model.scores(X)
+        shown = top_k(scores + self.random.gumbel(size=len(X)), k)
+        return Ranking(X, shown, {"by": self.name, "scores": scores})
+
+    def _unit_vectors(self, n: int) -> NDArray[np.float64]:
+        """Directions in parameter space, uniform on the unit sphere."""
+        drawn = self.random.normal(size=(n, len(self.model.parameters)))
+        unit: NDArray[np.float64] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return unit
 
     @abstractmethod
     def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None: ...
 
     def _memory(self) -> dict[str, NDArray[Any]]:
-        """What else must survive a restart; learners that remember pages add to it."""
+        """Further arrays to save; for learners that remember pages."""
         return {}
 
     def _remember(self, memory: dict[str, NDArray[Any]]) -> None:
-        """Take back what `_memory` gave."""
-        assert not memory, "a learner that gives memory takes it back"
+        """Restore what `_memory` gave."""
+        assert not memory, "a learner with memory restores it"
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole state: going on from it gives the same pages and the same weights."""
+        """The whole state: learning resumed from it shows the same pages and learns the same weights."""
         return {
             "pages": self.pages,
             "random": self.random.bit_generator.state,
@@ -106,5 +116,5 @@ class Learner(ABC):
         write_state(path, self.name, *flat(self.snapshot()))
 
     def load(self, path: str | Path) -> None:
-        """Go on from a file that the same kind of learner wrote."""
+        """Continue from a file that the same kind of learner saved."""
         self.restore(nested(*read_state(path, self.name)))

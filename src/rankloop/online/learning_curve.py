@@ -1,4 +1,4 @@
-"""Learning curves: an online learner, a data set whose labels people know, and their clicks."""
+"""Learning curves of online learners, with simulated users."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class OnlineLearner(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LearningCurve:
-    """Offline quality at some page counts, and what people saw meanwhile."""
+    """Offline quality by pages served, and the quality of the pages that users saw."""
 
     pages: NDArray[np.int64]
     offline: NDArray[np.float64]
     """Mean NDCG@k on the test set without exploration."""
     online: float
-    """Discounted cumulative NDCG@k of the pages people saw."""
+    """Discounted cumulative NDCG@k of the pages that users saw."""
     below_floor: float
     """The share of pages whose NDCG@k was below `floor` times that of production; nan without production."""
 
@@ -61,9 +61,9 @@ def learning_curve(
     discount: float = 0.9995,
     seed: int = 0,
 ) -> LearningCurve:
-    """Let simulated people use the learner; their grades are the labels of `train`.
+    """Let simulated users search with the learner; the labels of `train` are what they find relevant.
 
-    `production` holds scores of `train` by the ranking that the floor is relative to.
+    `production` holds scores of the rows of `train` by the ranking that `floor` is relative to.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.online import PDGD

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
-from rankloop.online.dbgd import MGD
+from rankloop.online.mgd import MGD
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
@@ -15,12 +15,12 @@ __all__ = ["NSGD"]
 
 
 class NSGD(MGD):
-    """Explores where recent directions did not lose, and what this page can tell apart (Wang et al., 2018).
+    """Explores directions that did not lose recently and separate the candidates (Wang et al., 2018).
 
     Directions are drawn in the null space of the last `memory` losing ones (singular values below
-    `tolerance` of the largest count as zero; real numbers are never exactly so), the `challengers` of them
-    that spread the scores of this page's candidates most are tried, and of several winners the one that
-    best ranks the clicks of recent hard pages is followed.
+    `tolerance` times the largest count as zero). Of these, the `challengers` with the largest spread of
+    scores over the page's candidates are tried, and of several winners the step follows the one that best
+    ranks the clicks of the last `hard_pages` pages with clicks.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = NSGD(LinearRanker(), seed=0)

@@ -3,26 +3,23 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data import RankingDataset
 from rankloop.online.learner import Learner
-from rankloop.online.models.kernels import pdgd_gradient, top_k
+from rankloop.online.models.kernels import pdgd_gradient
 from rankloop.online.ranking import Ranking
-from rankloop.rankers import Ranker
 
 __all__ = ["PDGD"]
 
 
 class PDGD(Learner):
-    r"""Shows a Plackett-Luce page and follows the pairs that its clicks prefer (Oosterhuis & de Rijke, 2018).
+    r"""Shows a Plackett-Luce page and learns from the pairs its clicks prefer (Oosterhuis & de Rijke, 2018).
 
-    .. math:: \sum_{i \succ j} \rho_{ij} \frac{e^{s_i} e^{s_j}}{(e^{s_i} + e^{s_j})^2} (\nabla s_i - \nabla
-    s_j),
-        \quad \rho_{ij} = \frac{P(y^*)}{P(y) + P(y^*)}
+    .. math:: \sum_{i \succ j} \rho_{ij} \frac{e^{s_i} e^{s_j}}{(e^{s_i} + e^{s_j})^2}
+        (\nabla s_i - \nabla s_j), \quad \rho_{ij} = \frac{P(y^*)}{P(y) + P(y^*)}
 
-    where :math:`y^*` is the page with i and j swapped, by its exact probability over all candidates.
+    where :math:`y^*` is the page with i and j swapped, with its exact probability over all candidates.
 
-    The surer the weights, the less it explores. Where people may want the opposite one day, `decay` forgets
-    that share of the weights with every page: pages nobody clicks then become random again, not learned.
+    The larger the weights, the less it explores. Where preferences may reverse, `decay` shrinks the weights
+    by that share with every page: pages without clicks then return to random exploration.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> learner = PDGD(LinearRanker(), seed=0)
@@ -35,22 +32,6 @@ class PDGD(Learner):
     """
 
     name = "pdgd"
-
-    def __init__(
-        self,
-        ranker: Ranker,
-        *,
-        learning_rate: float = 0.1,
-        decay: float = 0.0,
-        features: RankingDataset | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed, decay=decay)
-
-    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
-        scores = self.model.scores(X)
-        shown = top_k(scores + self.random.gumbel(size=len(X)), k)
-        return Ranking(X, shown, {"by": self.name, "scores": scores})
 
     def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
         places = len(ranking)

@@ -1,4 +1,4 @@
-"""What an online learner showed, and what it needs to learn from the clicks on it."""
+"""A page of an online learner, with what it needs to learn from its clicks."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["Ranking"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranking:
-    """The rows of `X` that were shown, best first, and the notes of the learner that showed them."""
+    """The rows of `X` that were shown, best first, and notes of the learner that chose them."""
 
     X: NDArray[np.float32]
     shown: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Learning that never falls below a floor, and that can go back."""
+"""Learning with an exposure floor on every page, an alarm and rollback."""
 
 from pathlib import Path
 from typing import Any
@@ -6,43 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.online.bandits import Scorer
+from rankloop.online.bandits.bandit import Scorer
 from rankloop.online.drift_alarm import DriftAlarm
+from rankloop.online.exposure_share import exposure_share
 from rankloop.online.models.kernels import top_k
-from rankloop.online.models.state_file import flat, nested, read_state, write_state
+from rankloop.online.models.saved_state import flat, nested, read_state, write_state
 from rankloop.online.pdgd import PDGD
 from rankloop.online.ranking import Ranking
 
-__all__ = ["Safe", "exposure_share"]
-
-
-def exposure_share(shown: ArrayLike, production: ArrayLike, curve: ArrayLike) -> float:
-    r"""How much of the exposure that production gives its own page this page gives to the same documents.
-
-    .. math:: \sum_{d \in \mathrm{page}} \min(\theta_{\mathrm{here}}, \theta_{\mathrm{production}}) / \sum_r
-    \theta_r
-
-    1 for production's page itself, 0 for a page without any of its documents.
-
-    >>> exposure_share([0, 2, 1], [0, 1, 2], [1.0, 0.5, 0.25])
-    0.8571428571428571
-    """
-    seen = np.asarray(curve, dtype=np.float64)
-    wanted = {int(document): seen[place] for place, document in enumerate(np.asarray(production))}
-    here = sum(
-        min(seen[place], wanted.get(int(document), 0.0)) for place, document in enumerate(np.asarray(shown))
-    )
-    return float(here / sum(wanted.values()))
+__all__ = ["Safe"]
 
 
 class Safe:
     """PDGD whose every page keeps an exposure floor relative to production, with alarms and rollback.
 
-    A page is drawn from Plackett-Luce given that it is safe: unsafe ones are drawn again, `tries` times,
-    then production's page is shown and nothing is learned from it. Learning stays exact: the chances of a
-    page and of the page with two documents swapped keep their ratio under the condition, and a pair whose
-    swapped page would be unsafe tells nothing. When the reward of pages drifts down, the learner goes back
-    to its last good state. `save` and `load` keep the learner, the states it can go back to, and the alarm.
+    A page is sampled from Plackett-Luce under the condition that it is safe: unsafe ones are sampled again,
+    up to `tries` times, then production's page is shown and nothing is learned from it. Learning stays exact:
+    conditioning keeps the ratio of the probabilities of a page and of the page with two documents swapped,
+    and a pair whose swapped page would be unsafe is skipped. When the alarm finds that rewards drift down,
+    the learner is rolled back. `save` and `load` keep the learner, its rollback states and the alarm.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> class ByFirstFeature:
@@ -110,25 +92,25 @@ class Safe:
             self._good = [*self._good[-1:], self.learner.snapshot()]
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The scores of now, without exploration and without the floor."""
+        """The current scores, without exploration and without the floor."""
         return self.learner.predict(X)
 
     def rollback(self) -> None:
-        """Back to the snapshot before the last one: the last may already hold what went wrong."""
+        """Return to the snapshot before the last one: the last may already hold what went wrong."""
         self.learner.restore(self._good[0])
         self._good = self._good[:1]
         self.rollbacks += 1
 
     def save(self, path: str | Path) -> None:
-        """Write the state to one file, whole or not at all; production has a file of its own."""
+        """Write the state to one file, whole or not at all; production is saved elsewhere."""
         states = {"now": self.learner.snapshot(), **{f"good{i}": one for i, one in enumerate(self._good)}}
-        told: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         arrays: dict[str, NDArray[Any]] = {}
         for name, state in states.items():
-            told[name], held = flat(state)
-            arrays |= {f"{name}/{key}": value for key, value in held.items()}
+            parts[name], of_state = flat(state)
+            arrays |= {f"{name}/{key}": value for key, value in of_state.items()}
         about = {
-            "states": told,
+            "states": parts,
             "fallbacks": self.fallbacks,
             "proposals_below": self.proposals_below,
             "rollbacks": self.rollbacks,
@@ -137,9 +119,9 @@ class Safe:
         write_state(path, self.name, about, arrays)
 
     def load(self, path: str | Path) -> None:
-        """Go on from a file that a safe learner of the same kind wrote."""
+        """Continue from a file that a safe learner of the same kind saved."""
         about, arrays = read_state(path, self.name)
-        states = {name: nested(told, arrays, f"{name}/") for name, told in about["states"].items()}
+        states = {name: nested(part, arrays, f"{name}/") for name, part in about["states"].items()}
         self.learner.restore(states.pop("now"))
         self._good = list(states.values())
         self.fallbacks, self.rollbacks = about["fallbacks"], about["rollbacks"]
@@ -157,7 +139,7 @@ class Safe:
     def _allowed(
         self, shown: NDArray[np.int64], production: NDArray[np.int64], curve: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """For each pair of places whether the page with the two swapped is safe too."""
+        """For each pair of places, whether the page with the two swapped is safe too."""
         places = len(shown)
         wanted = np.zeros(places)
         for place, document in enumerate(shown):

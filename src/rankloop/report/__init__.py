@@ -1,19 +1,19 @@
-"""Plots and pages for people who would rather look than read.
+"""Plots and pages: figures as plain SVG, reports as one HTML file.
 
-A plot is a function from numbers, or from what another family found, to a `Figure` (`.svg`, `.save(path)`; a
-notebook shows it). Figures are plain SVG without any other package, drawn for light and dark, for screens
-and phones. A `Report` collects them on one page that needs nothing from outside.
+A plot is a function from numbers, or from a result of another family, to a `Figure` (`.svg`, `.save(path)`; a
+notebook shows it). Figures need no plotting package and are drawn for light and dark, wide and narrow
+screens. A `Report` collects them on one self-contained page.
 """
 
 from rankloop.report.click_fit import click_fit
 from rankloop.report.ctr_by_position import ctr_by_position
-from rankloop.report.drawing.theme import STYLE
+from rankloop.report.drawing.style import STYLE
 from rankloop.report.figure import Figure
 from rankloop.report.gains_and_losses import gains_and_losses
 from rankloop.report.heat_map import heat_map
-from rankloop.report.importance import importance
+from rankloop.report.importance_picture import importance_picture
 from rankloop.report.lambdas_picture import lambdas_picture
-from rankloop.report.learning_curve import learning_curve
+from rankloop.report.learning_picture import learning_picture
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.ndcg_picture import ndcg_picture
 from rankloop.report.over_time import over_time
@@ -37,9 +37,9 @@ __all__ = [
     "ctr_by_position",
     "gains_and_losses",
     "heat_map",
-    "importance",
+    "importance_picture",
     "lambdas_picture",
-    "learning_curve",
+    "learning_picture",
     "metric_intervals",
     "ndcg_picture",
     "over_time",

@@ -1,4 +1,4 @@
-"""How well click models explain the clicks of a log."""
+"""How well click models fit the clicks of a log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import curves_figure, floats, ranks_axis
+from rankloop.report.drawing.curves import floats, rank_figure
 from rankloop.report.drawing.dots import dots
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import number_text
@@ -22,12 +22,12 @@ def click_fit(
     *,
     perplexity: Mapping[str, float] | None = None,
     title: str = "Click models against the log",
-    note: str = "Click rate by rank, as seen and as each model has it.",
+    note: str = "Click rate by rank, observed and by each model.",
 ) -> Figure:
-    """Observed click rates by rank beside those of fitted models; below them, how surprised each model is.
+    """Observed click rates by rank beside those of fitted models, and the perplexity of each model.
 
-    `observed` is a `ClickLog` with `fitted` holding click models (best on pages they were not fitted on), or
-    one rate per rank with rates of each model; then `perplexity` is given too (1 is certainty, 2 a coin).
+    `observed` is a `ClickLog`, best of pages the models were not fitted on, and `fitted` holds click models;
+    or both are rates by rank, and `perplexity` is given too (1 is perfect, 2 a fair coin).
 
     >>> click_fit([0.3, 0.1], {"PBM": [0.29, 0.11]}, perplexity={"PBM": 1.4})
     Figure('Click models against the log')
@@ -41,28 +41,17 @@ def click_fit(
     else:
         rates = dict(fitted)
     curves = [_curve("observed", observed), *(_curve(str(name), one) for name, one in rates.items())]
-    surprise = {str(name): float(value) for name, value in (perplexity or {}).items()}
+    figures = {str(name): float(value) for name, value in (perplexity or {}).items()}
 
     def more(canvas: Canvas, panel: Panel) -> None:
-        if surprise:
+        if figures:
             canvas.y += 14
-            rows = {name: (value, np.nan, np.nan) for name, value in surprise.items()}
-            dots(canvas, "Perplexity (1 is certainty; less is better)", rows, first=1)
+            rows = {name: (value, np.nan, np.nan) for name, value in figures.items()}
+            dots(canvas, "Perplexity (1 is perfect; lower is better)", rows, first=1)
 
-    depth = max(len(curve.y) for curve in curves)
-    said = "".join(f" Perplexity of {name}: {number_text(value)}." for name, value in surprise.items())
-    figure = curves_figure(
-        curves,
-        title,
-        note,
-        x_name="position",
-        y_name="click rate",
-        within=(0.0,),
-        x_ticks=ranks_axis(depth),
-        percent=True,
-        more=more,
-    )
-    return Figure(figure.title, figure.description + said, figure.draw)
+    figure = rank_figure(curves, title, note, percent=True, more=more)
+    text = "".join(f" Perplexity of {name}: {number_text(value)}." for name, value in figures.items())
+    return Figure(figure.title, figure.description + text, figure.draw)
 
 
 def _by_rank(log: Any, values: ArrayLike) -> Any:

@@ -1,4 +1,4 @@
-"""How often each rank is clicked."""
+"""Click rates by rank."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import curves_figure, floats, named, nothing, ranks_axis, told
+from rankloop.report.drawing.curves import curves_text, empty_note, floats, named, rank_figure, ranks_axis
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import span
 from rankloop.report.drawing.wilson import wilson
@@ -31,25 +31,16 @@ def ctr_by_position(
     made = [_curve(name, one) for name, one in named(clicks).items()]
     depth = max((len(curve.y) for curve in made), default=1)
     if len(made) > 1:
-        return curves_figure(
-            made,
-            title,
-            note,
-            x_name="position",
-            y_name="click rate",
-            within=(0.0,),
-            x_ticks=ranks_axis(depth),
-            percent=True,
-        )
+        return rank_figure(made, title, note, percent=True)
 
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not made or not np.isfinite(made[0].y).any():
-            nothing(canvas, "Nothing was shown yet.")
+            empty_note(canvas, "There are no impressions yet.")
             return
         _bars(canvas, made[0], depth)
 
-    return Figure(title, f"{note} {told(made)}", draw)
+    return Figure(title, f"{note} {curves_text(made)}", draw)
 
 
 def _bars(canvas: Canvas, curve: Curve, depth: int) -> None:
@@ -84,5 +75,7 @@ def _curve(name: str, given: Any) -> Curve:
     else:
         raise ValueError(f"wanted a click log, or (clicks, impressions) by rank, got {type(given).__name__}")
     if len(hits) != len(shown) or (hits > shown).any():
-        raise ValueError("clicks and impressions are one number per rank each, and no rank has more clicks")
+        raise ValueError(
+            "clicks and impressions need one number per rank each, and no rank more clicks than impressions"
+        )
     return Curve(name, np.arange(1.0, len(hits) + 1), *wilson(hits, shown))

@@ -1,4 +1,4 @@
-"""A figure: what every plot returns."""
+"""A figure, the result of every plot."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rankloop._atomic import replacing
 from rankloop.report.drawing.canvas import Canvas, clean, tag
-from rankloop.report.drawing.theme import STYLE
+from rankloop.report.drawing.style import STYLE
 
 __all__ = ["Figure"]
 
@@ -15,9 +15,9 @@ WIDE, NARROW, EDGE = 720, 350, 12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure:
-    """A drawing that is made anew for each width, so that a phone gets one with letters of a full size.
+    """A drawing, made for each width, so that text keeps its size on a phone.
 
-    `title` and `description` are what a screen reader says. A notebook shows the figure by itself.
+    `title` and `description` are for screen readers. A notebook shows the figure by itself.
 
     >>> figure = Figure("Nothing", "An empty figure.", lambda canvas: canvas.heading("Nothing"))
     >>> figure
@@ -32,20 +32,20 @@ class Figure:
 
     @property
     def svg(self) -> str:
-        """The figure alone: a file that needs nothing else."""
+        """The figure as a self-contained file."""
         return self.at(WIDE)
 
     def at(self, width: float) -> str:
-        """The same for another width, in pixels."""
+        """The self-contained figure at another width, in pixels."""
         return self._drawn(width, alone=True)
 
     def inline(self, width: float = WIDE) -> str:
-        """For a page that has `STYLE` already."""
+        """The figure without its style, for a page that has `STYLE`."""
         return self._drawn(width, alone=False)
 
     @property
     def html(self) -> str:
-        """For a page that has `STYLE`: drawn wide and narrow, and the room there is decides which is seen."""
+        """For a page that has `STYLE`: a wide and a narrow drawing; the style shows the one that fits."""
         wide = f'<div class="rl-wide">{self.inline(WIDE)}</div>'
         return f'<figure class="rl-figure">{wide}<div class="rl-narrow">{self.inline(NARROW)}</div></figure>'
 

@@ -1,4 +1,4 @@
-"""Which queries a change helped, and which it hurt."""
+"""The change of each query between two rankings."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from rankloop._names import unknown
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.panel import Panel
 from rankloop.report.drawing.scale import span
 from rankloop.report.figure import Figure
 
 __all__ = ["gains_and_losses"]
 
-_SINGLE = 150  # bars that are drawn one by one, each with its name
+_SINGLE = 150  # up to this many bars are drawn one by one, each with its name
 _NAMED = 3
-_FEW = 8  # bars are no wider than if there were so many
+_FEW = 8  # bars are at most as wide as if there were this many
 
 
 def gains_and_losses(
@@ -29,10 +29,10 @@ def gains_and_losses(
     title: str | None = None,
     note: str = "",
 ) -> Figure:
-    """The change of each query, sorted: what was gained to the left, what was lost to the right.
+    """The change of each query, sorted: gains to the left, losses to the right.
 
     `differences` is new minus old, one per query, or a `Comparison` (of which `system` and `metric` name a
-    part; by default the first of each). A metric for which less is better is turned round.
+    part; by default the first of each). The sign is reversed for a metric where lower is better.
 
     >>> gains_and_losses([0.2, -0.1, 0.0], queries=["a", "b", "c"])
     Figure('Gains and losses by query')
@@ -48,17 +48,17 @@ def gains_and_losses(
     values, names = values[order], [names[i] for i in order]
     gained, lost = int((values > 1e-12).sum()), int((values < -1e-12).sum())
     same = len(values) - gained - lost
-    said = f"Queries that gain: {gained:,}, that lose: {lost:,}, unchanged: {same:,}."
+    counts = f"Queries that gain: {gained:,}, that lose: {lost:,}, unchanged: {same:,}."
     head = title or "Gains and losses by query"
 
     def draw(canvas: Canvas) -> None:
-        canvas.heading(head, f"{note} {said}".strip())
+        canvas.heading(head, f"{note} {counts}".strip())
         if len(values):
             _bars(canvas, values, names, metric or "difference")
         else:
-            nothing(canvas)
+            empty_note(canvas)
 
-    return Figure(head, f"{note} {said} {_most(values, names)}".strip(), draw)
+    return Figure(head, f"{note} {counts} {_extremes(values, names)}".strip(), draw)
 
 
 def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], measure: str) -> None:
@@ -90,17 +90,17 @@ def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], mea
                 [(panel.x(0.0), zero), *outline, (end, panel.y(side[-1])), (end, zero)], role, closed=True
             )
     canvas.line(panel.left, zero, canvas.width, zero, "axis")
-    canvas.note(_most(values, names))
+    canvas.note(_extremes(values, names))
 
 
-def _most(values: NDArray[np.float64], names: Sequence[str]) -> str:
-    """The queries at both ends, by name."""
-    told = [
+def _extremes(values: NDArray[np.float64], names: Sequence[str]) -> str:
+    """The queries with the largest gains and losses, by name."""
+    named = [
         (name if len(name) <= 40 else f"{name[:39]}…", value)
         for name, value in zip(names, values, strict=True)
     ]
-    best = [f"{name} ({value:+.3f})" for name, value in told[:_NAMED] if value > 1e-12]
-    worst = [f"{name} ({value:+.3f})" for name, value in told[::-1][:_NAMED] if value < -1e-12]
+    best = [f"{name} ({value:+.3f})" for name, value in named[:_NAMED] if value > 1e-12]
+    worst = [f"{name} ({value:+.3f})" for name, value in named[::-1][:_NAMED] if value < -1e-12]
     parts = [
         f"Most gained: {', '.join(best)}." if best else "",
         f"Most lost: {', '.join(worst)}." if worst else "",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop._names import one_of
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.scale import number_text
 from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
@@ -24,22 +24,22 @@ def heat_map(
     rows: Sequence[Any] | None = None,
     columns: Sequence[Any] | None = None,
     by: str = "query",
-    most: int = 25,
+    k: int = 25,
     percent: bool = True,
     row_name: str | None = None,
     title: str | None = None,
-    note: str = "The stronger the colour, the more was clicked; blank where nothing was shown.",
+    note: str = "The stronger the colour, the higher the click rate; blank where there are no impressions.",
 ) -> Figure:
     """Cells coloured by value, nan left blank.
 
-    `values` is a table (rows × columns), or a `ClickLog`, of which the `most` often shown queries
-    (`by="query"`) or documents (`by="document"`) become rows and positions become columns.
+    `values` is a table (rows × columns), or a `ClickLog`, of which the `k` most often shown
+    queries (`by="query"`) or documents (`by="document"`) become rows and positions become columns.
 
     >>> heat_map([[0.3, 0.1], [0.2, float("nan")]], rows=["shoes", "coats"], columns=[1, 2])
     Figure('Click rate by query and position')
     """
     if hasattr(values, "position") and hasattr(values, "click"):
-        table, rows = _rates(values, one_of("by", by, ("document", "query")), most)
+        table, rows = _rates(values, one_of("by", by, ("document", "query")), k)
         row_name = row_name or by
     else:
         table = np.asarray(values, np.float64)
@@ -61,20 +61,20 @@ def heat_map(
     def draw(canvas: Canvas) -> None:
         canvas.heading(head, note)
         if not len(known):
-            nothing(canvas, "Nothing was shown yet.")
+            empty_note(canvas, "There are no impressions yet.")
             return
         _scale(canvas, text(0.0), text(highest))
         if row_name:
             canvas.y += 14
-            canvas.words(0, canvas.y - 4, shorten(row_name, canvas.width), "soft", size=11)
+            canvas.text(0, canvas.y - 4, shorten(row_name, canvas.width), "soft", size=11)
         _cells(canvas, table / highest, down, across, lambda i, j: text(float(table[i, j])))
 
-    said = (
+    summary = (
         f"{len(down)} rows, {len(across)} columns; the highest value is {text(highest)}."
         if len(known)
         else "Empty."
     )
-    return Figure(head, f"{note} {said}", draw)
+    return Figure(head, f"{note} {summary}", draw)
 
 
 def _cells(canvas: Canvas, shade: Floats, rows: Sequence[str], columns: Sequence[str], tip: Any) -> None:
@@ -83,44 +83,43 @@ def _cells(canvas: Canvas, shade: Floats, rows: Sequence[str], columns: Sequence
     high = float(np.clip(wide, 12, 22))
     for i, row in enumerate(rows):
         y = canvas.y + i * high
-        canvas.words(
+        canvas.text(
             left - 6, y + high / 2 + 4, shorten(row, left - 8), size=min(12, high - 1), tip=row, anchor="end"
         )
         for j, column in enumerate(columns):
             box = (left + j * wide + 0.5, y + 0.5, max(wide - 1, 0.5), high - 1)
             if np.isfinite(shade[i, j]):
                 opacity = round(0.1 + 0.9 * max(float(shade[i, j]), 0.0), 3)
-                told = f"{row}, {column}: {tip(i, j)}"
-                canvas.rect(*box, "s1", told, fill_opacity=f"{opacity:g}")
+                canvas.rect(*box, "s1", f"{row}, {column}: {tip(i, j)}", fill_opacity=f"{opacity:g}")
     canvas.y += high * len(rows) + 14
     free = -1e9
     for j, column in enumerate(columns):
         shown = shorten(column, max(wide - 5, 40), 11)
         middle, half = left + (j + 0.5) * wide, width_of(shown, 11) / 2
         if middle - half >= max(free, 0) and middle + half <= canvas.width + 4:
-            canvas.words(middle, canvas.y, shown, "soft", size=11, anchor="middle", tip=column)
+            canvas.text(middle, canvas.y, shown, "soft", size=11, anchor="middle", tip=column)
             free = middle + half + 5
     canvas.y += 6
 
 
 def _scale(canvas: Canvas, low: str, high: str) -> None:
-    """The key: from nothing to the highest value."""
+    """The colour key, from 0 to the highest value."""
     x, y, steps = width_of(low, 11) + 6, canvas.y, 10
-    canvas.words(0, y + 10, low, "soft", size=11)
+    canvas.text(0, y + 10, low, "soft", size=11)
     for step in range(steps):
         canvas.rect(x + 12 * step, y, 12, 12, "s1", fill_opacity=f"{0.1 + 0.9 * (step + 0.5) / steps:.3f}")
-    canvas.words(x + 12 * steps + 6, y + 10, high, "soft", size=11)
+    canvas.text(x + 12 * steps + 6, y + 10, high, "soft", size=11)
     canvas.y += 24
 
 
-def _rates(log: Any, by: str, most: int) -> tuple[Floats, list[str]]:
+def _rates(log: Any, by: str, k: int) -> tuple[Floats, list[str]]:
     """Click rates of a log by its most often shown queries or documents, and by position."""
     if by == "query":
         code, table = np.repeat(log.page_query.code, log.lengths), log.queries
     else:
         code, table = log.row_document.code, log.documents
     shown = np.bincount(code, minlength=len(table))
-    chosen = np.argsort(-shown, kind="stable")[:most]
+    chosen = np.argsort(-shown, kind="stable")[:k]
     chosen = chosen[shown[chosen] > 0]
     place = np.full(len(table), -1)
     place[chosen] = np.arange(len(chosen))

@@ -1,4 +1,4 @@
-"""The lambdas of a list as arrows: where a loss would move each document."""
+"""The lambdas of a list as arrows: how strongly a loss moves each document up or down."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.scale import number_text
 from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
@@ -25,14 +25,14 @@ def lambdas_picture(
     *,
     index: int = 0,
     documents: Sequence[Any] | None = None,
-    most: int = 20,
+    k: int = 20,
     title: str = "Where the loss pushes each document",
     note: str = "Documents as ranked; the longer the arrow, the stronger the push up or down.",
 ) -> Figure:
-    """One list from the best rank down, an arrow at each document.
+    """The `k` best documents of a list as ranked, with an arrow at each.
 
-    `push` is what `rankloop.rankers.lambdas` found (`index` says which of its lists), or one number per
-    document, above 0 for up, with `labels` and `scores`. `documents` names them in the order of the data.
+    `push` is the result of `rankloop.rankers.lambdas` (`index` selects one of its lists), or one number per
+    document, above 0 for up, with `labels` and `scores`. `documents` are names in the order of the data.
 
     >>> lambdas_picture([-0.4, 0.1, 0.3], labels=[0, 1, 2], scores=[0.5, 0.3, 0.1])
     Figure('Where the loss pushes each document')
@@ -48,8 +48,8 @@ def lambdas_picture(
         [f"document {i}" for i in range(1, len(lambdas) + 1)] if documents is None else [*map(str, documents)]
     )
     if len({len(lambdas), len(points), len(names), len(lambdas) if grades is None else len(grades)}) != 1:
-        raise ValueError(f"{len(lambdas)} pushes need as many labels, scores and documents")
-    order = np.argsort(-points, kind="stable")[:most]
+        raise ValueError(f"{len(lambdas)} lambdas need as many labels, scores and documents")
+    order = np.argsort(-points, kind="stable")[:k]
     shown, hidden = lambdas[order], len(lambdas) - len(order)
     names = [names[i] for i in order]
     marks = None if grades is None else grades[order]
@@ -57,25 +57,25 @@ def lambdas_picture(
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not len(shown):
-            nothing(canvas, "The list is empty.")
+            empty_note(canvas, "The list is empty.")
             return
         canvas.legend(["up", "down"], ["s1", "s2"], lines=False)
         _list(canvas, shown, names, marks)
         if hidden:
-            canvas.note(f"{hidden:,} more documents stand below.")
+            canvas.note(f"{hidden:,} more documents are ranked below.")
 
     strongest = np.argsort(-np.abs(np.nan_to_num(shown)), kind="stable")[:3]
-    said = "; ".join(f"{names[i]} at rank {i + 1}: {shown[i]:+.3g}" for i in strongest)
-    return Figure(title, f"{note} Strongest: {said}.", draw)
+    text = "; ".join(f"{names[i]} at rank {i + 1}: {shown[i]:+.3g}" for i in strongest)
+    return Figure(title, f"{note} Strongest: {text}.", draw)
 
 
 def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | None) -> None:
     n = len(push)
     rank_end = width_of(str(n)) + 4
-    text = min(max(map(width_of, names)), canvas.width * (0.34 if canvas.narrow else 0.4))
+    room = min(max(map(width_of, names)), canvas.width * (0.34 if canvas.narrow else 0.4))
     marks = [] if labels is None else [f"{label:.3g}" for label in labels]
     chip = max((width_of(mark, 11) for mark in marks), default=0) + 12 if marks else 0.0
-    grade = rank_end + text + 12  # where the labels begin
+    grade = rank_end + room + 12  # where the labels begin
     left, right = grade + chip + 14, canvas.width - 14
     strongest = float(np.nanmax(np.abs(push), initial=0.0)) or 1.0
     longest = _ROW * max(1.2, min(n - 1, 6))
@@ -84,11 +84,11 @@ def _list(canvas: Canvas, push: Floats, names: Sequence[str], labels: Floats | N
     step = min((right - left) / max(n - 1, 1), 40)
     for number in range(n):
         y = top + _ROW * (number + 0.5)
-        canvas.words(rank_end, y + 4, str(number + 1), "soft", anchor="end")
-        canvas.words(rank_end + 8, y + 4, shorten(names[number], text), tip=names[number])
+        canvas.text(rank_end, y + 4, str(number + 1), "soft", anchor="end")
+        canvas.text(rank_end + 8, y + 4, shorten(names[number], room), tip=names[number])
         if marks:
             canvas.rect(grade, y - 9, chip, 18, "rule", f"label {marks[number]}", rx=9)
-            canvas.words(grade + chip / 2, y + 4, marks[number], size=11, anchor="middle")
+            canvas.text(grade + chip / 2, y + 4, marks[number], size=11, anchor="middle")
         x = left + step * number
         canvas.line(grade + chip + 6, y, left + step * (n - 1) + 14, y)
         _arrow(canvas, x, y, push[number], strongest, longest, names[number])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.dots import Interval, dots
 from rankloop.report.drawing.scale import number_text
 from rankloop.report.figure import Figure
@@ -19,12 +19,12 @@ def metric_intervals(
     *,
     signed: bool = False,
     title: str = "Metrics with intervals",
-    note: str = "Means over queries with their 95 % intervals; further right is better.",
+    note: str = "Means over queries with 95 % intervals; further right is better.",
 ) -> Figure:
     """A dot with whiskers for each model, one block per metric.
 
     A model is an `Evaluation`, or a mapping from a metric's name to its mean, or to (mean, low, high).
-    `signed` figures are differences: 0 is part of the picture.
+    `signed` values are differences, drawn with 0.
 
     >>> metric_intervals({"bm25": {"ndcg@10": (0.41, 0.38, 0.44)}, "trees": {"ndcg@10": (0.47, 0.44, 0.50)}})
     Figure('Metrics with intervals')
@@ -36,18 +36,18 @@ def metric_intervals(
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not metrics:
-            nothing(canvas)
+            empty_note(canvas)
         for metric in metrics:
             found = {name: one[metric] for name, one in rows.items() if metric in one}
             dots(canvas, metric, found, signed=signed)
 
-    said = [
+    texts = [
         f"{metric}{f' of {name}' if name else ''}: {number_text(found[metric][0])}"
         for metric in metrics
         for name, found in rows.items()
         if metric in found
     ]
-    return Figure(title, f"{note} {'; '.join(said)}.", draw)
+    return Figure(title, f"{note} {'; '.join(texts)}.", draw)
 
 
 def _figures(given: Any) -> dict[str, Interval]:
@@ -61,5 +61,5 @@ def _three(value: Any) -> Interval:
     if len(parts) == 1:
         return parts[0], float("nan"), float("nan")
     if len(parts) != 3:
-        raise ValueError(f"a figure is its mean, or mean, low and high; got {value!r:.60}")
+        raise ValueError(f"a metric is its mean, or mean, low and high; got {value!r:.60}")
     return parts[0], parts[1], parts[2]

@@ -1,4 +1,4 @@
-"""How gain, discount and order make NDCG."""
+"""NDCG of one list as areas of gain times discount."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
@@ -21,7 +21,7 @@ _HEIGHT = 118
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Order:
-    """Documents in an order: what each gains at its rank, and its name and grade."""
+    """Documents in an order: gain, label and name by rank."""
 
     name: str
     gain: Floats
@@ -45,8 +45,8 @@ def ndcg_picture(
     r"""The list as ranked above the best possible order: each document is a rectangle.
 
     Its width is the discount :math:`1 / \log_2(1 + r)` of its rank, its height the gain :math:`2^l - 1` of
-    its label, its area what it adds to the DCG. NDCG is the area of the upper row over that of the lower.
-    Documents with equal scores share their gains, as the metric has it.
+    its label, its area its share of the DCG. NDCG is the area of the upper row divided by that of the lower.
+    Documents with equal scores share their gains, as in the metric.
 
     >>> ndcg_picture([2.0, 1.0, 3.0], [2, 0, 1])
     Figure('NDCG@10 = 0.797')
@@ -60,14 +60,14 @@ def ndcg_picture(
     )
     if not len(points) == len(grades) == len(names):
         raise ValueError(
-            f"{len(points)} scores, {len(grades)} labels and {len(names)} documents must be as many"
+            f"got {len(points)} scores, {len(grades)} labels and {len(names)} documents; all must be as many"
         )
     if not np.isfinite(points).all() or not np.isfinite(grades).all() or (grades < 0).any():
         raise ValueError("scores must be finite and labels finite and >= 0 to draw a list")
-    worth = 2.0**grades - 1 if gain == "exp2" else grades
-    shared = _shared(points, worth)
+    gains = 2.0**grades - 1 if gain == "exp2" else grades
+    shared = _shared(points, gains)
     actual = _order("as ranked", -points, shared, grades, names, k)
-    ideal = _order("best order", -worth, worth, grades, names, k)
+    ideal = _order("best order", -gains, gains, grades, names, k)
     value = actual.dcg / ideal.dcg if ideal.dcg > 0 else float("nan")
     head = title or (f"NDCG@{k} = {value:.3f}" if np.isfinite(value) else f"NDCG@{k}: nothing is relevant")
     below = int((grades > 0).sum() - (actual.labels > 0).sum())
@@ -77,7 +77,7 @@ def ndcg_picture(
             head, f"Width: discount of the rank. Height: gain of the label ({_formula(gain)}). Area: DCG."
         )
         if not len(points):
-            nothing(canvas, "The list is empty.")
+            empty_note(canvas, "The list is empty.")
             return
         tallest = float(max(ideal.gain.max(), actual.gain.max(), 1e-9))
         for order in (actual, ideal):
@@ -86,22 +86,22 @@ def ndcg_picture(
             canvas.note(f"{actual.dcg:.3f} / {ideal.dcg:.3f} = {value:.4f}")
         if below > 0:
             canvas.note(
-                f"{below} relevant {'document stands' if below == 1 else 'documents stand'} below rank {k}."
+                f"{below} relevant {'document is' if below == 1 else 'documents are'} below rank {k}."
             )
-        if not np.allclose(actual.gain, _order("alone", -points, worth, grades, names, k).gain):
+        if not np.allclose(actual.gain, _order("alone", -points, gains, grades, names, k).gain):
             canvas.note("Documents with equal scores share their gains.")
 
-    said = (
+    summary = (
         f"DCG as ranked {actual.dcg:.3f}, of the best order {ideal.dcg:.3f}. "
         f"Labels as ranked: {', '.join(f'{label:g}' for label in actual.labels)}."
     )
-    return Figure(head, said, draw)
+    return Figure(head, summary, draw)
 
 
 def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
     canvas.y += 16
-    canvas.words(0, canvas.y - 3, order.name, size=13, font_weight=600)
-    canvas.words(canvas.width, canvas.y - 3, f"DCG {order.dcg:.3f}", "soft", anchor="end")
+    canvas.text(0, canvas.y - 3, order.name, size=13, font_weight=600)
+    canvas.text(canvas.width, canvas.y - 3, f"DCG {order.dcg:.3f}", "soft", anchor="end")
     discount = _discount(len(order.gain))
     wide, top = canvas.width / discount.sum(), canvas.y + 4
     floor, x = top + _HEIGHT, 0.0
@@ -117,7 +117,7 @@ def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
         middle, text = x + across / 2, f"{label:.3g}"
         if width_of(text, 12) <= across:
             inside = high > 20
-            canvas.words(
+            canvas.text(
                 middle,
                 floor - (6 if inside else high + 5),
                 text,
@@ -125,26 +125,26 @@ def _row(canvas: Canvas, order: _Order, tallest: float) -> None:
                 anchor="middle",
             )
         if width_of(str(index + 1), 11) <= across:
-            canvas.words(middle, floor + 13, str(index + 1), "soft", size=11, anchor="middle")
+            canvas.text(middle, floor + 13, str(index + 1), "soft", size=11, anchor="middle")
         if across > 60:
             role = "paper" if high > _HEIGHT - 18 else "soft"
-            canvas.words(middle, top + 13, shorten(name, across - 8, 11), role, size=11, anchor="middle")
+            canvas.text(middle, top + 13, shorten(name, across - 8, 11), role, size=11, anchor="middle")
         x += across
     canvas.line(0, floor, canvas.width, floor, "axis")
     canvas.y = floor + 24
 
 
-def _order(name: str, key: Floats, worth: Floats, labels: Floats, documents: Sequence[str], k: int) -> _Order:
+def _order(name: str, key: Floats, gains: Floats, labels: Floats, documents: Sequence[str], k: int) -> _Order:
     order = np.argsort(key, kind="stable")[:k]
-    return _Order(name, worth[order], labels[order], [documents[i] for i in order])
+    return _Order(name, gains[order], labels[order], [documents[i] for i in order])
 
 
-def _shared(scores: Floats, worth: Floats) -> Floats:
+def _shared(scores: Floats, gains: Floats) -> Floats:
     """The expected gain at each document's place over random orders of equal scores."""
     _, group = np.unique(scores, return_inverse=True)
-    total = np.bincount(group, worth) if len(worth) else worth
-    count = np.bincount(group) if len(worth) else worth
-    return np.asarray((total / count)[group] if len(worth) else worth)
+    if not len(gains):
+        return gains
+    return np.asarray((np.bincount(group, gains) / np.bincount(group))[group])
 
 
 def _discount(n: int) -> Floats:

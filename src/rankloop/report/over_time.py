@@ -1,4 +1,4 @@
-"""A figure of the service by the clock: one curve per model version."""
+"""A figure over time, such as of a service by model version."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,8 +16,8 @@ from rankloop.report.figure import Figure
 
 __all__ = ["over_time"]
 
-_LAST = 2.5e11  # seconds since 1970: no calendar goes beyond the year 9999
-_EVENTS = 8  # the last ones are named
+_LAST = 2.5e11  # seconds since 1970, before the year 9999
+_EVENTS = 8  # only the last ones are drawn
 _HOUR, _DAY = 3600.0, 86400.0
 _STEPS = (60.0, 300.0, 900.0, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY)
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
@@ -32,7 +32,7 @@ def over_time(
     title: str = "Over time",
     note: str = "",
 ) -> Figure:
-    """Curves of `(times, values)` or `(times, values, low, high)` by name; `marks` are events to point at.
+    """Curves of `(times, values)` or `(times, values, low, high)` by name; `marks` are events by name.
 
     Times are seconds since 1970, `datetime`, `datetime64` or ISO text; the axis is in UTC.
 
@@ -41,8 +41,8 @@ def over_time(
     """
     made = [_curve(name, one) for name, one in named(series).items()]
     low, high = span([curve.x for curve in made], room=0.0)
-    asked = ((str(name), float(_seconds([at])[0])) for name, at in (marks or {}).items())
-    events = sorted((one for one in asked if low <= one[1] <= high), key=lambda one: one[1])[-_EVENTS:]
+    times = ((str(name), float(_seconds([at])[0])) for name, at in (marks or {}).items())
+    events = sorted((one for one in times if low <= one[1] <= high), key=lambda one: one[1])[-_EVENTS:]
 
     def ticks(narrow: bool) -> Ticks:
         return _clock(low, high, 4 if narrow else 8)
@@ -53,14 +53,14 @@ def over_time(
             canvas.line(x, place - 8, x, panel.bottom, "axis", stroke_dasharray="4 3")
             left = x > (panel.left + canvas.width) / 2
             room = (x if left else canvas.width - x) - 8
-            canvas.words(
+            canvas.text(
                 x - 5 if left else x + 5,
                 place,
                 shorten(name, room, 11),
                 "soft halo",
                 size=11,
                 anchor="end" if left else "start",
-                tip=f"{name}, {_told(at)}",
+                tip=f"{name}, {_time_text(at)}",
             )
 
     return curves_figure(
@@ -72,7 +72,7 @@ def over_time(
         x_ticks=ticks,
         percent=percent,
         above=16 * len(events),
-        x_text=_told,
+        x_text=_time_text,
         more=more,
     )
 
@@ -88,7 +88,7 @@ def _curve(name: str, given: Any) -> Curve:
 
 
 def _seconds(times: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
-    """Any way to tell a time as seconds since 1970."""
+    """Times in any form as seconds since 1970."""
     return np.array([_second(one) for one in np.asarray(times, object).tolist()], np.float64)
 
 
@@ -127,5 +127,5 @@ def _moment(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
-def _told(at: float) -> str:
+def _time_text(at: float) -> str:
     return _moment(at).strftime("%Y-%m-%d %H:%M UTC")

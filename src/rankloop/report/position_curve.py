@@ -1,4 +1,4 @@
-"""Position-bias curves: how likely each rank is to be seen."""
+"""Position-bias curves: the probability that each rank is examined."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.report.drawing.curves import curves_figure, floats, named, ranks_axis
+from rankloop.report.drawing.curves import floats, named, rank_figure
 from rankloop.report.drawing.panel import Curve
 from rankloop.report.figure import Figure
 
@@ -21,7 +21,7 @@ def position_curve(
     title: str = "How likely each rank is to be seen",
     note: str = "Relative to the first rank; bands are 95 % intervals.",
 ) -> Figure:
-    """One curve per name over ranks, with its interval; `truth` is drawn beside them where it is known.
+    """One curve per name over ranks, with its interval; `truth` is drawn beside them if it is known.
 
     A curve is a `Propensity`, one value per rank, or a tuple of values, low and high.
 
@@ -31,17 +31,7 @@ def position_curve(
     made = [_curve(name, one) for name, one in named(curves).items()]
     if truth is not None:
         made.append(_curve("the truth", truth))
-    depth = max((len(curve.y) for curve in made), default=1)
-    return curves_figure(
-        made,
-        title,
-        note,
-        x_name="rank",
-        y_name="propensity",
-        within=() if log else (0.0,),
-        x_ticks=ranks_axis(depth),
-        log=log,
-    )
+    return rank_figure(made, title, note, x_name="rank", y_name="propensity", log=log)
 
 
 def _curve(name: str, given: Any) -> Curve:

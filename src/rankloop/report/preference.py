@@ -1,10 +1,10 @@
-"""Interleaving: wins, ties and losses of one ranker against another."""
+"""Wins, ties and losses of interleaved rankers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.scale import p_text
 from rankloop.report.drawing.text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
@@ -20,10 +20,10 @@ def preference(
     title: str = "Which ranking people prefer",
     note: str = "Interleaved pages: won by the first, tied, won by the second.",
 ) -> Figure:
-    """One bar for each pair of rankers, with what is concluded from it.
+    """One bar for each pair of rankers, with the verdict below it.
 
     Verdicts are those of `rankloop.interleaving`, or mappings with first, second, wins, losses and ties, and
-    where known preference, low, high, p_value and winner.
+    where known difference, low, high, p_value and winner.
 
     >>> preference({"first": "new", "second": "old", "wins": 87, "losses": 48, "ties": 83})
     Figure('Which ranking people prefer')
@@ -34,19 +34,19 @@ def preference(
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not found:
-            nothing(canvas, "No experiment has run yet.")
+            empty_note(canvas, "No experiment has run yet.")
         for one in found:
             _bar(canvas, one)
 
-    return Figure(title, f"{note} {' '.join(_said(one) for one in found)}", draw)
+    return Figure(title, f"{note} {' '.join(_sentence(one) for one in found)}", draw)
 
 
 def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     half = canvas.width / 2 - 8
     canvas.y += 18
     first, second = str(one["first"]), str(one["second"])
-    canvas.words(0, canvas.y - 5, shorten(first, half, 13 * BOLD), size=13, tip=first, font_weight=600)
-    canvas.words(
+    canvas.text(0, canvas.y - 5, shorten(first, half, 13 * BOLD), size=13, tip=first, font_weight=600)
+    canvas.text(
         canvas.width,
         canvas.y - 5,
         shorten(second, half, 13 * BOLD),
@@ -70,7 +70,7 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
             )
         text = f"{count:,}"
         if width_of(text) + 6 <= wide:
-            canvas.words(
+            canvas.text(
                 x + wide / 2, canvas.y + 15, text, "ink" if role == "none" else "paper", anchor="middle"
             )
         x += wide
@@ -79,28 +79,28 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     middle = canvas.width / 2
     canvas.line(middle, canvas.y - 3, middle, canvas.y + _HIGH + 3, "axis", stroke_dasharray="3 2")
     canvas.y += _HIGH + 4
-    canvas.note(_said(one))
+    canvas.note(_sentence(one))
     canvas.y += 12
 
 
-def _said(one: Mapping[str, Any]) -> str:
-    """The verdict in words."""
+def _sentence(one: Mapping[str, Any]) -> str:
+    """The verdict as a sentence."""
     pair = f"{one['first']} against {one['second']}"
     counts = f"{one['wins']:,} wins, {one['ties']:,} ties, {one['losses']:,} losses of {pair}"
-    if one.get("preference") is None:
+    if one.get("difference") is None:
         return f"{counts}."
-    sure = f"preference {one['preference']:+.3f}"
+    interval = f"difference {one['difference']:+.3f}"
     if one.get("low") is not None and one.get("high") is not None:
-        sure += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
+        interval += f" [{one['low']:+.3f}, {one['high']:+.3f}]"
     if one.get("p_value") is not None:
-        sure += f", {p_text(float(one['p_value']))}"
+        interval += f", {p_text(float(one['p_value']))}"
     winner = one.get("winner")
-    return f"{counts}; {sure}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
+    return f"{counts}; {interval}: {f'{winner} is preferred' if winner else 'no difference is shown'}."
 
 
 def _fields(verdict: Any) -> dict[str, Any]:
-    told = verdict.to_dict() if hasattr(verdict, "to_dict") else dict(verdict)
-    missing = [key for key in ("first", "second", "wins", "losses", "ties") if key not in told]
+    fields = verdict.to_dict() if hasattr(verdict, "to_dict") else dict(verdict)
+    missing = [key for key in ("first", "second", "wins", "losses", "ties") if key not in fields]
     if missing:
         raise ValueError(f"a verdict needs first, second, wins, losses and ties; there is no {missing[0]}")
-    return told
+    return fields

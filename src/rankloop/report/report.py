@@ -1,4 +1,4 @@
-"""One page that holds everything: words, tables and figures, with nothing from outside."""
+"""One self-contained page of text, tables and figures."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from rankloop._atomic import replacing
 from rankloop.report.drawing.canvas import clean, legal
 from rankloop.report.drawing.page_style import PAGE_STYLE
 from rankloop.report.drawing.scale import number_text
-from rankloop.report.drawing.theme import STYLE
+from rankloop.report.drawing.style import STYLE
 from rankloop.report.figure import Figure
 
 __all__ = ["Report"]
@@ -22,7 +22,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 class Report:
     """Sections one below the other, each with a heading and any number of parts.
 
-    A part is a sentence (plain text), a `Figure`, a table (or a result that has one), or a mapping of facts.
+    A part is plain text, a `Figure`, a table (or a result that has one), or a mapping of facts.
 
     >>> report = Report("Two rankers").add("Verdict", "The new one is better.", {"queries": 120})
     >>> report
@@ -38,10 +38,10 @@ class Report:
         self._sections: list[tuple[str, str, bool]] = []
 
     def add(self, heading: str, *parts: Any, folded: bool = False) -> Self:
-        """A section at the end, folded until it is opened if asked for; parts that are None are left out."""
+        """Append a section, collapsed if `folded`; parts that are None are left out."""
         known = [part for part in parts if part is not None]
         self.figures += [part for part in known if isinstance(part, Figure)]
-        self._sections.append((heading, "".join(_shown(part) for part in known), folded))
+        self._sections.append((heading, "".join(_part_html(part) for part in known), folded))
         return self
 
     @property
@@ -67,7 +67,7 @@ class Report:
             beside.write_text(self.html, encoding="utf-8")
 
     def save_plots(self, folder: str | Path) -> list[Path]:
-        """Write every figure to an .svg file of its own, and say where."""
+        """Write every figure to an .svg file of its own and return the paths."""
         paths = []
         for number, figure in enumerate(self.figures, 1):
             name = re.sub(r"[^a-z0-9]+", "-", figure.title.lower()).strip("-")[:50] or "figure"
@@ -99,13 +99,13 @@ def _section(number: int, heading: str, body: str, folded: bool) -> str:
     return f'<section id="s{number}"><h2>{clean(heading)}</h2>{body}</section>'
 
 
-def _shown(part: Any) -> str:
+def _part_html(part: Any) -> str:
     if isinstance(part, Figure):
         return part.html
     if isinstance(part, str):
         return f"<p>{clean(part)}</p>"
     if isinstance(part, Mapping):
-        facts = (f"<dt>{clean(key)}</dt><dd>{_told(value)}</dd>" for key, value in part.items())
+        facts = (f"<dt>{clean(key)}</dt><dd>{_value_text(value)}</dd>" for key, value in part.items())
         return f"<dl>{''.join(facts)}</dl>"
     from rankloop._table import Table
 
@@ -119,7 +119,7 @@ def _shown(part: Any) -> str:
     return f'<div class="table">{legal(table.html())}</div>'
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return clean(
         number_text(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
     )

@@ -1,4 +1,4 @@
-"""What a search for parameters found: the best so far, and the metric by each parameter."""
+"""The trials of a parameter search: the best so far, and the metric by each parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import nothing
+from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import number_text, span
 from rankloop.report.drawing.text import shorten
@@ -16,7 +16,7 @@ from rankloop.report.figure import Figure
 
 __all__ = ["tuning_picture"]
 
-_WIDE = 50.0  # a range that spans so many times its least is drawn by its logarithm
+_WIDE = 50.0  # a range whose ends have a larger ratio gets a logarithmic axis
 
 
 def tuning_picture(
@@ -24,15 +24,15 @@ def tuning_picture(
     *,
     metric: str = "ndcg@10",
     higher_is_better: bool = True,
-    title: str = "What was tried",
-    note: str = "A point is one set of parameters, by its mean over folds; what was given up is left out.",
+    title: str = "Trials",
+    note: str = "A point is one parameter setting, by its mean over folds; pruned trials are left out.",
 ) -> Figure:
     """Every trial by each of its parameters, and the best value so far by trial.
 
     Trials are a `Study` of `rankloop.tune`, or pairs of parameters (a mapping) and the value they reached.
 
     >>> tuning_picture([({"C": 0.1}, 0.41), ({"C": 1.0}, 0.44), ({"C": 10.0}, 0.43)])
-    Figure('What was tried')
+    Figure('Trials')
     """
     if hasattr(trials, "trials"):
         metric, higher_is_better = str(trials.metric), trials.metric.higher_is_better
@@ -45,7 +45,7 @@ def tuning_picture(
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not tried:
-            nothing(canvas, "No set of parameters was tried to the end.")
+            empty_note(canvas, "No trial was completed.")
             return
         best = (np.maximum if higher_is_better else np.minimum).accumulate(values)
         up = span([values])
@@ -54,7 +54,7 @@ def tuning_picture(
         canvas.beside(draws, 1 if canvas.narrow else min(len(draws), 2))
 
     if not tried:
-        return Figure(title, "Nothing was tried to the end.", draw)
+        return Figure(title, "No trial was completed.", draw)
     at = int(values.argmax() if higher_is_better else values.argmin())
     chosen = ", ".join(f"{name} {_text(value)}" for name, value in tried[at][0].items())
     return Figure(

@@ -136,7 +136,7 @@ def learn_on(
     from rankloop.data.shards.shards import is_shards, open_shards
 
     if format is not None:
-        raise ValueError("with --backend the log is shards, or Parquet, CSV or JSONL; leave --format out")
+        raise ValueError("with --backend the log is shards, or Parquet, CSV or JSONL; leave --log-format out")
     _refuse_report(report)
     apart = "://" in _address(data) or (data.is_dir() and is_shards(data))
     documents = open_shards(_address(data)) if apart else open_dataset(data)

@@ -1,4 +1,4 @@
-"""What commands leave behind: a table, JSON, a file."""
+"""Output of commands: a table, JSON, a file."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["show", "write_frame"]
 
 
 def show(found: Any, *, as_json: bool, **files: Any) -> None:
-    """Print a result with the files it came from, for people or for programs."""
+    """Print a result as a table, or as JSON together with the files it came from."""
     if as_json:
         typer.echo(json.dumps({**files, **found.to_dict()}, indent=2, allow_nan=False))
     else:
@@ -21,7 +21,7 @@ def show(found: Any, *, as_json: bool, **files: Any) -> None:
 
 
 def write_frame(frame: "polars.DataFrame", path: Path) -> None:
-    """Write a frame by the ending of the name; nan becomes nothing."""
+    """Write a frame in the format of the file's name; nan becomes null."""
     from rankloop._atomic import replacing
 
     writers = {

@@ -1,4 +1,4 @@
-"""What a second process compiles while the first one reads: the metrics that come where none is named."""
+"""Compile the default metrics in a second process while the first one reads files."""
 
 from contextlib import AbstractContextManager
 
@@ -8,7 +8,7 @@ __all__ = ["compiling_metrics"]
 
 
 def compiling_metrics() -> AbstractContextManager[None]:
-    """Read the files in this block."""
+    """A block in which to read the files."""
     from rankloop.lists.rank_lists import _rank
 
     return compiling_beside(__name__, _rank)

@@ -1,1 +1,1 @@
-"""The rankers that online learners move."""
+"""The rankers whose parameters online learners update."""

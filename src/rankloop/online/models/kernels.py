@@ -1,17 +1,20 @@
-"""The arithmetic of one page: scores, a Plackett-Luce page, and PDGD's gradient, all in log space."""
+"""Kernels of one page: linear scores, Plackett-Luce probabilities and PDGD's gradient, in log space."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["linear_scores", "log_page_chance", "pdgd_gradient", "pull_back", "top_k"]
+__all__ = ["linear_scores", "log_page_probability", "pdgd_gradient", "pull_back", "top_k"]
+
+Rows = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 @kernel
-def linear_scores(
-    X: NDArray[np.float32], mean: NDArray[np.float64], slope: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def linear_scores(X: Rows, mean: Floats, slope: Floats) -> Floats:
     """slope · (x - mean) for every row; a missing feature counts as its mean."""
     scores = np.zeros(len(X))
     for row in range(len(X)):
@@ -24,7 +27,7 @@ def linear_scores(
 
 
 @kernel
-def top_k(keys: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def top_k(keys: Floats, k: int) -> Places:
     """The indices of the k largest keys, largest first; of equal keys the earlier one."""
     k = min(k, len(keys))
     best = np.empty(k, np.int64)
@@ -43,7 +46,7 @@ def top_k(keys: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
+def _log_rest(scores: Floats, shown: Places) -> float:
     """The log of the summed exp(score) of the candidates that were not shown."""
     on_page = np.zeros(len(scores), np.bool_)
     on_page[shown] = True
@@ -61,8 +64,8 @@ def _log_rest(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> float:
 
 
 @kernel
-def log_page_chance(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> NDArray[np.float64]:
-    """For each place the log-probability that Plackett-Luce puts there what was shown, given those above."""
+def log_page_probability(scores: Floats, shown: Places) -> Floats:
+    """For each place the Plackett-Luce log-probability of its document, given the documents above."""
     chances = np.empty(len(shown))
     log_left = _log_rest(scores, shown)
     for place in range(len(shown) - 1, -1, -1):
@@ -73,10 +76,10 @@ def log_page_chance(scores: NDArray[np.float64], shown: NDArray[np.int64]) -> ND
 
 
 @kernel
-def _swap_log_ratio(picked: NDArray[np.float64], log_rest: float, high: int, low: int) -> float:
+def _swap_log_ratio(picked: Floats, log_rest: float, high: int, low: int) -> float:
     """log P(page with two places swapped) - log P(page); only the places between the two change.
 
-    Each left-over mass is summed afresh without the moved document: no difference of large numbers.
+    Each remaining mass is summed without the moved document, to avoid cancellation.
     """
     places = len(picked)
     change = 0.0
@@ -91,17 +94,12 @@ def _swap_log_ratio(picked: NDArray[np.float64], log_rest: float, high: int, low
 
 
 @kernel
-def pdgd_gradient(
-    scores: NDArray[np.float64],
-    shown: NDArray[np.int64],
-    clicks: NDArray[np.bool_],
-    allowed: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+def pdgd_gradient(scores: Floats, shown: Places, clicks: Flags, allowed: Flags) -> Floats:
     """PDGD's ascent direction on the scores of the shown documents (Oosterhuis & de Rijke, 2018).
 
     A clicked document is preferred to the unclicked ones above the last click and to the next one. Each
-    pair counts by the chance of the page with the two swapped, so that rank decides nothing.
-    `allowed[a, b]` is False where the swapped page was impossible.
+    pair is weighted by the probability of the page with the two swapped, which removes the bias of rank.
+    `allowed[a, b]` is False where the swapped page is impossible.
     """
     places = len(shown)
     gradient = np.zeros(places)
@@ -132,13 +130,7 @@ def pdgd_gradient(
 
 
 @kernel
-def pull_back(
-    X: NDArray[np.float32],
-    shown: NDArray[np.int64],
-    gradient: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def pull_back(X: Rows, shown: Places, gradient: Floats, mean: Floats, scale: Floats) -> Floats:
     """The gradient of the weights: the sum of gradient × standardised features over shown documents."""
     total = np.zeros(X.shape[1])
     for place in range(len(shown)):

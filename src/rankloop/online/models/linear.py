@@ -1,4 +1,4 @@
-"""A linear model that online learners move."""
+"""A linear model for online learners."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.online.models.kernels import linear_scores, pull_back
+from rankloop.online.models.rows import checked_rows
 from rankloop.rankers.linear_ranker import LinearRanker
 
 __all__ = ["LinearModel"]
@@ -37,17 +38,11 @@ class LinearModel:
         self.parameters = np.zeros(features.n_features)
 
     def rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The candidates of one page; the first page settles the number of features."""
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        if rows.ndim != 2 or len(rows) == 0:
-            raise ValueError(f"a page needs candidates × features, got shape {rows.shape}")
+        """The candidates of one page; the first page sets the number of features."""
+        rows = checked_rows(X, len(self.parameters) or None)
         if len(self.parameters) == 0:
             self.mean, self.scale = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
             self.parameters = np.zeros(rows.shape[1])
-        if rows.shape[1] != len(self.parameters):
-            raise ValueError(f"this learner has {len(self.parameters)} features, got {rows.shape[1]}")
-        if np.isinf(rows).any():
-            raise ValueError("features must be finite, or nan where missing")
         return rows
 
     def scores(
@@ -59,11 +54,11 @@ class LinearModel:
     def pull_back(
         self, X: NDArray[np.float32], shown: NDArray[np.int64], gradient: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """From a gradient on the scores of shown rows to one on the parameters."""
+        """The gradient on the parameters, from one on the scores of shown rows."""
         return pull_back(X, shown, gradient, self.mean, self.scale)
 
     def to_ranker(self) -> LinearRanker:
-        """A fitted ranker with the weights of now."""
+        """A fitted ranker with the current weights."""
         from sklearn.base import clone
 
         made: LinearRanker = clone(self.ranker)

@@ -1,4 +1,4 @@
-"""What online learners need of the ranker they move."""
+"""The interface of online learners to the ranker they update."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -34,7 +34,7 @@ class Model(Protocol):
 
 
 def model_of(ranker: Ranker, features: RankingDataset | None) -> Model:
-    """The part of a ranker that learners move: a linear one, or a network (torch is loaded only then)."""
+    """The parameters of a ranker, for updates: linear, or a network (torch is loaded only then)."""
     if isinstance(ranker, LinearRanker):
         return LinearModel(ranker, features)
     if type(ranker).__name__ == "NeuralRanker":
@@ -43,6 +43,6 @@ def model_of(ranker: Ranker, features: RankingDataset | None) -> Model:
         network: Any = ranker
         return NeuralModel(network, features)
     raise ValueError(
-        f"online learners move a LinearRanker or a NeuralRanker, got {type(ranker).__name__}; "
+        f"online learners update a LinearRanker or a NeuralRanker, got {type(ranker).__name__}; "
         "to choose between rankers use Thompson or EpsilonGreedy"
     )

@@ -1,4 +1,4 @@
-"""A network that online learners move."""
+"""A network for online learners."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -12,6 +12,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from rankloop.data import RankingDataset
 from rankloop.losses import loss
+from rankloop.online.models.rows import checked_rows
 from rankloop.rankers.neural.batches import rows_of
 from rankloop.rankers.neural.input import FeatureTransform
 from rankloop.rankers.neural.network import RankingNetwork, make_scorer
@@ -30,7 +31,7 @@ class NeuralModel:
         elif features is not None:
             network = _untrained(ranker, features)
         else:
-            raise ValueError("a network must know its features: fit the ranker first, or give features=")
+            raise ValueError("a network needs its features: fit the ranker first, or give features=")
         self.network = network.cpu().double().eval()
         self.features = len(self.network.transform.mean)
 
@@ -44,14 +45,7 @@ class NeuralModel:
         vector_to_parameters(torch.from_numpy(np.array(values)), self.network.parameters())
 
     def rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        if rows.ndim != 2 or len(rows) == 0:
-            raise ValueError(f"a page needs candidates × features, got shape {rows.shape}")
-        if rows.shape[1] != self.features:
-            raise ValueError(f"this learner has {self.features} features, got {rows.shape[1]}")
-        if np.isinf(rows).any():
-            raise ValueError("features must be finite, or nan where missing")
-        return rows
+        return checked_rows(X, self.features)
 
     def scores(
         self, X: NDArray[np.float32], parameters: NDArray[np.float64] | None = None
@@ -67,7 +61,7 @@ class NeuralModel:
     def pull_back(
         self, X: NDArray[np.float32], shown: NDArray[np.int64], gradient: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """From a gradient on the scores of shown rows to one on the weights; the whole list is scored."""
+        """The gradient on the weights, from one on the scores of shown rows; the whole list is scored."""
         self.network.zero_grad()
         scores = self.network(torch.from_numpy(X).double())
         (scores[torch.from_numpy(shown)] @ torch.from_numpy(gradient)).backward()
@@ -79,7 +73,7 @@ class NeuralModel:
         return vector
 
     def to_ranker(self) -> NeuralRanker:
-        """A fitted ranker with the weights of now."""
+        """A fitted ranker with the current weights."""
         made: NeuralRanker = clone(self.ranker)
         made.n_features_in_ = self.features
         made.fingerprint_ = ""
@@ -101,7 +95,7 @@ class NeuralModel:
         )
 
     def _named(self, parameters: NDArray[np.float64]) -> dict[str, torch.Tensor]:
-        """The same vector cut into the network's own shapes."""
+        """The vector as the network's named tensors."""
         flat, at, named = torch.from_numpy(parameters), 0, {}
         for name, weight in self.network.named_parameters():
             named[name] = flat[at : at + weight.numel()].view_as(weight)

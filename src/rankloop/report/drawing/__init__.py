@@ -1,1 +1,1 @@
-"""SVG: scales, panels, curves, words, colours."""
+"""SVG: scales, panels, curves, text, colours."""

@@ -1,20 +1,20 @@
-"""Shapes and words as SVG. Text is escaped here and nowhere else."""
+"""Shapes and text as SVG. Text is escaped here and nowhere else."""
 
 import re
 from collections.abc import Callable, Sequence
 from html import escape
 
+from rankloop.report.drawing.style import dash
 from rankloop.report.drawing.text import BOLD, shorten, width_of, wrapped
-from rankloop.report.drawing.theme import dash
 
 __all__ = ["Canvas", "clean", "legal", "tag"]
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-TITLE, NOTE = 15, 12  # sizes of letters
+TITLE, NOTE = 15, 12  # font sizes
 
 
 def clean(text: object) -> str:
-    """Any text as text of a page or picture: nothing in it is markup, and XML knows every letter.
+    """Any value as escaped text that XML allows.
 
     >>> clean("<b>&")
     '&lt;b&gt;&amp;'
@@ -23,27 +23,27 @@ def clean(text: object) -> str:
 
 
 def legal(text: str) -> str:
-    """The text with a sign in place of each letter that no page and no picture may hold."""
+    """The text with U+FFFD in place of each character that XML forbids."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """One element; `inside` is markup already, values of attributes are escaped. None is left out.
+    """One element; `inside` is markup, values of attributes are escaped and left out if None.
 
     >>> tag("rect", x=1.0, class_="s1")
     '<rect x="1" class="s1"/>'
     """
-    told = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     body = "".join(inside)
-    return f"<{name}{told}>{body}</{name}>" if body else f"<{name}{told}/>"
+    return f"<{name}{written}>{body}</{name}>" if body else f"<{name}{written}/>"
 
 
 class Canvas:
-    """A picture that grows downwards: `y` is where the next part begins."""
+    """A picture that grows downwards: the next part begins at `y`."""
 
     def __init__(self, width: float) -> None:
         self.width = width
@@ -55,9 +55,9 @@ class Canvas:
         return self.width < 500
 
     def add(self, name: str, *inside: str, tip: object = None, **attributes: object) -> None:
-        """An element; `tip` is shown when a person points at it."""
-        told = () if tip is None else (tag("title", clean(tip)),)
-        self.parts.append(tag(name, *told, *inside, **attributes))
+        """An element; `tip` is its tooltip."""
+        title = () if tip is None else (tag("title", clean(tip)),)
+        self.parts.append(tag(name, *title, *inside, **attributes))
 
     def line(self, x1: float, y1: float, x2: float, y2: float, role: str = "rule", **more: object) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=f"l-{role}", **more)
@@ -77,7 +77,7 @@ class Canvas:
                 "path", d=f"M{steps}{'Z' if closed else ''}", class_=role if closed else f"l-{role}", **more
             )
 
-    def words(
+    def text(
         self,
         x: float,
         y: float,
@@ -88,7 +88,7 @@ class Canvas:
         tip: object = None,
         **more: object,
     ) -> None:
-        """`anchor` is start, middle or end; `y` is the line the letters stand on."""
+        """Text on the baseline `y`; `anchor` is start, middle or end."""
         anchor = more.pop("anchor", None)
         side = None if anchor == "start" else anchor
         self.add(
@@ -98,7 +98,7 @@ class Canvas:
     def marker(
         self, x: float, y: float, series: int, role: str, size: float = 3.4, tip: object = None
     ) -> None:
-        """A point; its shape tells curves apart where colours do not."""
+        """A point; shapes distinguish curves without colour."""
         shape = series % 4
         if shape == 0:
             self.add("circle", tip=tip, cx=x, cy=y, r=size, class_=role)
@@ -116,11 +116,11 @@ class Canvas:
         for text, size, role, gap in ((title, TITLE, "ink", 6), (note, NOTE, "soft", 5)):
             for line in wrapped(text, self.width, size * BOLD if size == TITLE else size):
                 self.y += size + gap
-                self.words(0, self.y - 2, line, role, size=size, font_weight=600 if size == TITLE else None)
+                self.text(0, self.y - 2, line, role, size=size, font_weight=600 if size == TITLE else None)
         self.y += 10
 
     def beside(self, draws: Sequence[Callable[["Canvas"], None]], columns: int, gap: float = 28) -> None:
-        """Several drawings side by side, in rows of so many."""
+        """Several drawings side by side, in rows of `columns`."""
         wide = (self.width - gap * (columns - 1)) / columns
         for start in range(0, len(draws), columns):
             row = [Canvas(wide) for _ in draws[start : start + columns]]
@@ -131,13 +131,13 @@ class Canvas:
             self.y += max(part.y for part in row)
 
     def note(self, text: str) -> None:
-        """A sentence in small letters below what was drawn."""
+        """A sentence in small type below the drawing."""
         for line in wrapped(text, self.width, NOTE):
             self.y += NOTE + 5
-            self.words(0, self.y - 3, line, "soft", size=NOTE)
+            self.text(0, self.y - 3, line, "soft", size=NOTE)
 
     def legend(self, names: Sequence[str], roles: Sequence[str], *, lines: bool = True) -> None:
-        """One key per name, in as many rows as they need."""
+        """One key per name, in as many rows as needed."""
         x, size, key = 0.0, 12, 22
         self.y += size
         for number, (name, role) in enumerate(zip(names, roles, strict=True)):
@@ -151,7 +151,7 @@ class Canvas:
                 self.marker(x + 8, middle, number, role)
             else:
                 self.rect(x, middle - 5, 14, 10, role, rx=2)
-            self.words(x + key, self.y, shown, size=size, tip=name if shown != name else None)
+            self.text(x + key, self.y, shown, size=size, tip=name if shown != name else None)
             x += wide
         self.y += 8
 

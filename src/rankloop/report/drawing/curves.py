@@ -1,4 +1,4 @@
-"""Named curves on one panel: what the plots over ranks, rounds and days share."""
+"""Named curves on one panel: shared by the plots over ranks, iterations and days."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,53 +9,62 @@ from numpy.typing import NDArray
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import number_text, span
-from rankloop.report.drawing.theme import role_of
+from rankloop.report.drawing.style import role_of
 from rankloop.report.figure import Figure
 
-__all__ = ["curves_figure", "floats", "named", "nothing", "ranks_axis", "told"]
+__all__ = [
+    "Ticks",
+    "curves_figure",
+    "curves_text",
+    "empty_note",
+    "floats",
+    "named",
+    "rank_figure",
+    "ranks_axis",
+]
 
 Ticks = Sequence[tuple[float, str]]
 
 
 def floats(values: Any, what: str) -> NDArray[np.float64]:
-    """One dimension of numbers; what is missing is nan."""
+    """A one-dimensional array of numbers; missing ones are nan."""
     try:
         made = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers, got {values!r:.80}") from None
     if made.ndim != 1:
-        raise ValueError(f"{what} must be one number after another, got the shape {made.shape}")
+        raise ValueError(f"{what} must be one-dimensional, got the shape {made.shape}")
     return made
 
 
 def named(given: Any) -> dict[str, Any]:
-    """Curves by name; one without a name is a curve too."""
+    """Curves by name; a single one has the empty name."""
     if isinstance(given, Mapping):
         return {str(name): one for name, one in given.items()}
     return {"": given}
 
 
-def nothing(canvas: Canvas, text: str = "There is nothing to show yet.") -> None:
+def empty_note(canvas: Canvas, text: str = "There is nothing to show yet.") -> None:
     canvas.y += 30
-    canvas.words(0, canvas.y - 10, text, "soft", size=13)
+    canvas.text(0, canvas.y - 10, text, "soft", size=13)
 
 
-def told(curves: Sequence[Curve]) -> str:
-    """The curves in a sentence, for those who cannot see them."""
-    said = []
+def curves_text(curves: Sequence[Curve]) -> str:
+    """The curves in a sentence, for screen readers."""
+    parts = []
     for curve in curves:
         kept = np.flatnonzero(np.isfinite(curve.y))
         name = f"{curve.name}: " if curve.name else ""
         if len(kept):
             first, last = float(curve.y[kept[0]]), float(curve.y[kept[-1]])
-            said.append(f"{name}{len(kept)} values, from {number_text(first)} to {number_text(last)}")
+            parts.append(f"{name}{len(kept)} values, from {number_text(first)} to {number_text(last)}")
         else:
-            said.append(f"{name}no values")
-    return "; ".join(said) + "." if said else "No curves."
+            parts.append(f"{name}no values")
+    return "; ".join(parts) + "." if parts else "No curves."
 
 
 def ranks_axis(depth: int) -> Callable[[bool], Ticks]:
-    """Whole ranks as ticks: all of them where there is room."""
+    """Whole ranks as ticks, all of them if they fit."""
 
     def ticks(narrow: bool) -> Ticks:
         step = next(
@@ -81,12 +90,12 @@ def curves_figure(
     x_text: Callable[[float], str] = number_text,
     more: Callable[[Canvas, Panel], None] | None = None,
 ) -> Figure:
-    """A figure of curves; `more` draws on top of them, and in the room kept free `above` the panel."""
+    """A figure of curves; `more` draws on top of them, and in the space reserved `above` the panel."""
 
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
         if not any(np.isfinite(curve.y).any() for curve in curves):
-            nothing(canvas)
+            empty_note(canvas)
             return
         if len(curves) > 1 or curves[0].name:
             canvas.legend([curve.name for curve in curves], [role_of(i) for i in range(len(curves))])
@@ -112,4 +121,30 @@ def curves_figure(
         if more is not None:
             more(canvas, panel)
 
-    return Figure(title, f"{note} {told(curves)}".strip(), draw)
+    return Figure(title, f"{note} {curves_text(curves)}".strip(), draw)
+
+
+def rank_figure(
+    curves: Sequence[Curve],
+    title: str,
+    note: str,
+    *,
+    x_name: str = "position",
+    y_name: str = "click rate",
+    log: bool = False,
+    percent: bool = False,
+    more: Callable[[Canvas, Panel], None] | None = None,
+) -> Figure:
+    """A figure of curves over ranks; a linear axis begins at 0."""
+    return curves_figure(
+        curves,
+        title,
+        note,
+        x_name=x_name,
+        y_name=y_name,
+        within=() if log else (0.0,),
+        x_ticks=ranks_axis(max((len(curve.y) for curve in curves), default=1)),
+        log=log,
+        percent=percent,
+        more=more,
+    )

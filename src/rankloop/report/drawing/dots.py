@@ -1,4 +1,4 @@
-"""Figures side by side: a dot for each name, with whiskers where an interval is known."""
+"""Values by name as dots, with whiskers where an interval is known."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.scale import Scale, number_text, span, tick_texts
+from rankloop.report.drawing.style import role_of
 from rankloop.report.drawing.text import BOLD, shorten, width_of
-from rankloop.report.drawing.theme import role_of
 
 __all__ = ["Interval", "dots"]
 
@@ -18,9 +18,9 @@ _ROW = 24
 def dots(
     canvas: Canvas, heading: str, rows: Mapping[str, Interval], *, first: int = 0, signed: bool = False
 ) -> None:
-    """One row per name: (value, low, high). `first` is the colour of the first; differences are `signed`."""
+    """One row per name: (value, low, high). `first` is the first colour; `signed` values are differences."""
     canvas.y += 16
-    canvas.words(
+    canvas.text(
         0, canvas.y - 2, shorten(heading, canvas.width, 13 * BOLD), size=13, tip=heading, font_weight=600
     )
     canvas.y += 4
@@ -37,11 +37,11 @@ def dots(
     for value, text in zip(ticks, tick_texts(ticks), strict=True):
         x = scale(value)
         canvas.line(x, top, x, bottom, "axis" if signed and value == 0 else "rule")
-        canvas.words(x, bottom + 14, text, "soft", size=11, anchor="middle")
+        canvas.text(x, bottom + 14, text, "soft", size=11, anchor="middle")
     for number, (name, (value, lowest, highest)) in enumerate(rows.items()):
         y, series = top + _ROW * (number + 0.5), first + number
-        canvas.words(0, y + 4, shorten(name, left - 8), tip=name)
-        canvas.words(canvas.width, y + 4, texts[name], "soft", anchor="end")
+        canvas.text(0, y + 4, shorten(name, left - 8), tip=name)
+        canvas.text(canvas.width, y + 4, texts[name], "soft", anchor="end")
         if np.isfinite(lowest) and np.isfinite(highest):
             a, b = scale(lowest), scale(highest)
             canvas.line(a, y, b, y, role_of(series), stroke_width=2)

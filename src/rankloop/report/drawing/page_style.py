@@ -1,6 +1,6 @@
-"""How a report looks, beside its figures."""
+"""The style of a report's page."""
 
-from rankloop.report.drawing.theme import variables_of
+from rankloop.report.drawing.style import variables_of
 
 __all__ = ["PAGE_STYLE"]
 

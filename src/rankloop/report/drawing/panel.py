@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.scale import Scale, number_text, tick_texts
+from rankloop.report.drawing.style import dash, role_of
 from rankloop.report.drawing.text import shorten, width_of
-from rankloop.report.drawing.theme import dash, role_of
 
 __all__ = ["Curve", "Panel"]
 
 Floats = NDArray[np.float64]
-_MARKED = 40  # points of a curve that get a mark each
-_SMALL = 11  # letters of ticks
+_MARKED = 40  # up to this many points of a curve get a marker each
+_SMALL = 11  # font size of ticks
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -32,8 +32,7 @@ class Curve:
 class Panel:
     """An area on a canvas with its axes; `curve` and the scales `x` and `y` place things in it.
 
-    `above` keeps room over it free, without `floor` there is no line at its bottom, and `x_text` says where
-    a point is when a person asks.
+    `above` reserves space over it, `floor` draws a line at its bottom, and `x_text` formats x in tooltips.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Panel:
         self.canvas, self.x_text = canvas, x_text
         if y_name:
             canvas.y += 14
-            canvas.words(0, canvas.y - 1, shorten(y_name, canvas.width), "soft", tip=y_name)
+            canvas.text(0, canvas.y - 1, shorten(y_name, canvas.width), "soft", tip=y_name)
             canvas.y += 8
         top = canvas.y + 4 + above
         bottom = top + height
@@ -72,7 +71,7 @@ class Panel:
         for value, text in zip(values, texts, strict=True):
             at = self.y(value)
             canvas.line(left, at, canvas.width, at)
-            canvas.words(left - 6, at + 4, text, "soft", size=_SMALL, anchor="end")
+            canvas.text(left - 6, at + 4, text, "soft", size=_SMALL, anchor="end")
         if floor:
             canvas.line(left, bottom, canvas.width, bottom, "axis")
         self.top, self.bottom, self.left = top, bottom, left
@@ -89,24 +88,24 @@ class Panel:
             at_text = min(max(at, half), canvas.width - half)
             canvas.line(at, self.bottom, at, self.bottom + 4, "axis")
             if at_text - half >= free:
-                canvas.words(at_text, self.bottom + 17, text, "soft", size=_SMALL, anchor="middle")
+                canvas.text(at_text, self.bottom + 17, text, "soft", size=_SMALL, anchor="middle")
                 free = at_text + half + 5
         canvas.y = self.bottom + (22 if marks else 4)
         if name:
             canvas.y += 14
             middle = (self.left + canvas.width) / 2
             shown = shorten(name, canvas.width - self.left)
-            canvas.words(middle, canvas.y - 2, shown, "soft", anchor="middle", tip=name)
+            canvas.text(middle, canvas.y - 2, shown, "soft", anchor="middle", tip=name)
         canvas.y += 4
 
     def curve(self, curve: Curve, series: int) -> None:
-        """A line that breaks where there is no value, with a band for its interval."""
+        """A line with gaps where values are missing, and a band for its interval."""
         role = role_of(series)
         if curve.low is not None and curve.high is not None:
             for a, b in _runs(np.isfinite(curve.x) & np.isfinite(curve.low) & np.isfinite(curve.high)):
                 kept = np.unique(np.linspace(a, b - 1, min(b - a, int(self.canvas.width))).astype(int))
-                upper = [(self.x(curve.x[i]), self._held(curve.high[i])) for i in kept]
-                lower = [(self.x(curve.x[i]), self._held(curve.low[i])) for i in kept]
+                upper = [(self.x(curve.x[i]), self._clipped(curve.high[i])) for i in kept]
+                lower = [(self.x(curve.x[i]), self._clipped(curve.low[i])) for i in kept]
                 if b - a == 1:
                     self.whisker(upper[0][0], lower[0][1], upper[0][1], role)
                 else:
@@ -125,24 +124,24 @@ class Panel:
                     )
 
     def whisker(self, x: float, low: float, high: float, role: str) -> None:
-        """An upright interval between two heights."""
+        """A vertical interval between two y coordinates."""
         self.canvas.line(x, low, x, high, role, stroke_width=1.6)
         for at in (low, high):
             self.canvas.line(x - 4, at, x + 4, at, role, stroke_width=1.6)
 
-    def _held(self, value: float) -> float:
-        """The height of a value, held inside of the panel."""
+    def _clipped(self, value: float) -> float:
+        """The y of a value, clipped to the panel."""
         return min(max(self.y(value), self.top), self.bottom)
 
 
 def _runs(kept: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Where stretches of kept values begin and end."""
+    """Start and end of each run of kept values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False]))))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _thinned(x: Floats, y: Floats, pixels: int) -> tuple[Floats, Floats]:
-    """Of many points those a person can see: the lowest and highest of each pixel."""
+    """Of many points, the lowest and highest of each pixel."""
     if len(y) <= 2 * pixels:
         return x, y
     kept = {0, len(y) - 1}

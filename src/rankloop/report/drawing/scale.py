@@ -1,4 +1,4 @@
-"""From numbers to places: linear and logarithmic scales, and ticks that read well."""
+"""Linear and logarithmic scales, ticks and number formats."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ class Scale:
 def span(
     parts: Iterable[Any], *, within: Sequence[float] = (), room: float = 0.06, log: bool = False
 ) -> tuple[float, float]:
-    """The range of all finite numbers with some room around them; `within` lies in it without room.
+    """The range of all finite numbers with a margin; values of `within` are included without one.
 
     >>> span([[0.2, float("nan")], [0.4]], within=[0.0], room=0.0)
     (0.0, 0.4)
@@ -75,7 +75,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """As many decimals as tell the ticks apart.
+    """Ticks with as many decimals as they need to differ.
 
     >>> tick_texts([0.0, 0.05, 0.1]), tick_texts([0, 50_000]), tick_texts([0, 2_000_000])
     (['0.00', '0.05', '0.10'], ['0', '50,000'], ['0', '2M'])
@@ -95,7 +95,7 @@ def tick_texts(values: Sequence[float]) -> list[str]:
 
 
 def number_text(value: float) -> str:
-    """A number in a tip or a label.
+    """A number in a tooltip or a label.
 
     >>> number_text(0.12345), number_text(1234.0), number_text(float("nan"))
     ('0.1235', '1,234', 'no value')
@@ -112,13 +112,13 @@ def number_text(value: float) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value in a sentence, which no line break takes apart.
+    """A p-value in a sentence, with non-breaking spaces.
 
     >>> p_text(0.0354).replace("\u00a0", " "), p_text(3.8e-25).replace("\u00a0", " ")
     ('p = 0.035', 'p < 0.001')
     """
-    told = f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
-    return told.replace(" ", "\u00a0")
+    text = f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
+    return text.replace(" ", "\u00a0")
 
 
 def _decades(low: float, high: float) -> list[float]:

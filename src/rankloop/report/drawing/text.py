@@ -1,16 +1,16 @@
-"""Words in pictures: how wide they are, and how they are made to fit."""
+"""Text in pictures: its width, shortening and wrapping."""
 
 import unicodedata
 
 __all__ = ["BOLD", "shorten", "width_of", "wrapped"]
 
-BOLD = 1.12  # as wide are bold letters
+BOLD = 1.12  # width of bold letters relative to regular ones
 _NARROW = frozenset(" .,:;'|!ijlItfr()[]{}-/\\`\"")
 _WIDE = frozenset("mwMW@%—…→<>=+~#&^")
 
 
 def width_of(text: str, size: float = 12) -> float:
-    """About how wide text is, rather too much than too little: fonts differ.
+    """An upper estimate of the width of text, as fonts differ.
 
     >>> width_of("ndcg@10") < width_of("NDCG@100")
     True
@@ -19,14 +19,14 @@ def width_of(text: str, size: float = 12) -> float:
 
 
 def shorten(text: str, room: float, size: float = 12) -> str:
-    """The text, or as much of its beginning and end as there is room for.
+    """The text, or as much of its beginning and end as fits.
 
     >>> shorten("a very long name of a feature", 100)
     'a very …feature'
     """
     if width_of(text, size) <= room + 0.01:
         return text
-    most = int(room / (size * 0.38))  # letters that could fit if all were narrow
+    most = int(room / (size * 0.38))  # letters that fit if all are narrow
     for kept in range(min(len(text) - 1, most), 1, -1):
         tail = kept // 2
         cut = f"{text[: kept - tail]}…{text[len(text) - tail :]}"
@@ -36,7 +36,7 @@ def shorten(text: str, room: float, size: float = 12) -> str:
 
 
 def wrapped(text: str, room: float, size: float = 12) -> list[str]:
-    """The text in lines; a word that is too long for one is shortened.
+    """The text in lines; a word longer than a line is shortened.
 
     >>> wrapped("how gain and discount make the number", 150)
     ['how gain and discount', 'make the number']

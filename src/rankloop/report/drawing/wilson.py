@@ -1,4 +1,4 @@
-"""The interval of a share."""
+"""Wilson's interval of a share."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def wilson(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
-    """The share and its 95 % interval (Wilson, 1927); nan where nothing was tried.
+    """The share and its 95 % interval (Wilson, 1927); nan where there are no tries.
 
     >>> [round(float(one[0]), 4) for one in wilson(np.array([10.0]), np.array([100.0]))]
     [0.1, 0.0552, 0.1744]

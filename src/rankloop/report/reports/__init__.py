@@ -1,1 +1,1 @@
-"""Whole pages: one for each kind of result."""
+"""Pages made from results of other families."""

@@ -1,4 +1,4 @@
-"""A log by the day: on how many of its pages people clicked."""
+"""The share of pages with a click, by day."""
 
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["by_day"]
 
 _DAY = 86_400.0
-_CALENDAR = (1e8, 2.5e11)  # seconds since 1970 that can be a date: clocks that start at 0 are none
+_CALENDAR = (1e8, 2.5e11)  # seconds since 1970 that are taken for dates; clocks that start at 0 are not
 _RANKERS = 6
 
 
 def by_day(log: "ClickLog") -> Figure | None:
-    """The share of pages with a click by day and by ranker; None where the log knows no days, or one."""
+    """The share of pages with a click by day and ranker; None for a log of fewer than two dates."""
     if log.timestamp is None or not len(log):
         return None
     shown = log.timestamp[log.offsets[:-1]]
@@ -43,7 +43,7 @@ def by_day(log: "ClickLog") -> Figure | None:
         y="pages with a click",
         percent=True,
         title="Pages with a click, by day",
-        note="Share of the pages of a day on which something was clicked, with its 95 % interval.",
+        note="Share of each day's pages with a click, with 95 % intervals.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The page of a comparison: which ranking is better, how surely, and on which queries."""
+"""The page of a comparison: which ranking is better, with intervals, and on which queries."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["report_of_comparison"]
 
-_DRAWN = 6  # pictures of queries: beyond these, the first metric only
+_DRAWN = 6  # figures by query; if there were more, only those of the first metric
 
 
 def report_of_comparison(found: "Comparison", *, title: str | None = None) -> Report:
-    """What `rankloop.compare` found, on one page.
+    """A result of `rankloop.compare` on one page.
 
     >>> import rankloop as rl
     >>> judged = rl.synthetic(n_queries=20, docs_per_query=5, n_features=2, seed=0)
@@ -25,24 +25,24 @@ def report_of_comparison(found: "Comparison", *, title: str | None = None) -> Re
     Report('other against one', 3 sections)
     """
     rivals = ", ".join(found.rivals)
-    report = Report(title or f"{rivals} against {found.baseline}", "Is this ranking better than that one?")
+    report = Report(title or f"{rivals} against {found.baseline}", "Which ranking is better?")
     differences = {
         system: {
-            metric: (said.difference, said.low, said.high)
+            metric: (verdict.difference, verdict.low, verdict.high)
             for metric in found.names
-            for said in (found.verdicts[metric][system],)
+            for verdict in (found.verdicts[metric][system],)
         }
         for system in found.rivals
     }
     report.add("The verdict", *_verdicts(found), found)
     report.add(
         "Metrics",
-        metric_intervals(found.systems, note=_which_way(found)),
+        metric_intervals(found.systems, note=_direction(found)),
         metric_intervals(
             differences,
             signed=True,
             title=f"Differences to {found.baseline}",
-            note="On the same queries, with 95 % intervals: one that leaves out 0 shows a difference.",
+            note="On the same queries, with 95 % intervals: one that excludes 0 shows a difference.",
         ),
     )
     metrics = found.names if len(found.names) * len(found.rivals) <= _DRAWN else found.names[:1]
@@ -55,22 +55,22 @@ def report_of_comparison(found: "Comparison", *, title: str | None = None) -> Re
 def _verdicts(found: "Comparison") -> list[str]:
     """A sentence for each system, by the first metric."""
     metric = found.names[0]
-    fall = metric in found.systems[found.baseline].lower_is_better
-    said = []
+    lower_is_better = metric in found.systems[found.baseline].lower_is_better
+    sentences = []
     for system in found.rivals:
         verdict = found.verdicts[metric][system]
-        better = "better" if (verdict.difference < 0) is fall else "worse"
-        sure = verdict.p_holm <= 1 - found.confidence
-        how = f"is {better} than" if sure else "is not shown to differ from"
-        said.append(
+        better = "better" if (verdict.difference < 0) is lower_is_better else "worse"
+        significant = verdict.p_holm <= 1 - found.confidence
+        how = f"is {better} than" if significant else "is not shown to differ from"
+        sentences.append(
             f"By {metric}, {system} {how} {found.baseline}: {verdict.difference:+.4f} "
             f"(between {verdict.low:+.4f} and {verdict.high:+.4f}, {p_text(verdict.p_holm)}; "
             f"{verdict.wins:,} queries gain, {verdict.losses:,} lose, {verdict.ties:,} stay)."
         )
-    return said
+    return sentences
 
 
-def _which_way(found: "Comparison") -> str:
+def _direction(found: "Comparison") -> str:
     lower = sorted(found.systems[found.baseline].lower_is_better & set(found.names))
-    less = f"; of {', '.join(lower)} less is better" if lower else "; further right is better"
-    return f"Means over queries with their {found.confidence * 100:g} % intervals{less}."
+    side = f"; of {', '.join(lower)} lower is better" if lower else "; further right is better"
+    return f"Means over queries with {found.confidence * 100:g} % intervals{side}."

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloop.report.figure import Figure
-from rankloop.report.learning_curve import learning_curve
+from rankloop.report.learning_picture import learning_picture
 from rankloop.report.preference import preference
 from rankloop.report.report import Report
 
 if TYPE_CHECKING:
-    from rankloop.interleaving import Duel, Verdict
+    from rankloop.interleaving import Duel
 
 __all__ = ["report_of_duel"]
 
 
 def report_of_duel(
-    duel: "Duel", *, error: float = 0.05, seed: int = 0, title: str = "Interleaving"
+    duel: "Duel", *, confidence: float = 0.95, seed: int = 0, title: str = "Interleaving"
 ) -> Report:
-    """What the clicks on interleaved pages say, on one page.
+    """The verdicts of an interleaving, on one page.
 
     >>> import rankloop as rl
     >>> data = rl.synthetic(n_queries=20, docs_per_query=10, n_features=3, seed=0)
@@ -26,31 +26,27 @@ def report_of_duel(
     >>> report_of_duel(rl.interleaving.simulate_duel(data, rankers, pages=100))
     Report('Interleaving', 2 sections)
     """
-    verdicts = duel.verdicts(confidence=1 - error, seed=seed)
+    verdicts = duel.verdicts(confidence=confidence, seed=seed)
     report = Report(title, f"{len(duel.pages):,} pages of {', '.join(duel.names)}.")
     report.add("The verdict", preference(verdicts))
-    return report.add("How the evidence grew", *(_growth(duel, said, error) for said in verdicts))
-
-
-def _growth(duel: "Duel", said: "Verdict", error: float) -> Figure:
-    """The share of wins among decided pages with the interval that holds at every look at once."""
-    looked = duel.sequential(said.first, said.second, error=error)
-    outcome = np.sign(
-        duel.credits[:, duel.names.index(said.first)] - duel.credits[:, duel.names.index(said.second)]
+    return report.add(
+        "How the evidence grew", *(_growth(duel, one.first, one.second, confidence) for one in verdicts)
     )
+
+
+def _growth(duel: "Duel", first: str, second: str, confidence: float) -> Figure:
+    """The share of wins among decided pages, with the interval that holds at every look."""
+    found = duel.always_valid(first, second, confidence=confidence)
+    outcome = np.sign(duel.credits[:, duel.names.index(first)] - duel.credits[:, duel.names.index(second)])
     wins, decided = np.cumsum(outcome > 0), np.cumsum(outcome != 0)
     share = np.where(decided > 0, wins / np.maximum(decided, 1), np.nan)
-    stop = (
-        f"a verdict could be given after {looked.stop:,} pages"
-        if looked.stop
-        else "no verdict can be given yet"
-    )
-    return learning_curve(
-        {f"wins of {said.first}": (np.arange(1, len(share) + 1), share, looked.low, looked.high)},
+    stop = f"after {found.stop:,} pages there is a winner" if found.stop else "there is no winner yet"
+    return learning_picture(
+        {f"wins of {first}": (np.arange(1, len(share) + 1), share, 0.5 + found.lows, 0.5 + found.highs)},
         x="pages",
         y="share of decided pages won",
-        best=looked.stop,
+        best=found.stop,
         mark="enough",
-        title=f"{said.first} against {said.second}, page by page",
-        note=f"The band holds at every look at once; looked at daily, {stop}.",
+        title=f"{first} against {second}, page by page",
+        note=f"The band holds at every look; {stop}.",
     )

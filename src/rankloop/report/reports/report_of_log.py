@@ -1,4 +1,4 @@
-"""The page of a click log: what it holds, where people click, what it can teach."""
+"""The page of a click log: clicks by position, position bias, click models, supported estimators."""
 
 import warnings
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["report_of_log"]
 
-_PAGES = 100_000  # click models are fitted on at most so many
-_SHARE = 0.02  # of the pages: layouts and rankers with fewer are not drawn by themselves
-_ALONE = ("randomized", "swap_intervention", "fair_pairs", "harvest")  # curves that need the log alone
+_PAGES = 100_000  # at most, to fit click models on
+_SHARE = 0.02  # of the pages: layouts and rankers with fewer are not drawn
+_ALONE = ("randomized", "swap_intervention", "fair_pairs", "harvest")  # methods that need only the log
 
 
 def report_of_log(
@@ -31,7 +31,7 @@ def report_of_log(
     seed: int = 0,
     title: str = "Click log",
 ) -> Report:
-    """What a log holds: clicks by position, the bias of position, click models, and what it supports."""
+    """A click log on one page: clicks by position, position bias, click models, supported estimators."""
     from rankloop.clicks import check
 
     checked = check(log)
@@ -40,20 +40,20 @@ def report_of_log(
         title, f"{facts.pages:,} pages, {facts.impressions:,} impressions, {facts.clicks:,} clicks."
     )
     report.add(
-        "Where people click", ctr_by_position(_parts(log)), heat_map(log), by_day(log), _facts(checked)
+        "Clicks by position", ctr_by_position(_parts(log)), heat_map(log), by_day(log), _facts(checked)
     )
-    curves, said = _propensities(log, checked, seed)
-    report.add("The bias of position", *said, position_curve(curves) if curves else None)
+    curves, notes = _propensities(log, checked, seed)
+    report.add("Position bias", *notes, position_curve(curves) if curves else None)
     report.add("Click models", *_models(log, models, seed))
-    return report.add("What the log supports", *_support(checked))
+    return report.add("Supported estimators", *_support(checked))
 
 
 def _parts(log: "ClickLog") -> Any:
-    """The log by what showed its pages, where that is known and not always the same."""
+    """The log by layout or else by ranker, where there are several."""
     for column in (log.page_layout, log.page_ranker):
         if column is not None:
             present, pages = np.unique(column.code, return_counts=True)
-            many = present[pages >= _SHARE * log.n_pages]  # what was hardly shown would cover the others
+            many = present[pages >= _SHARE * log.n_pages]  # rare ones would cover the others
             if 1 < len(many) <= 6:
                 return {str(column.table[one]): log.select(column.code == one) for one in many}
     return log
@@ -62,10 +62,10 @@ def _parts(log: "ClickLog") -> Any:
 def _propensities(
     log: "ClickLog", checked: "LogReport", seed: int
 ) -> tuple[dict[str, "Propensity"], list[str]]:
-    """Curves of every method that the log supports; each belongs to a layout."""
+    """Curves of every method that the log supports, by layout."""
     import rankloop.propensity as family
 
-    curves, said, failed = {}, [], []
+    curves, notes, failed = {}, [], []
     for layout, part in _layouts(log).items():
         for name in _ALONE:
             support, called = checked[name], " ".join([name.replace("_", " "), layout]).strip()
@@ -75,20 +75,20 @@ def _propensities(
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", family.IdentifiabilityWarning)
                     curves[called] = family.estimate(part, method=name, seed=seed)
-            except ValueError as error:  # what the log holds of the experiment is too little
+            except ValueError as error:  # the log holds too little of the experiment
                 failed.append(f"{called}: {error}")
                 continue
             if support.support == "weak":
-                said.append(f"{called} is weak here: {support.why}; {support.fix}.")
+                notes.append(f"{called} is weak here: {support.why}; {support.fix}.")
     if not curves:
         why = checked["swap_intervention"]
         reason = f"{why.why}; {why.fix}" if why.why else "; ".join(failed)
-        said.append(f"No curve can be told from this log alone: {reason}.")
-    return curves, said
+        notes.append(f"No curve can be estimated from this log alone: {reason}.")
+    return curves, notes
 
 
 def _layouts(log: "ClickLog") -> dict[str, "ClickLog"]:
-    """The log by layout, those that were hardly shown left out; without a name where there is one."""
+    """The log by layout, without rare ones; the name is empty if there is only one."""
     column = log.page_layout
     if column is None:
         return {"": log}
@@ -100,19 +100,19 @@ def _layouts(log: "ClickLog") -> dict[str, "ClickLog"]:
 
 
 def _models(log: "ClickLog", names: Sequence[str], seed: int) -> list[Any]:
-    """Models fitted on half of the pages and judged on the other half."""
+    """Models fitted on one half of the pages and evaluated on the other."""
     from rankloop.clicks import model
 
     if log.n_pages < 2 or not log.click.any():
-        return ["There are too few clicks to fit a model to."]
+        return ["There are too few clicks to fit a model."]
     few = min(1.0, 2 * _PAGES / log.n_pages) / 2
     parts = log.split(few, few, seed=seed) if few < 0.5 else log.split(0.5, seed=seed)
     fitted = {model(name).__name__: model(name)().fit(parts[0]) for name in names}
-    said = (
-        f"Fitted on {parts[0].n_pages:,} pages, compared with {parts[1].n_pages:,} others. A document not "
-        "seen before is taken for an average one."
+    note = (
+        f"Fitted on {parts[0].n_pages:,} pages, evaluated on {parts[1].n_pages:,} others. A document that "
+        "was not seen before counts as an average one."
     )
-    return [said, click_fit(parts[1], fitted)]
+    return [note, click_fit(parts[1], fitted)]
 
 
 def _facts(checked: "LogReport") -> dict[str, Any]:
@@ -140,8 +140,10 @@ def _support(checked: "LogReport") -> list[Any]:
         for one in checked.estimators
         if one.support != "yes"
     ]
-    said = f"Usable as it is: {', '.join(usable)}." if usable else "No estimator can use this log as it is."
+    summary = (
+        f"Usable as it is: {', '.join(usable)}." if usable else "No estimator can use this log as it is."
+    )
     return [
-        said,
+        summary,
         Table(("estimator", "usable", "why not, and what would help"), rows, left=3) if rows else None,
     ]

@@ -1,4 +1,4 @@
-"""The page of a training run: how good, how it learned, what it looks at, what it does to a list."""
+"""The page of a training run: metrics, learning curves, features, one list."""
 
 import json
 import tomllib
@@ -23,17 +23,17 @@ def report_of_run(
     query: Any = None,
     title: str | None = None,
 ) -> Report:
-    """What `rankloop train` left in a folder, on one page.
+    """A folder of `rankloop train` on one page.
 
-    `data` holds judged lists to look at; without it, those that the run was measured on are read again if
-    they are still there and unchanged. `query` is the one whose list is drawn.
+    `data` holds judged lists; by default those that the run was evaluated on, if they are still there and
+    unchanged. `query` is the one whose list is drawn.
     """
     run = Path(folder)
     if not (run / "metrics.json").is_file():
         raise ValueError(f"{run} is not a run folder: it has no metrics.json; rankloop train --out makes one")
     figures = _json(run / "metrics.json")
-    report = Report(title or f"Run {run.resolve().name}", "A ranker, how it was trained and how good it is.")
-    report.add("Figures", metric_intervals(_intervals(figures)), _table(figures))
+    report = Report(title or f"Run {run.resolve().name}", "A ranker, its training and its metrics.")
+    report.add("Metrics", metric_intervals(_intervals(figures)), _table(figures))
     if (run / "model.rank").is_file():
         from rankloop.rankers import load
 
@@ -47,7 +47,7 @@ def report_of_run(
 
 
 def _lists(run: Path, n_features: int) -> "RankingDataset | None":
-    """The lists that the run was measured on, if they are still there and the same."""
+    """The lists that the run was evaluated on, if they are still there and unchanged."""
     if not (run / "run.toml").is_file() or not (run / "data.json").is_file():
         return None
     from rankloop.data.open_dataset import form_of, open_dataset
@@ -93,7 +93,7 @@ def _text(value: float | None) -> str:
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Facts within facts, side by side."""
+    """Nested facts in one level, by joined names."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

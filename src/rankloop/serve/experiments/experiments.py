@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert, select, update
 
-from rankloop.interleaving import Page, always_valid, method, verdict
-from rankloop.interleaving.ab_verdict import ab_verdict
+from rankloop.interleaving import Page, ab_verdict, always_valid, method, verdict
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.events.tables import experiments
 
@@ -139,22 +138,16 @@ class Experiments:
         if not pages:
             return Standing(one, 0, None, None)
         if one.kind == "ab":
-            told = ab_verdict(
-                [bool(page.clicked) for page in pages],
-                [bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages],
-                [page.ranker == one.a for page in pages],
-                _users(pages),
-                names=(one.a, one.b),
-            )
-            return Standing(one, len(pages), told.get("verdict"), told.get("always_valid"))
+            return Standing(one, len(pages), *_ab(one, pages))
         credits = _credits(one, pages)
         users = _users(pages)
         said = verdict(credits, users=users, names=(one.a, one.b))
-        looked = always_valid(_by_user(credits[:, 0] - credits[:, 1], users))
+        outcomes = _by_user(credits[:, 0] - credits[:, 1], users)
+        looked = always_valid(np.column_stack([outcomes, np.zeros(len(outcomes))]))
         bound = {
-            "p_value": float(looked.p_value[-1]),
-            "low": float(looked.low[-1]) - 0.5,  # as a preference: 0 means no difference
-            "high": float(looked.high[-1]) - 0.5,
+            "p_value": looked.p_value,
+            "low": looked.low,
+            "high": looked.high,
             "decided": looked.stop is not None,
         }
         return Standing(one, len(pages), said.to_dict(), bound)
@@ -163,6 +156,35 @@ class Experiments:
 def _credits(one: Experiment, pages: Sequence[ExperimentPage]) -> Any:
     how = method(one.method)
     return np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
+
+
+def _ab(
+    one: Experiment, pages: Sequence[ExperimentPage]
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Pages with a click, and with a click at rank 1: the verdict for one look, and for any look."""
+    arms = [one.a if page.ranker == one.a else one.b for page in pages]
+    if len(set(arms)) < 2:
+        return None, None
+    outcomes = {
+        "clicked": [bool(page.clicked) for page in pages],
+        "clicked_first": [bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages],
+    }
+    once: dict[str, Any] = {"names": [one.a, one.b]}
+    bounds: dict[str, Any] = {}
+    for name, values in outcomes.items():
+        found = ab_verdict(values, arms, _users(pages), names=(one.a, one.b))
+        once |= {"pages": list(found.pages)}
+        once[name] = {
+            "rates": list(found.means),
+            "difference": found.difference,
+            "low": found.fixed_low,
+            "high": found.fixed_high,
+        }
+        bounds[name] = {"p_value": found.p_value, "low": found.low, "high": found.high}
+    first = once["clicked"]
+    once["winner"] = one.a if first["low"] > 0 else one.b if first["high"] < 0 else None
+    bounds["decided"] = bounds["clicked"]["low"] > 0 or bounds["clicked"]["high"] < 0
+    return once, bounds
 
 
 def _users(pages: Sequence[ExperimentPage]) -> list[str]:

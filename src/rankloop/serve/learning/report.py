@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankloop._table import Table
-from rankloop.report import Report, ctr_by_position, importance, metric_intervals, position_curve
+from rankloop.report import Report, ctr_by_position, importance_picture, metric_intervals, position_curve
 
 if TYPE_CHECKING:
     from rankloop.metrics import Comparison
@@ -102,6 +102,8 @@ def _features(made: "Trained", best: str) -> list[Any]:
     ranker = made.candidates[best].ranker
     if hasattr(ranker, "coef_"):
         weights = (ranker.feature_names_in_.tolist(), np.abs(ranker.coef_))
-        return [importance({"weight": weights}, note="Sizes of the weights on standardised features.")]
+        return [
+            importance_picture({"weight": weights}, note="Sizes of the weights on standardised features.")
+        ]
     found = {by: counted(ranker, by=by) for by in ("split", "gain")}
-    return [importance(found, note="How often trees split on a feature, and what the splits gained.")]
+    return [importance_picture(found, note="How often trees split on a feature, and what the splits gained.")]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import Ranker, contributions
-from rankloop.report import importance, metric_intervals, position_curve
+from rankloop.report import importance_picture, metric_intervals, position_curve
 from rankloop.serve.events.sample import sampled_features
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, percent
@@ -133,7 +133,7 @@ def looked_at(service: "Service") -> Panel:
     moving = [(name, value) for name, value in zip(names, size.tolist(), strict=True) if value > 0]
     if not moving:
         return Panel("features", title, "No feature moves the scores of the last pages.")
-    drawing = importance(tuple(zip(*moving, strict=True)), most=12, title="")
+    drawing = importance_picture(tuple(zip(*moving, strict=True)), k=12, title="")
     said = f"How far each feature moves the scores of {production} on the last {len(pages)} pages."
     return Panel("features", title, said, drawn(drawing, title))
 

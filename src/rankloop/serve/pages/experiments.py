@@ -70,7 +70,7 @@ def _difference(one: "Standing") -> str:
     told: Mapping[str, Any] = one.verdict or {}
     if one.experiment.kind == "ab":
         told = told.get("clicked", {})
-    value = told.get("preference", told.get("difference"))
+    value = told.get("difference")
     if value is None:
         return "\N{EN DASH}"
     return f"{signed(value)} [{signed(told['low'])}, {signed(told['high'])}]"

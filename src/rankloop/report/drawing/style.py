@@ -2,7 +2,7 @@
 
 __all__ = ["ROLES", "STYLE", "dash", "role_of", "variables_of"]
 
-# role: (on light paper, on dark paper); a test holds the contrast of words and of lines.
+# role: (on light paper, on dark paper); a test checks the contrast of text and of lines.
 ROLES = {
     "paper": ("#ffffff", "#14171f"),
     "ink": ("#1d2330", "#e8eaf0"),
@@ -17,7 +17,7 @@ ROLES = {
     "s5": ("#c2334a", "#ff8593"),
     "s6": ("#7a6500", "#d6bd48"),
 }
-SERIES = 6  # colours that tell curves apart
+SERIES = 6  # colours of curves
 
 
 def role_of(series: int) -> str:
@@ -26,7 +26,7 @@ def role_of(series: int) -> str:
 
 
 def dash(series: int) -> str | None:
-    """Curves beyond the colours there are differ by their dashes."""
+    """The dashes of curves beyond the last colour."""
     return (None, "7 3", "2 3", "8 3 2 3")[series // SERIES % 4]
 
 
@@ -35,7 +35,7 @@ def _variables(which: int) -> str:
 
 
 def _rules() -> str:
-    """Each colour twice: programs that know no variables keep the first."""
+    """Each colour twice: programs without CSS variables use the first."""
     rules = []
     for role, (light, _) in ROLES.items():
         rules.append(f".rl-svg .{role}{{fill:{light};fill:var(--rl-{role})}}")
@@ -44,7 +44,7 @@ def _rules() -> str:
 
 
 def variables_of(selector: str) -> str:
-    """The colours as variables of what a selector finds: as the system has it, or as `data-theme` says."""
+    """The colours as CSS variables of a selector, by the system's theme or by `data-theme`."""
     return (
         f"{selector}{{{_variables(0)}}}"
         f"@media(prefers-color-scheme:dark){{{selector}{{{_variables(1)}}}}}"
@@ -60,4 +60,4 @@ STYLE = (
     + ".rl-figure{container-type:inline-size;margin:0;max-width:760px}.rl-narrow{display:none}"
     + "@container(max-width:540px){.rl-wide{display:none}.rl-narrow{display:block}}"
 )
-"""What a page with figures needs once; a figure that stands alone brings its own."""
+"""The style that a page with figures needs once; a figure in a file of its own includes it."""

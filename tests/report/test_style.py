@@ -1,8 +1,8 @@
-"""Letters and lines can be told from the paper, in light and in dark (WCAG 2: 4.5 and 3 to 1)."""
+"""Letters and lines contrast with the paper, in light and in dark (WCAG 2: 4.5 and 3 to 1)."""
 
 import pytest
 
-from rankloop.report.drawing.theme import ROLES, STYLE
+from rankloop.report.drawing.style import ROLES, STYLE
 
 
 def luminance(colour):

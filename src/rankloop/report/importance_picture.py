@@ -1,4 +1,4 @@
-"""Which features a ranker lives on."""
+"""The most important features of a ranker."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,45 +8,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.report.drawing.canvas import Canvas
-from rankloop.report.drawing.curves import floats, nothing
+from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.scale import Scale, number_text, span
+from rankloop.report.drawing.style import role_of
 from rankloop.report.drawing.text import BOLD, shorten, width_of
-from rankloop.report.drawing.theme import role_of
 from rankloop.report.figure import Figure
 
-__all__ = ["importance"]
+__all__ = ["importance_picture"]
 
 Floats = NDArray[np.float64]
 Found = tuple[list[str], Floats, Floats | None, Floats | None]
 _ROW = 19
 
 
-def importance(
+def importance_picture(
     found: Mapping[str, Any] | Any,
     *,
-    most: int = 20,
+    k: int = 20,
     signed: bool = False,
     title: str = "Importance of features",
     note: str = "",
 ) -> Figure:
-    """The features that matter most, largest first; of several ways to measure it, one panel each.
+    """The `k` most important features, largest first; one panel for each measure of importance.
 
-    What was found is an `Importance`, a tuple of names and values (and low and high), or several of these by
-    name, such as "split" and "gain". `signed` ones may pull either way: the largest by size come first.
+    `found` is an `Importance`, a tuple of names and values (and low and high), or several of these by name,
+    such as "split" and "gain". `signed` values are sorted by their size.
 
-    >>> importance({"split": (["bm25", "age"], [12, 30]), "gain": (["bm25", "age"], [9.5, 2.0])})
+    >>> importance_picture({"split": (["bm25", "age"], [12, 30]), "gain": (["bm25", "age"], [9.5, 2.0])})
     Figure('Importance of features')
     """
     many = found if isinstance(found, Mapping) else {getattr(found, "by", ""): found}
-    panels = {str(by): _largest(one, most, signed) for by, one in many.items()}
+    panels = {str(by): _largest(one, k, signed) for by, one in many.items()}
     largest = max((len(_parts(one)[0]) for one in many.values()), default=0)
-    said = f"The {most} largest of {largest}." if largest > most else ""
-    told = [f"by {by or 'importance'}: {', '.join(names[:5])}" for by, (names, *_) in panels.items()]
+    cut = f"The {k} largest of {largest}." if largest > k else ""
+    texts = [f"by {by or 'importance'}: {', '.join(names[:5])}" for by, (names, *_) in panels.items()]
 
     def draw(canvas: Canvas) -> None:
-        canvas.heading(title, f"{note} {said}".strip())
+        canvas.heading(title, f"{note} {cut}".strip())
         if not any(names for names, *_ in panels.values()):
-            nothing(canvas, "There are no features to show.")
+            empty_note(canvas, "There are no features to show.")
             return
         draws = [
             partial(_bars, by=by, found=one, role=role_of(number))
@@ -54,7 +54,7 @@ def importance(
         ]
         canvas.beside(draws, 1 if canvas.narrow else min(len(draws), 2))
 
-    return Figure(title, f"{note} {said} Largest first, {'; '.join(told)}.".strip(), draw)
+    return Figure(title, f"{note} {cut} Largest first, {'; '.join(texts)}.".strip(), draw)
 
 
 def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
@@ -62,7 +62,7 @@ def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
     wide = canvas.width
     if by:
         canvas.y += 16
-        canvas.words(0, canvas.y - 3, shorten(f"by {by}", wide, 13 * BOLD), size=13, font_weight=600)
+        canvas.text(0, canvas.y - 3, shorten(f"by {by}", wide, 13 * BOLD), size=13, font_weight=600)
         canvas.y += 4
     texts = [number_text(value) for value in values]
     left = min(max(map(width_of, names), default=0), wide * 0.42) + 8
@@ -72,8 +72,8 @@ def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
     zero = scale(0.0)
     for number, (name, value) in enumerate(zip(names, values, strict=True)):
         y = canvas.y + _ROW * number
-        canvas.words(left - 6, y + 14, shorten(name, left - 8), tip=name, anchor="end")
-        canvas.words(wide, y + 14, texts[number], "soft", size=11, anchor="end")
+        canvas.text(left - 6, y + 14, shorten(name, left - 8), tip=name, anchor="end")
+        canvas.text(wide, y + 14, texts[number], "soft", size=11, anchor="end")
         if not np.isfinite(value):
             continue
         a, b = sorted((zero, scale(value)))
@@ -85,10 +85,10 @@ def _bars(canvas: Canvas, by: str, found: Found, role: str) -> None:
     canvas.y += _ROW * len(names) + 10
 
 
-def _largest(found: Any, most: int, signed: bool) -> Found:
+def _largest(found: Any, k: int, signed: bool) -> Found:
     names, values, low, high = _parts(found)
     size = np.abs(values) if signed else values
-    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")[:most]
+    order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")[:k]
     bounds = [None if part is None else part[order] for part in (low, high)]
     return [names[i] for i in order], values[order], bounds[0], bounds[1]
 

@@ -1,4 +1,4 @@
-"""Learning curves: quality by round, epoch or page."""
+"""Learning curves: quality by iteration, epoch or page."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,32 +11,32 @@ from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import number_text
 from rankloop.report.figure import Figure
 
-__all__ = ["learning_curve"]
+__all__ = ["learning_picture"]
 
 
-def learning_curve(
+def learning_picture(
     curves: Mapping[str, Any] | Any,
     *,
-    x: str = "round",
+    x: str = "iteration",
     y: str = "ndcg@10",
     best: float | None = None,
     mark: str = "best",
     title: str = "Learning curve",
     note: str = "",
 ) -> Figure:
-    """One curve per name; `best` is a place on the way that `mark` names.
+    """One curve per name; `best` is a place on the x axis, labelled with `mark`.
 
-    A curve is its values (one per round, from 1), a tuple `(x, y)` or `(x, y, low, high)`, or what
-    `rankloop.online.learning_curve` found, whose online figures are told below.
+    A curve is its values (one per iteration, from 1), a tuple `(x, y)` or `(x, y, low, high)`, or a result of
+    `rankloop.online.learning_curve`, whose online figures are written below.
 
-    >>> learning_curve({"valid": [0.41, 0.45, 0.46]}, x="trees")
+    >>> learning_picture({"valid": [0.41, 0.45, 0.46]}, x="trees")
     Figure('Learning curve')
     """
     given = named(curves)
     made = [_curve(name, one) for name, one in given.items()]
     online = {name: one for name, one in given.items() if hasattr(one, "offline")}
-    said = [
-        f"{f'{name}: ' if name else ''}people saw a discounted {y} of {number_text(one.online)} in all"
+    lines = [
+        f"{f'{name}: ' if name else ''}users saw a discounted {y} of {number_text(one.online)} in total"
         + ("" if np.isnan(one.below_floor) else f", {one.below_floor:.1%} of the pages below the floor")
         for name, one in online.items()
     ]
@@ -47,13 +47,13 @@ def learning_curve(
             canvas.line(at, panel.top, at, panel.bottom, "axis", stroke_dasharray="4 3")
             left = at > (panel.left + canvas.width) / 2
             text = f"{mark}: {number_text(best)}"
-            canvas.words(
+            canvas.text(
                 at - 5 if left else at + 5, panel.bottom - 8, text, "soft", anchor="end" if left else "start"
             )
-        for line in said:
+        for line in lines:
             canvas.note(line)
 
-    across = "pages" if online and x == "round" else x
+    across = "pages" if online and x == "iteration" else x
     return curves_figure(made, title, note, x_name=across, y_name=y, more=more)
 
 

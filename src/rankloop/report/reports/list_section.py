@@ -1,4 +1,4 @@
-"""One list of a ranker, drawn: how its number comes about, and where the loss would move the documents."""
+"""The section about one list of a ranker: its NDCG and its lambdas, as pictures."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +11,20 @@ from rankloop.report.ndcg_picture import ndcg_picture
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
 
-__all__ = ["one_list"]
+__all__ = ["list_section"]
 
 _K = 10
-_WORST = 5  # lists that are named
+_WORST = 5  # queries with the lowest NDCG that are named
 
 
-def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[str | Figure, ...]:
-    """A sentence and two pictures of a query's list: the one asked for, or one that is as good as most."""
+def list_section(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[str | Figure, ...]:
+    """A sentence and two pictures of a query's list; by default of one with about the mean NDCG."""
     from rankloop.metrics import ndcg
 
     scores = np.asarray(ranker.predict(lists), np.float64)
     values = ndcg(scores, lists.y, lists.offsets, k=_K)
     if not np.isfinite(values).any():
-        return ("No list has a relevant document, so there is none to draw.",)
+        return ("No list has a relevant document to draw.",)
     if query is None:
         index = int(np.nanargmin(np.abs(values - np.nanmean(values))))
     else:
@@ -36,25 +36,25 @@ def one_list(ranker: Any, lists: "RankingDataset", query: Any = None) -> tuple[s
     given = None if lists.docid is None else [str(one) for one in lists.docid[a:b]]
     names = [f"document {number}" for number in range(1, b - a + 1)] if given is None else given
     worst = [i for i in np.argsort(values, kind="stable")[:_WORST] if np.isfinite(values[i])]
-    said = (
+    summary = (
         f"The list of query {lists.qid[index]}: NDCG@{_K} is {values[index]:.4f}, and "
-        f"{np.nanmean(values):.4f} in the mean of {np.isfinite(values).sum():,} lists. Lowest: "
+        f"{np.nanmean(values):.4f} on average over {np.isfinite(values).sum():,} lists. Lowest: "
         f"{', '.join(f'query {lists.qid[i]} ({values[i]:.4f})' for i in worst)}."
     )
-    pushed, loss = _lambdas(ranker, scores[a:b], lists.y[a:b])
+    found_lambdas, loss = _lambdas(ranker, scores[a:b], lists.y[a:b])
     return (
-        said,
+        summary,
         ndcg_picture(scores[a:b], lists.y[a:b], k=_K, documents=names),
         lambdas_picture(
-            pushed,
+            found_lambdas,
             documents=names,
-            note=f"Documents as ranked; an arrow is the push of the loss {loss} at these scores.",
+            note=f"Documents as ranked; arrows are the lambdas of the loss {loss} at these scores.",
         ),
     )
 
 
 def _lambdas(ranker: Any, scores: Any, labels: Any) -> tuple[Any, str]:
-    """Under the ranker's own loss, or LambdaRank where that is not a loss of one list."""
+    """The lambdas of the ranker's loss, or of LambdaRank where that loss is not list-wise."""
     from rankloop.rankers import lambdas
 
     own = getattr(ranker, "loss", "lambdarank")

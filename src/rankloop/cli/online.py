@@ -1,0 +1,90 @@
+"""`rankloop online`: the learning curve of a learner while it serves."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankloop.cli.options.arguments import DataSet, Json, PageSize, Seed, User
+from rankloop.cli.options.simulation import By, Eta, Noise
+
+__all__ = ["online"]
+
+
+def online(
+    data: DataSet,
+    test: Annotated[Path, typer.Option(help="The data set that the learner is measured on.")],
+    learner: Annotated[str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr.")] = "pdgd",
+    user: User = "navigational",
+    pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages people see.")] = 10_000,
+    k: PageSize = 10,
+    production: Annotated[
+        Path | None, typer.Option(help="The ranking that the floor is relative to: scores or a saved ranker.")
+    ] = None,
+    by: By = None,
+    floor: Annotated[float, typer.Option(help="Count pages below this share of production's NDCG.")] = 0.9,
+    eta: Eta = 1.0,
+    noise: Noise = 0.1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw the learning curve to this file (.svg or .html).")
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Let simulated users search with a learner that learns from each of their pages.
+
+    Prints the quality on the test set by pages served, and the quality of the pages that users saw meanwhile.
+
+    rankloop online train.txt --test test.txt --learner pdgd --user perfect -n 10000 --out curve.svg
+    """
+    import json as writer
+
+    from rankloop.cli.options.simulation import ranking_scores, simulated_user
+    from rankloop.data import open_dataset
+    from rankloop.online import learning_curve
+    from rankloop.rankers import LinearRanker
+
+    if out is not None and out.suffix.lower() not in (".svg", ".html"):
+        raise ValueError(f"--out writes an .svg or .html file, got {out}")
+    if production is not None and by is not None:
+        raise ValueError("give either --production FILE or --by FEATURE, not both")
+    made = _learner(learner)
+    train = open_dataset(data)
+    before = ranking_scores(train, production, by)
+    scores = before.predict(train) if hasattr(before, "predict") else before
+    curve = learning_curve(
+        made(LinearRanker(), features=train, seed=seed),
+        train,
+        open_dataset(test),
+        user=simulated_user(user, eta, noise, train),
+        pages=pages,
+        k=k,
+        production=scores,
+        floor=floor,
+        seed=seed,
+    )
+    if out is not None:
+        from rankloop.report import report_of_online
+
+        report = report_of_online({learner: curve}, metric=f"ndcg@{k}")
+        (report.figures[0] if out.suffix.lower() == ".svg" else report).save(out)
+    if json:
+        typer.echo(writer.dumps({"learner": learner, "k": k, **curve.to_dict()}))
+        return
+    typer.echo(f"{'pages':>10}  ndcg@{k} on the test set")
+    widest = max(curve.offline)
+    for page, value in zip(curve.pages, curve.offline, strict=True):
+        typer.echo(f"{page:>10,}  {value:.4f} {'█' * round(40 * value / widest)}")
+    typer.echo(f"discounted ndcg@{k} of the pages that users saw: {curve.online:,.1f}")
+    if scores is not None:
+        typer.echo(f"{curve.below_floor:.1%} of the pages were below {floor:.0%} of production's ndcg@{k}")
+
+
+def _learner(name: str) -> Any:
+    import rankloop.online as family
+    from rankloop._names import unknown
+
+    kinds = {kind.name: kind for kind in (family.PDGD, family.DBGD, family.MGD, family.NSGD, family.COLTR)}
+    if name not in kinds:
+        raise unknown("online learner", name, kinds)
+    return kinds[name]

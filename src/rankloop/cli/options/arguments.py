@@ -1,0 +1,77 @@
+"""Arguments and options that several commands share: one name and one help text for one meaning."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Convention",
+    "DataSet",
+    "Empty",
+    "Json",
+    "LogFormat",
+    "Metrics",
+    "Model",
+    "PageSize",
+    "PerQuery",
+    "RankerName",
+    "ReportFile",
+    "Seed",
+    "Ties",
+    "User",
+    "check_report",
+]
+
+DataSet = Annotated[Path, typer.Argument(help="A data set: LETOR/SVMLight text, Parquet or a saved folder.")]
+Model = Annotated[Path, typer.Argument(help="A saved ranker, or the run folder that holds one.")]
+RankerName = Annotated[
+    str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", "-m", help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5; repeatable."
+    ),
+]
+Convention = Annotated[
+    str | None,
+    typer.Option("--convention", help="Count as lightgbm, xgboost, catboost, sklearn or trec does."),
+]
+Ties = Annotated[
+    str | None, typer.Option("--ties", help="Equal scores: average (expected value), stable or worst.")
+]
+Empty = Annotated[
+    str | None, typer.Option("--empty", help="Lists with nothing relevant: nan (left out), zero or one.")
+]
+PerQuery = Annotated[
+    Path | None,
+    typer.Option("--per-query", help="Also write each query's values (.csv, .json, .jsonl, .parquet)."),
+]
+LogFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--log-format",
+        help="Of the click log: parquet, csv, jsonl, yandex, trec or graphcm; else by its name.",
+    ),
+]
+User = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        help="Who clicks: pbm, eye_tracking, trust, dbn, perfect, navigational, informational, or a saved "
+        "click model.",
+    ),
+]
+PageSize = Annotated[int, typer.Option("-k", help="Documents per page.")]
+Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Also write a page with figures and tables (.html).")
+]
+
+
+def check_report(path: Path | None) -> None:
+    """Refuse a report that is no page before the work is done, not after it."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"a report is a page: name an .html file, got {path}")

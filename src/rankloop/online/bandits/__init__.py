@@ -1,0 +1,1 @@
+"""What the bandits over rankers share."""

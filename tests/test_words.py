@@ -1,0 +1,246 @@
+"""One word for one meaning: the parameters of all public names and the options of all commands."""
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+import rankloop
+from rankloop.cli import app
+
+# Words that the design has another word for.
+INSTEAD = {
+    "rounds": "iterations (epochs of networks, trees of trees)",
+    "n_rounds": "iterations",
+    "max_rounds": "iterations",
+    "max_iter": "iterations",
+    "max_iterations": "iterations",
+    "n_iter": "iterations",
+    "num_iterations": "iterations",
+    "steps": "iterations",
+    "n_estimators": "trees",
+    "num_trees": "trees",
+    "n_epochs": "epochs",
+    "tol": "tolerance",
+    "relevant_from": "relevance_threshold",
+    "labels_from": "relevance_threshold",
+    "min_label": "relevance_threshold",
+    "top_k": "k",
+    "cutoff": "k",
+    "cut_off": "k",
+    "error": "confidence",
+    "error_rate": "confidence",
+    "level": "confidence",
+    "significance": "confidence",
+    "draws": "resamples (of a bootstrap or permutation test) or samples (Monte Carlo)",
+    "repeats": "resamples",
+    "n_samples": "resamples",
+    "n_resamples": "resamples",
+    "n_bootstrap": "resamples",
+    "bootstraps": "resamples",
+    "random_state": "seed",
+    "random_seed": "seed",
+    "shown_by": "logging_policy",
+    "policy_scores": "logging_policy",
+    "curvature": "hessian",
+    "forces": "lambdas",
+    "on": "backend",
+    "runner": "backend",
+    "library": "backend",
+}
+ENGINES = {"search", "engines", "serve", "demo", "cli"}  # where an engine is a search engine
+# Words with another meaning: alpha is a rate of redundancy (Clarke et al., 2008), error a numerical one.
+MEANT = {
+    ("metrics.alpha_dcg", "alpha"),
+    ("metrics.alpha_ndcg", "alpha"),
+    ("rankers.Contributions", "error"),
+}
+# Options that a command names otherwise.
+OPTIONS = {
+    "--judgments": "--qrels",
+    "--shown-by": "--logging-policy",
+    "--from": "a source told by its content",
+    "--index": "a source told by its content",
+    "--output": "--out",
+    "--plot": "--out",
+    "--input-format": "--log-format",
+    "--clicks-format": "--log-format",
+    "--output-format": "--format",
+}
+# Old words that are still there: (where, word). To be emptied.
+NOT_YET: set[tuple[str, str]] = {
+    ("cluster.propensity", "draws"),
+    ("losses.NeuralNDCG", "steps"),
+    ("propensity.ContextualPropensity", "draws"),
+    ("propensity.Propensity", "draws"),
+    ("propensity.contextual", "draws"),
+    ("propensity.drift", "level"),
+    ("propensity.dual_learning", "draws"),
+    ("propensity.dual_learning", "rounds"),
+    ("propensity.fair_pairs", "draws"),
+    ("propensity.harvest", "draws"),
+    ("propensity.pair_debias", "draws"),
+    ("propensity.pair_debias", "rounds"),
+    ("propensity.randomized", "draws"),
+    ("propensity.regression_em", "draws"),
+    ("propensity.swap_intervention", "draws"),
+    ("rankers.AdaRank", "rounds"),
+    ("rankers.CoordinateAscent", "max_rounds"),
+    ("rankers.CoordinateAscent", "steps"),
+    ("rankers.CoordinateAscent", "tol"),
+    ("rankers.LinearRanker", "max_iter"),
+    ("rankers.LinearRanker", "tol"),
+    ("rankers.RankBoost", "rounds"),
+    ("rankers.RankSVM", "max_iter"),
+    ("rankers.RankSVM", "tol"),
+    ("rankers.importance", "repeats"),
+    ("rankloop.LinearRanker", "max_iter"),
+    ("rankloop.LinearRanker", "tol"),
+    ("rankloop.RankSVM", "max_iter"),
+    ("rankloop.RankSVM", "tol"),
+    ("rankloop.importance", "repeats"),
+    ("search.pagerank", "steps"),
+    ("search.tune_weights", "steps"),
+    ("unbiased.PlackettLuce.marginal", "draws"),
+    ("unbiased.display_probability", "draws"),
+    ("unbiased.dual_learning", "rounds"),
+    ("unbiased.policy_gradient", "draws"),
+    ("unbiased.regression_em", "rounds"),
+}
+
+
+def complaints(where: str, signature: inspect.Signature) -> Iterator[tuple[str, str, str]]:
+    """(where, parameter, what is wrong) of one signature."""
+    names = list(signature.parameters)
+    family = where.split(".")[0]
+    for name in names:
+        if (where, name) in MEANT:
+            continue
+        if name in INSTEAD:
+            yield where, name, f"{where}({name}=): say {INSTEAD[name]}"
+        if name == "engine" and family not in ENGINES:
+            yield where, name, f"{where}(engine=): say backend; an engine is a search engine"
+        if name == "alpha":
+            yield where, name, f"{where}(alpha=): say confidence for an error rate, else name what it is"
+    if {"log", "data"} <= set(names) and names.index("log") > names.index("data"):
+        yield where, "log", f"{where}: the order of arguments is (log, data, ...)"
+    given = signature.parameters.get("confidence")
+    if given is not None and isinstance(given.default, float) and given.default < 0.5:
+        yield (
+            where,
+            "confidence",
+            f"{where}(confidence={given.default}): confidence is 0.95, not an error rate",
+        )
+
+
+def public_signatures() -> Iterator[tuple[str, inspect.Signature]]:
+    """Every function, constructor and public method that a family or the root exports."""
+    for family in ["rankloop", *(name for name in rankloop.__all__ if name.islower())]:
+        module = rankloop if family == "rankloop" else getattr(rankloop, family)
+        if not inspect.ismodule(module):
+            continue
+        for name in getattr(module, "__all__", ()):
+            found = getattr(module, name)
+            if inspect.isclass(found):
+                yield from _of_class(f"{family}.{name}", found)
+            elif callable(found):
+                yield f"{family}.{name}", inspect.signature(found)
+
+
+def _of_class(where: str, kind: type) -> Iterator[tuple[str, inspect.Signature]]:
+    methods = [("", kind)] if kind.__init__ is not object.__init__ else []
+    methods += [
+        (f".{name}", getattr(kind, name))
+        for name in dir(kind)
+        if not name.startswith("_") and callable(getattr(kind, name, None)) and _is_ours(getattr(kind, name))
+    ]
+    for name, method in methods:
+        try:
+            yield where + name, inspect.signature(method)
+        except ValueError:  # of an exception or another class of C
+            continue
+
+
+def _is_ours(method: object) -> bool:
+    return str(getattr(method, "__module__", "")).startswith("rankloop")
+
+
+def commands() -> Iterator[tuple[str, inspect.Signature, list[str]]]:
+    """Every command by its words, with its signature and its options as they are typed."""
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    waiting = list(root.commands.items())
+    while waiting:
+        name, command = waiting.pop()
+        if isinstance(command, TyperGroup):
+            waiting += [(f"{name} {inner}", one) for inner, one in command.commands.items()]
+            continue
+        options = [flag for one in command.params for flag in (*one.opts, *one.secondary_opts)]
+        assert command.callback is not None
+        yield name, inspect.signature(inspect.unwrap(command.callback)), options
+
+
+def wrong_options(name: str, options: list[str]) -> list[str]:
+    """What is wrong with the options of one command."""
+    wrong = [f"rankloop {name} {flag}: say {OPTIONS[flag]}" for flag in options if flag in OPTIONS]
+    if "--out" in options and "-o" not in options:
+        wrong.append(f"rankloop {name} --out: -o means the same")
+    return wrong
+
+
+def test_parameters_have_the_words_of_the_design():
+    found = [one for where, signature in public_signatures() for one in complaints(where, signature)]
+    assert [text for where, name, text in found if (where, name) not in NOT_YET] == []
+
+
+def test_no_word_is_excused_that_is_gone():
+    found = {one[:2] for where, signature in public_signatures() for one in complaints(where, signature)}
+    assert NOT_YET - found == set()
+
+
+def test_options_have_the_words_of_the_design():
+    wrong = []
+    for name, signature, options in commands():
+        wrong += [text for *_, text in complaints(f"cli.{name}", signature)]
+        wrong += wrong_options(name, options)
+    assert wrong == []
+
+
+def test_the_walk_reaches_all():
+    names = {where for where, _ in public_signatures()}
+    assert {
+        "rankloop.compare",
+        "rankers.LambdaMART",
+        "rankers.LambdaMART.fit",
+        "clicks.ClickLog.split",
+        "interleaving.always_valid",
+    } <= names
+    assert {"train", "clicks propensity", "online"} <= {name for name, *_ in commands()}
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong"),
+    [
+        (lambda scores, *, max_iter=10: 0, ["x.made(max_iter=): say iterations"]),
+        (lambda scores, *, random_state=0, tol=1.0: 0, ["say seed", "say tolerance"]),
+        (lambda data, log: 0, ["the order of arguments is (log, data, ...)"]),
+        (lambda X, *, engine="lightgbm": 0, ["an engine is a search engine"]),
+        (lambda X, *, alpha=0.05: 0, ["say confidence for an error rate"]),
+        (lambda X, *, confidence=0.05: 0, ["not an error rate"]),
+        (lambda log, data, *, iterations=5, confidence=0.95, seed=0, k=10: 0, []),
+    ],
+)
+def test_a_wrong_word_is_found(made, wrong):
+    found = [text for *_, text in complaints("x.made", inspect.signature(made))]
+    assert len(found) == len(wrong)
+    assert all(part in text for part, text in zip(wrong, found, strict=True))
+
+
+def test_a_wrong_option_is_found():
+    assert wrong_options("x", ["--out", "-o", "--json"]) == []
+    assert wrong_options("x", ["--judgments", "--out"]) == [
+        "rankloop x --judgments: say --qrels",
+        "rankloop x --out: -o means the same",
+    ]
