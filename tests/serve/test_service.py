@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import RankSVM
-from rankloop.search import Analyser, Features, Index, Query, parse, snippet
+from rankloop.search import Features, Index, Query, parse
 from rankloop.search.field import read_fields
 from rankloop.serve import Service
 from rankloop.serve.answer import Showing, as_filters, asked, plain
 from rankloop.serve.config import Config, Gate, Limits
 from rankloop.serve.events.segments import Segment
 from rankloop.serve.http.schema import EventIn, Range, RankRequest, SearchRequest
-from rankloop.serve.passages import Passages, _Remembering
 from serve.running import another, client_of, config, make_index, serving, wait_until
 
 FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "added": "date"})
@@ -300,20 +299,6 @@ def test_the_secret_is_made_once_and_for_its_owner(tmp_path):
     path.write_text("short")
     with pytest.raises(ValueError, match="is cut short"):
         told.secret()
-
-
-@given(st.text("ab <>&é9_'-", max_size=80), st.sets(st.sampled_from(["ab", "a", "9", "ba"])))
-def test_passages_are_those_of_a_search(text, terms):
-    """What is remembered of words changes nothing."""
-    analyser = Analyser()
-    assert snippet(text, terms, _Remembering.of(analyser)) == snippet(text, terms, analyser)
-
-
-def test_passages_are_those_of_the_candidates(tmp_path):
-    index = make_index(tmp_path)
-    found = index.retriever(k=10)("red shoes")
-    passages = Passages(found)
-    assert [passages.of(hit.document) for hit in found] == [hit.snippet for hit in found]
 
 
 def test_what_is_too_old_is_deleted(tmp_path):

@@ -12,8 +12,8 @@ from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
 from rankloop.search.ranked import Ranked
 from rankloop.search.text.query import span_of
+from rankloop.search.text.snippet import Snippets
 from rankloop.serve.http.schema import FilterValue, Range, Result
-from rankloop.serve.passages import Passages
 
 __all__ = ["Answered", "Seconds", "Showing", "answered", "as_filters", "asked", "plain"]
 
@@ -113,7 +113,7 @@ class Showing:
 
     def results(self, found: Candidates, fields: Sequence[str] | None = None) -> list[Result]:
         """The candidates as results, from position 1, with all stored fields or those named."""
-        passages, snapshot = Passages(found), found.snapshot
+        snippets, snapshot = Snippets(found.snapshot, found.leaves), found.snapshot
         made = []
         for at, (id, row, score) in enumerate(
             zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), 1
@@ -129,7 +129,7 @@ class Showing:
                     score=score if math.isfinite(score) else 0.0,
                     title=self.title_of(id, document),
                     url=self.url_of(document),
-                    snippet=_text(passages.of(document)),
+                    snippet=_text(snippets.of(document)),
                     document=plain(sent),
                 )
             )
