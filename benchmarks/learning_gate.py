@@ -15,7 +15,7 @@ from rankloop.clicks import simulate, user
 from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg
-from rankloop.serve.config import Gate
+from rankloop.serve.config import GateSettings
 from rankloop.serve.learning.candidates import compared, trained
 from rankloop.serve.learning.gate import decide
 from rankloop.serve.learning.window import curves_of
@@ -78,7 +78,7 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
     def value(ranking: np.ndarray) -> float:
         return float(dcg(ranking, worth, data.offsets, k=10, gain="linear") @ weight)
 
-    opened = decide(Gate(), log.n_pages, found[best], curves.alarms).opens
+    opened = decide(GateSettings(), log.n_pages, found[best], curves.alarms).opens
     return float(opened), found[best].gain, found[best].gain_low, value(scores[best]) - value(shown)
 
 

@@ -102,8 +102,8 @@ def prepared(folder: Path, documents: int) -> list[bytes]:
     }
     (folder / "serve.toml").write_text(_toml(settings))
     with Service.open(folder / "serve.toml") as service:
-        version = service.models.register(forest(index, names, queries), lineage={"name": "forest"})
-        service.promote(version)
+        version = service.registry.register(forest(index, names, queries), lineage={"name": "forest"})
+        service.versions.promote(version)
     gc.collect()
     return [
         json.dumps({"query": query, "k": K, "user": f"user {i}"}).encode() for i, query in enumerate(queries)

@@ -66,7 +66,7 @@ def another(service, **weights):
     features = Features.standard(service.index)
     ranker = FeatureSum(weights or {"value(price)": 1.0}, features=features.names)
     search = service.index.retriever(k=100) >> features >> ranker >> first(10)
-    return service.models.register(search, lineage={"name": "another"})
+    return service.registry.register(search, lineage={"name": "another"})
 
 
 @contextmanager

@@ -98,11 +98,11 @@ def test_clicks_reach_the_store_once(shop):
         answer = client.post("/events", json={"events": [event]})
         assert answer.json() == {"accepted": 1, "refused": []}
     page_id = page["impression"].split(".")[0]
-    wait_until(lambda: service.store.page(page_id) and service.spool.waiting == 0)
+    wait_until(lambda: service.store.page(page_id) and service.recorder.spool.waiting == 0)
     shown = service.store.page(page_id)
     assert shown.query == "green hat"
     assert shown.documents == tuple(result["id"] for result in page["results"])
-    assert shown.features.shape == (len(shown.documents), len(service.features.names))
+    assert shown.features.shape == (len(shown.documents), len(service.searcher.features.names))
     assert shown.user not in (None, "ann")
     frame = service.store.click_frame().filter(session=page_id)
     assert frame["click"].to_list() == [int(id == chosen) for id in shown.documents]
@@ -139,7 +139,7 @@ def test_clicks_on_a_page_of_yesterday_do_not_count(shop):
     """The same page, signed a day and a minute ago: the signature is right, and too old."""
     client, service = shop
     page = found(client)
-    old = service.signer.sign(page["impression"].split(".")[0], now=time.time() - 86_460)
+    old = service.recorder.signer.sign(page["impression"].split(".")[0], now=time.time() - 86_460)
     answer = client.post("/events", json={"events": [{**click(page, "1"), "impression": old}]}).json()
     assert answer["accepted"] == 0
     assert "expired" in answer["refused"][0]["reason"]
@@ -254,7 +254,7 @@ def test_script_is_text_everywhere(shop):
     for result in page["results"]:
         assert "<script" not in result["snippet"]
         assert result["url"] is None or result["url"].startswith("https://")
-    version = service.models.register(service.live.production.pipeline, lineage={"name": EVIL})
+    version = service.registry.register(service.versions.live.production.pipeline, lineage={"name": EVIL})
     answer = client.get("/models", headers=ADMIN)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["versions"][-1] == answer.json()["versions"][-1] | {"version": version}
@@ -324,7 +324,7 @@ def test_swaps_served_give_propensities(tmp_path):
             page = found(client, f"red shoes {number % 4}")
             event = click(page, page["results"][number // 4 % 2]["id"])
             client.post("/events", json={"events": [event]})
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         log = ClickLog.from_store(service.store)
         assert log.n_pages == 40
         assert log.page_intervention.table.tolist() == ["swap 1-2"]
@@ -336,7 +336,7 @@ def test_on_postgresql(tmp_path, postgres):
         page = found(client, user="ann")
         event = click(page, page["results"][0]["id"])
         assert client.post("/events", json={"events": [event]}).json()["accepted"] == 1
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         assert service.store.click_frame()["click"].sum() == 1
         assert client.get("/models", headers=ADMIN).json()["production"] == "v1"
         assert "@" not in client.get("/ready").text

@@ -60,7 +60,7 @@ def test_swaps_come_at_their_rate_and_half_of_them_exchange():
 
 def test_a_canary_serves_the_same_people(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
-        service.canary(another(service), 0.3)
+        service.versions.canary(another(service), 0.3)
         seen = {
             user: {service.search(SearchRequest(query="red", user=user)).ranker for _ in range(2)}
             for user in map(str, range(100))
@@ -71,30 +71,30 @@ def test_a_canary_serves_the_same_people(tmp_path):
 
 def test_a_shadow_is_never_seen_but_measured(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
-        service.shadow(another(service))
+        service.versions.shadow(another(service))
         pages = [service.search(SearchRequest(query=query)) for query in ("red", "shoes", "hat")]
         assert {page.ranker for page in pages} == {"v1"}
-        service.shadowing.finish()
-        told = service.shadowing.agreement("v2")
+        service.shadow.finish()
+        told = service.shadow.agreement("v2")
         assert (told["pages"], told["failed"]) == (3, 0)
         assert 0 < told["overlap"] <= 1
-        service.shadow(None)
-        assert service.models.version("v2").lineage["shadow"]["pages"] == 3
+        service.versions.shadow(None)
+        assert service.registry.version("v2").lineage["shadow"]["pages"] == 3
 
 
 def test_an_interleaving_finds_the_preferred_version(tmp_path):
     with serving(tmp_path, swap_rate=1.0) as service:
         dear = another(service)
-        started = service.start_experiment(ExperimentRequest(a="v1", b=dear))
-        assert service.experiments.standing(started).verdict is None
+        started = service.versions.start_experiment(ExperimentRequest(a="v1", b=dear))
+        assert service.experiments.progress(started).verdict is None
         for number in range(60):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number}"))
             assert page.ranker == f"v1 + {dear}"
             best = max(page.results, key=lambda result: result.document["price"])
             told = {"impression": page.impression, "kind": "click", "document": best.id}
             service.record([EventIn(id=f"click-{number}", **told)])
-        wait_until(lambda: service.spool.waiting == 0)
-        standing = service.experiments.standing(started)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
+        standing = service.experiments.progress(started)
         assert standing.pages == 60
         assert standing.verdict["winner"] == dear
         assert standing.verdict["losses"] == 60
@@ -103,7 +103,7 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
         page = service.store.page(page.impression.split(".")[0])
         assert (page.policy, page.experiment) == ("interleave", started.id)
         assert page.ranker == f"v1 + {dear}", "neither version has this page on its account"
-        assert service.end_experiment(started.id).ended
+        assert service.versions.end_experiment(started.id).ended
         assert service.search(SearchRequest(query="red")).ranker == "v1"
 
 
@@ -120,7 +120,7 @@ def test_an_ab_experiment_compares_people(tmp_path):
                 told = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
                 service.record([EventIn(id=f"click-{number}", **told)])
         assert all(len(rankers) == 1 for rankers in arms.values())
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         told = client.get(f"/experiments/{id}", headers=ADMIN).json()
         assert told["verdict"]["winner"] == dear
         assert told["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
@@ -169,7 +169,7 @@ def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
             ),
         ]
     )
-    assert every.standing(one).verdict["clicked"]["difference"] == 0.0
+    assert every.progress(one).verdict["clicked"]["difference"] == 0.0
 
 
 def test_the_interval_that_may_be_looked_at_every_day_holds():

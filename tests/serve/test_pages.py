@@ -17,9 +17,9 @@ from rankloop.rankers import PointwiseRanker, RankSVM
 from rankloop.serve.events.shown_page import Event
 from rankloop.serve.events.sums import DaySum
 from rankloop.serve.http.schema import Result, SearchRequest
-from rankloop.serve.pages.address import Asked
+from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.drift import changed_features, changed_shares, drift
-from rankloop.serve.pages.evidence import _moved
+from rankloop.serve.pages.evidence import _contribution
 from rankloop.serve.pages.traffic import by_day
 from rankloop.serve.pages.views import _passage
 from serve.running import TOKEN, another, client_of, serving, wait_until
@@ -208,7 +208,7 @@ def test_more_results_are_a_link_until_there_are_no_more(client):
     page = read(client.get("/", params={"q": "shoes running hat"}))
     assert page.all("a", href="/?q=shoes+running+hat&k=20")
     assert len(read(client.get("/", params={"q": "shoes", "k": "20"})).all("li", **{"class": "result"})) > 10
-    assert Asked.of([("q", "a"), ("k", "90")], k=10, most=25).longer().k == 25
+    assert SearchAddress.of([("q", "a"), ("k", "90")], k=10, most=25).longer().k == 25
     for k in ("0", "-1", "9" * 30, "ten", "²"):
         assert read(client.get("/", params={"q": "shoes", "k": k}))
 
@@ -234,7 +234,7 @@ def test_what_documents_and_models_are_called_stays_text(client, service):
     assert '<script>alert("title")</script> shoes' in read(client.get("/", params={"q": "title shoes"})).text
     assert read(client.get("/document/5")).all("h1")
     version = another(service)
-    service.models.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
+    service.registry.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
     for path in ("/compare?q=hat", f"/compare?q=hat&a={version}&b=v1"):
         assert EVIL[:20] in read(client.get(path)).text
 
@@ -265,7 +265,7 @@ def test_the_reasons_tell_why_another_is_above(client, service):
     apart = found.against["above"]["score"] - found.against["below"]["score"]
     assert f"red running shoes is above it by {apart:.3g}" in told
     assert f"{found.against['features'][0]['share']:+.3f}" in told
-    assert ("would lift it there" in told) == bool(found.against["changes"])
+    assert ("would reach the score of" in told) == bool(found.against["changes"])
     told = read(client.get("/why", params={"q": "red running shoes", "document": "0", "above": "2"})).text
     assert f"It is above red hat by {apart:.3g}" in told
 
@@ -320,7 +320,7 @@ def test_a_judgment_needs_its_page(client, service, change):
 
 
 def test_the_dashboard_opens_with_the_token_only(client):
-    assert "token of administration" in read(client.get("/dashboard"), 401).text
+    assert "administration token" in read(client.get("/dashboard"), 401).text
     assert read(client.get("/judgments.qrels"), 403)
     assert "This is not the token" in read(client.post("/login", data={"token": "guess"}), 403).text
     opened = client.post("/login", data={"token": TOKEN}, follow_redirects=False)
@@ -343,24 +343,26 @@ def test_the_dashboard_opens_with_the_token_only(client):
 def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
     version = another(service, **{"value(price)": 1.0})
     curve = {"values": [1.0, 0.5], "low": [1.0, 0.4], "high": [1.0, 0.6]}
-    service.models.note(version, {"propensity": curve, "metrics": {"ndcg@10": [0.5, 0.4, 0.6]}, "name": EVIL})
+    service.registry.note(
+        version, {"propensity": curve, "metrics": {"ndcg@10": [0.5, 0.4, 0.6]}, "name": EVIL}
+    )
     experiment = service.experiments.start("v1", version, kind="interleave")
-    service.reload()
+    service.versions.reload()
     client.get("/", params={"q": "hat to run in"})
     wait_until(lambda: service.store.credits(experiment.id))
     client.post("/login", data={"token": TOKEN})
     page = read(client.get("/dashboard", params={"days": "7"}))
     service.experiments.end(experiment.id)
-    service.reload()
+    service.versions.reload()
     for heading in (
         "Clicks by position",
-        "How likely each rank is seen",
+        "Examination by rank",
         "Versions over time",
         "Metrics by version",
         "Experiments",
         "Queries that fail",
-        "Queries that take long",
-        "What the ranker looks at",
+        "Slow queries",
+        "Feature importance",
         "Drift",
     ):
         assert heading in page.text
@@ -381,18 +383,18 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
     changes = {"promote": {"version": version}, "experiments": start, "experiments/end": {"experiment": "x"}}
     for path, told in changes.items():
         assert read(client.post(f"/dashboard/{path}", data=told), 403)
-    assert service.live.roles.production == "v1"
+    assert service.versions.live.roles.production == "v1"
     client.post("/login", data={"token": TOKEN})
     assert (
         client.post("/dashboard/promote", data={"version": version}, follow_redirects=False).status_code
         == 303
     )
-    assert service.live.roles.production == version
+    assert service.versions.live.roles.production == version
     page = read(client.get("/dashboard"))
     assert page.all("button", name="version", value="v1")
     assert not page.all("button", name="version", value=version)
     client.post("/dashboard/promote", data={"version": "v1"})
-    assert service.live.roles.production == "v1"
+    assert service.versions.live.roles.production == "v1"
     client.post("/dashboard/experiments", data=start)
     [running] = service.experiments.running()
     assert (running.a, running.b, running.kind, running.share) == ("v1", version, "ab", 0.4)
@@ -466,8 +468,10 @@ def test_files_are_kept_by_the_browser(client):
 def test_an_address_says_what_was_asked(query, filters, k):
     from urllib.parse import parse_qsl
 
-    asked = Asked.of([("q", query), *((f"f.{name}", value) for name, value in filters), ("k", str(k))], k=10)
-    assert Asked.of(parse_qsl(asked.href[2:], keep_blank_values=True), k=10) == asked
+    asked = SearchAddress.of(
+        [("q", query), *((f"f.{name}", value) for name, value in filters), ("k", str(k))], k=10
+    )
+    assert SearchAddress.of(parse_qsl(asked.href[2:], keep_blank_values=True), k=10) == asked
     if filters:
         assert len(asked.toggled(*filters[0]).chosen) == len(asked.chosen) - 1
 
@@ -478,7 +482,7 @@ def test_the_feature_that_moves_scores_is_seen(ranker):
     random = np.random.default_rng(0)
     X = random.normal(size=(120, 3)).astype(np.float32)
     ranker.fit(X, np.digitize(X[:, 1], [-1, 0, 1]), qid=np.repeat(np.arange(12), 10))
-    size = _moved(ranker, np.split(X, 12), ("a", "b", "c"))
+    size = _contribution(ranker, np.split(X, 12), ("a", "b", "c"))
     assert size.argmax() == 1
     assert size[1] > 2 * size[[0, 2]].max()
 
@@ -527,7 +531,7 @@ def test_drift_compares_a_version_with_itself(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
         today = 86_400.0 * (time.time() // 86_400)
         shown = service.search(SearchRequest(query="red shoes"))
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         one = service.store.page(shown.impression.split(".")[0])
 
         def put(when, number, *, ranker, clicked):
@@ -546,17 +550,17 @@ def test_drift_compares_a_version_with_itself(tmp_path):
         panel = drift(service, service.store.daily(since=since), since)
         assert not panel.alarm
         assert panel.rows[0][1].text == "50.0 %"
-        assert any(row[0].text in service.features.names for row in panel.rows)
+        assert any(row[0].text in service.searcher.features.names for row in panel.rows)
         put(today + 200, 200, ranker="v1", clicked=0)
         assert "Pages with a click" in drift(service, service.store.daily(since=since), since).alarm
         only = [row for row in service.store.daily(since=since) if row.day == today]
-        assert drift(service, only, since).said == "Two days of pages of v1 are needed to see a change."
+        assert drift(service, only, since).text == "This needs two days of pages of v1."
 
 
 def test_versions_over_time_leave_out_days_of_few_pages():
     assert by_day([day(1), day(2, pages=3)], []).figure is None
-    assert "interleaved" not in by_day([day(1), day(2)], []).said
-    assert "share interleaved pages" in by_day([day(1), day(2, "v1 + v2")], []).said
+    assert "interleaved" not in by_day([day(1), day(2)], []).text
+    assert "share interleaved pages" in by_day([day(1), day(2, "v1 + v2")], []).text
     drawn = by_day([day(1), day(2), day(2, EVIL)], []).figure
     assert read_figure(drawn) == []
 

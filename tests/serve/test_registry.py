@@ -76,7 +76,7 @@ def test_shadow_and_canary(registry, search):
     registry.shadow("v2")
     registry.canary("v2", 0.25)
     assert registry.roles() == Roles("v1", None, "v2", "v2", 0.25)
-    with pytest.raises(ValueError, match="v1 is in production; a canary is another version"):
+    with pytest.raises(ValueError, match="v1 is in production; choose another version as canary"):
         registry.canary("v1", 0.5)
     with pytest.raises(ValueError, match=r"share of a canary lies in \(0, 1\], got 2"):
         registry.canary("v2", 2)

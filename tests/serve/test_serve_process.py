@@ -144,7 +144,7 @@ def test_a_port_in_use_is_one_sentence(tmp_path):
     make_index(tmp_path)
     with listening("127.0.0.1", 0) as taken:
         taken.listen()
-        with pytest.raises(ValueError, match="is not to be had"):
+        with pytest.raises(ValueError, match="is not available"):
             serve(tmp_path / "shop.index", port=taken.getsockname()[1])
 
 
@@ -173,7 +173,7 @@ def test_what_is_neither_config_nor_index_is_one_sentence(tmp_path):
 def test_a_first_search_does_not_wait_for_kernels(tmp_path):
     make_index(tmp_path)
     with Service.open(config(tmp_path)) as service:
-        service.warm()
+        service.searcher.warm()
         assert service.search(SearchRequest(query="red")).seconds["total"] < 0.5
 
 
@@ -234,5 +234,5 @@ def test_one_of_several_workers(tmp_path, monkeypatch, thawed):
             assert service.search(SearchRequest(query="red")).impression
 
     asyncio.run(lifespan())
-    assert service.spool.waiting == 0
-    assert not service._watcher.is_alive()
+    assert service.recorder.spool.waiting == 0
+    assert not service._watcher._thread.is_alive()

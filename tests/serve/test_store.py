@@ -239,6 +239,15 @@ def test_a_newer_schema_is_refused(database):
         Store.open(database)
 
 
+def test_an_older_schema_is_refused(database):
+    with Store.open(database) as store, store.writing() as connection:
+        connection.execute(text("UPDATE schema_version SET version = 1"))
+    with pytest.raises(
+        ValueError, match=r"schema 1, written by an older rankloop; delete it, or name another"
+    ):
+        Store.open(database)
+
+
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are notes, and no database at all" * 50)
@@ -256,7 +265,11 @@ def test_passwords_are_not_told(postgres):
 
 @pytest.mark.parametrize(
     ("url", "told"),
-    [("nonsense", "no such URL"), ("mysql://host/db", "got 'mysql'"), ("sqlite://", "kept in a file")],
+    [
+        ("nonsense", "this URL is neither"),
+        ("mysql://host/db", "got 'mysql'"),
+        ("sqlite://", "kept in a file"),
+    ],
 )
 def test_wrong_urls_are_told(url, told):
     with pytest.raises(ValueError, match=told):
@@ -336,7 +349,7 @@ def test_memory_does_not_grow_with_the_file_nor_with_those_who_read_it(page, tmp
                 connection = readers.enter_context(store.reading())
                 connection.execute(text("SELECT max(matrix) FROM page_features"))
             assert resident() - before < 60 << 20  # the file has 20 MB
-        assert store.engines.reads.pool.checkedin() == 2  # the others are closed
+        assert store.connections.reads.pool.checkedin() == 2  # the others are closed
 
 
 def resident():

@@ -1,4 +1,4 @@
-"""The tables of the event store: pages, events, and what the service decides."""
+"""The tables of the event store: pages, events, versions, experiments, learning runs."""
 
 from sqlalchemy import (
     Boolean,
@@ -29,7 +29,7 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 1
+SCHEMA = 2
 metadata = MetaData()
 
 schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
@@ -46,7 +46,7 @@ pages = Table(
     Column("layout", Text, nullable=False),
     Column("policy", Text, nullable=False),
     Column("experiment", Text),
-    Column("randomness", Text),  # JSON, where chance played a part
+    Column("randomness", Text),  # JSON: what was drawn at random
     Column("generation", Integer, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("features", Text, nullable=False),  # the key of a feature set
@@ -91,7 +91,7 @@ events = Table(
     sqlite_with_rowid=False,
 )
 
-# The first click on each document of each page, with what its page says: sums need no other table.
+# The first click on each document of each page, with columns of its page: sums need no join.
 clicks = Table(
     "clicks",
     metadata,
@@ -112,7 +112,7 @@ clicks = Table(
     sqlite_with_rowid=False,
 )
 
-# Who was forgotten, and when: a page of theirs that was still on its way is not taken in any more.
+# Who was forgotten, and when: pages of theirs that still waited in a spool are not stored.
 forgotten = Table(
     "forgotten",
     metadata,
@@ -145,7 +145,7 @@ roles = Table(
     metadata,
     Column("row", Integer, primary_key=True, autoincrement=False),  # there is one, row 1
     Column("production", Text),
-    Column("history", Text, nullable=False),  # JSON list: what was in production before, last last
+    Column("history", Text, nullable=False),  # JSON list: earlier versions in production, the latest last
     Column("shadow", Text),
     Column("canary", Text),
     Column("share", Double, nullable=False),

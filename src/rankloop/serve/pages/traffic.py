@@ -1,4 +1,4 @@
-"""Panels about what people did: clicks by position, days, and queries that fail."""
+"""Panels about traffic: clicks by position and by day, and queries that fail."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -34,11 +34,11 @@ def by_position(rows: "Sequence[PositionSum]") -> Panel:
 
 
 def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
-    """How high the clicks of each version stand, day by day."""
+    """The mean reciprocal rank of clicks of each version, day by day."""
     title = "Versions over time"
     enough = sorted((one for one in rows if one.pages >= ENOUGH), key=lambda row: row.day)
     if len({one.day for one in enough}) < 2:
-        return Panel("days", title, f"Two days with {ENOUGH} pages are needed to draw this.", broad=True)
+        return Panel("days", title, f"This needs two days with {ENOUGH} pages each.", broad=True)
     series: dict[str, tuple[list[float], list[float]]] = {}
     for one in enough:
         times, values = series.setdefault(one.ranker, ([], []))
@@ -49,20 +49,20 @@ def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
     }
     shared = any(" + " in name for name in series)
     figure = over_time(series, y="mean reciprocal rank", marks=marks, title="")
-    said = (
-        "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages by day, "
+    text = (
+        "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages of a day, "
         f"on days with at least {ENOUGH}." + (" Two versions share interleaved pages." if shared else "")
     )
-    return Panel("days", title, said, drawn(figure, title), broad=True)
+    return Panel("days", title, text, drawn(figure, title), broad=True)
 
 
 def worst(rows: "Sequence[WorstQuery]") -> Panel:
-    """Queries that people do not get an answer to."""
+    """The queries whose pages fail most."""
     return Panel(
         "worst",
         "Queries that fail",
-        "No click, or asked again in other words within a minute." if rows else "None so far.",
-        heads=(Head("Query"), Head("Pages", True), Head("Without a click", True), Head("Asked again", True)),
+        "No click, or the query was changed within a minute." if rows else "None so far.",
+        heads=(Head("Query"), Head("Pages", True), Head("Without a click", True), Head("Changed", True)),
         rows=table(
             (
                 _query(one.query),
@@ -76,11 +76,11 @@ def worst(rows: "Sequence[WorstQuery]") -> Panel:
 
 
 def slowest(rows: "Sequence[SlowQuery]") -> Panel:
-    """Queries that take long; what was put into the store without a time is left out."""
+    """The slowest queries; pages stored without a time are left out."""
     timed = [one for one in rows if one.slowest > 0]
     return Panel(
         "slowest",
-        "Queries that take long",
+        "Slow queries",
         "Time to answer, the longest on average first." if timed else "None so far.",
         heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
         rows=table(
