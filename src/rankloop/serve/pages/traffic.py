@@ -58,36 +58,35 @@ def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
 
 def worst(rows: "Sequence[WorstQuery]") -> Panel:
     """The queries whose pages fail most."""
-    return Panel(
-        "worst",
-        "Queries that fail",
-        "No click, or the query was changed within a minute." if rows else "None so far.",
-        heads=(Head("Query"), Head("Pages", True), Head("Without a click", True), Head("Changed", True)),
-        rows=table(
-            (
-                _query(one.query),
-                count(one.pages),
-                percent(1 - one.clicked_pages / one.pages),
-                percent(one.reformulated / one.pages),
-            )
-            for one in rows
-        ),
-    )
+    cells = [
+        (
+            _query(one.query),
+            count(one.pages),
+            percent(1 - one.clicked_pages / one.pages),
+            percent(one.reformulated / one.pages),
+        )
+        for one in rows
+    ]
+    text = "No click, or the query was changed within a minute."
+    return _queries("worst", "Queries that fail", text, ("Pages", "Without a click", "Changed"), cells)
 
 
 def slowest(rows: "Sequence[SlowQuery]") -> Panel:
     """The slowest queries; pages stored without a time are left out."""
-    timed = [one for one in rows if one.slowest > 0]
-    return Panel(
-        "slowest",
-        "Slow queries",
-        "Time to answer, the longest on average first." if timed else "None so far.",
-        heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
-        rows=table(
-            (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
-            for one in timed
-        ),
-    )
+    cells = [
+        (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
+        for one in rows
+        if one.slowest > 0
+    ]
+    text = "Time to answer, the longest on average first."
+    return _queries("slowest", "Slow queries", text, ("Pages", "Mean", "Slowest"), cells)
+
+
+def _queries(
+    id: str, title: str, text: str, numbers: Sequence[str], rows: Sequence[Sequence[str | Cell]]
+) -> Panel:
+    heads = (Head("Query"), *(Head(name, number=True) for name in numbers))
+    return Panel(id, title, text if rows else "None so far.", heads=heads, rows=table(rows))
 
 
 def _query(text: str) -> Cell:
