@@ -16,7 +16,7 @@ from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg
 from rankloop.serve.config import GateSettings
-from rankloop.serve.learning.candidates import compared, trained
+from rankloop.serve.learning.candidates import estimate_gains, train_candidates
 from rankloop.serve.learning.gate import decide
 from rankloop.serve.learning.window import curves_of
 
@@ -66,9 +66,9 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
         data, logging_policy=shown, user=person, sessions=pages, randomize="adjacent", rate=0.5, seed=seed
     )
     curves, log = curves_of(log, seed=seed)
-    made = trained(log, data.replace(y=np.zeros(len(grade))), curves.given, seed=seed)
+    made = train_candidates(log, data.replace(y=np.zeros(len(grade))), curves.given, seed=seed)
     scores = {name: candidate.scores for name, candidate in made.candidates.items()}
-    found = compared(log, data, made.curve, shown, scores, metric="dcg@10", seed=seed)
+    found = estimate_gains(log, data, made.curve, shown, scores, metric="dcg@10", seed=seed)
     best = max(
         (name for name in scores if name.startswith("unbiased")), key=lambda name: found[name].gain_low
     )

@@ -46,7 +46,7 @@ def test_a_body_that_promises_much_is_refused_at_once(shop):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"query": "a" * 21}, "at most 20 letters, got 21"),
+        ({"query": "a" * 21}, "at most 20 characters, got 21"),
         ({"query": "red", "k": 6}, "at most k=5 results, got 6"),
     ],
 )

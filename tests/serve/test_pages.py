@@ -194,9 +194,9 @@ def test_numbers_and_dates_are_filtered_by_ranges(client):
         ({"f.price": "nan.."}, "'price' is filtered by a number"),
         ({"f.added": "soon"}, "a date like 2024-05-31"),
         ({f"f.{number}": "x" for number in range(30)}, "Filters: dictionary should have at most 20 items"),
-        ({"q": "a" * 600}, "A query has at most 500 letters"),
+        ({"q": "a" * 600}, "A query has at most 500 characters"),
         ({"q": "a" * 5000}, "Query: string should have at most 1000 characters"),
-        ({"f.brand": EVIL * 20}, "A filter has at most 500 letters"),
+        ({"f.brand": EVIL * 20}, "A filter has at most 500 characters"),
     ],
 )
 def test_what_cannot_be_understood_is_told_on_a_page(client, params, said):

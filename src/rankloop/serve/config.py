@@ -43,7 +43,7 @@ class Limits:
     """The limits of one client."""
 
     body: int = 262_144  # bytes of a request
-    query: int = 500  # letters
+    query: int = 500  # characters
     k: int = 100
     events: int = 200  # in one batch
     rate: float = 50.0  # requests a second of one client, in the long run
@@ -53,7 +53,7 @@ class Limits:
     def check(self, query: str, k: int = 1) -> None:
         """Refuse a query that is too long, and too many results."""
         if len(query) > self.query:
-            raise ValueError(f"a query has at most {self.query} letters, got {len(query)}")
+            raise ValueError(f"a query has at most {self.query} characters, got {len(query)}")
         if k > self.k:
             raise ValueError(f"at most k={self.k} results, got {k}")
 

@@ -130,9 +130,7 @@ def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
     def opened(connection: sqlite3.Connection, record: Any) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")  # batches are large, so a flush costs little
-        connection.execute(
-            "PRAGMA journal_size_limit=67108864"
-        )  # a WAL that grew during a long read shrinks again
+        connection.execute("PRAGMA journal_size_limit=67108864")  # a WAL that grew in a long read shrinks
         connection.execute("PRAGMA secure_delete=ON")  # deleted people are not left in free pages
         connection.execute("PRAGMA mmap_size=0")
         record.info["file"] = _identity(path)

@@ -132,17 +132,17 @@ def dataset(
     )
 
 
-def _told(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
-    """The randomness of the pages that tell `key`, by index."""
+def _randomness(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
+    """The randomness of the pages that has `key`, by index of the page."""
     texts = enumerate(shown["randomness"].to_list())
     found = {index: json.loads(text) for index, text in texts if text and f'"{key}":' in text}
-    return {index: told for index, told in found.items() if key in told}
+    return {index: drawn for index, drawn in found.items() if key in drawn}
 
 
 def _interventions(shown: "polars.DataFrame") -> list[str]:
     names = ["none"] * shown.height
-    for index, told in _told(shown, "swap").items():
-        names[index] = "swap {}-{}".format(*told["swap"])
+    for index, drawn in _randomness(shown, "swap").items():
+        names[index] = "swap {}-{}".format(*drawn["swap"])
     return names
 
 
@@ -151,21 +151,21 @@ def _original_positions(
 ) -> NDArray[np.int64]:
     original = position.copy()
     starts = np.cumsum(lengths) - lengths
-    for index, told in _told(shown, "swap").items():
-        low, high = told["swap"]
-        if told["swapped"]:
+    for index, drawn in _randomness(shown, "swap").items():
+        low, high = drawn["swap"]
+        if drawn["swapped"]:
             original[starts[index] + low - 1], original[starts[index] + high - 1] = high, low
     return original
 
 
 def _propensities(shown: "polars.DataFrame", lengths: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    told = _told(shown, "propensity")
-    if not told:
+    found = _randomness(shown, "propensity")
+    if not found:
         return None
     chances = np.ones(int(lengths.sum()))
     starts = np.cumsum(lengths) - lengths
-    for index, randomness in told.items():
-        chances[starts[index] : starts[index] + lengths[index]] = randomness["propensity"]
+    for index, drawn in found.items():
+        chances[starts[index] : starts[index] + lengths[index]] = drawn["propensity"]
     return chances
 
 

@@ -16,7 +16,7 @@ from rankloop.serve.json_value import json_value
 from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
 from rankloop.unbiased.counterfactual_estimate import Question
 
-__all__ = ["Candidate", "Gain", "Trained", "compared", "trained"]
+__all__ = ["Candidate", "Gain", "Trained", "estimate_gains", "train_candidates"]
 
 Floats = NDArray[np.float64]
 Curve = Propensity | dict[str, Propensity]
@@ -63,7 +63,7 @@ class Trained:
     learned: Learned
 
 
-def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
+def train_candidates(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
     """Three rankers: trees and linear weights with the bias corrected, and linear weights from plain clicks.
 
     Each is learned once on all queries, and once without each of three folds, to be evaluated there.
@@ -90,7 +90,7 @@ def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: i
     return Trained(made, known, learned)
 
 
-def compared(
+def estimate_gains(
     log: ClickLog,
     data: RankingDataset,
     curve: Curve,

@@ -21,7 +21,7 @@ from rankloop.search.index.lock import WriterLock
 from rankloop.search.judged_lists import run_of
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
-from rankloop.serve.learning.candidates import Gain, Trained, compared, trained
+from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, decide, judged_worse
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
@@ -172,8 +172,8 @@ def _train_and_compare(
     base = _scores(pipeline, window.data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = trained(log, window.data, curves.given, seed=seed)
-        found = compared(
+        made = train_candidates(log, window.data, curves.given, seed=seed)
+        found = estimate_gains(
             log,
             window.data,
             made.curve,

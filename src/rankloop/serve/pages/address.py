@@ -11,7 +11,7 @@ from rankloop.serve.http.schema import MOST_RESULTS, FilterValue, Range
 __all__ = ["SearchAddress"]
 
 FILTER, FROM, TO = "f.", "from.", "to."
-LONGEST = 500  # letters of a value
+LONGEST = 500  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class SearchAddress:
         for name, value in self.chosen:
             field = name.removeprefix(FILTER)
             if len(value) > LONGEST:
-                raise ValueError(f"a filter has at most {LONGEST} letters, got {len(value)}")
+                raise ValueError(f"a filter has at most {LONGEST} characters, got {len(value)}")
             if field in fields and fields[field].kind in ("number", "date"):
                 low, dots, high = value.partition("..")
                 ends = [_end(field, fields[field].kind, end) for end in ((low, high) if dots else (low, low))]

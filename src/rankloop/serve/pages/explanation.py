@@ -12,7 +12,7 @@ from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
 __all__ = ["router"]
 
 SHOWN, GAPS = 8, 4  # features
-LONGEST = 60  # letters of the other's title
+LONGEST = 60  # characters of the other's title
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
