@@ -1,9 +1,9 @@
-"""Does the gate of learning keep its word? Simulated worlds in which the truth is known.
+"""Does the gate of learning hold its confidence? Simulations in which the true gain is known.
 
     python benchmarks/learning_gate.py [--runs 20]
 
 A window of pages is shown by a production ranker, half of them part of a swap experiment; candidates are
-learned and judged as `rankloop learn CONFIG` does, and the estimated gain is held against the true one.
+learned and compared as `rankloop learn CONFIG` does, and the estimated gain is compared with the true one.
 """
 
 import argparse
