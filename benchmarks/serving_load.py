@@ -73,8 +73,8 @@ async def _load(
             start = time.perf_counter()
             try:
                 writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body)
-                answer = await reader.readuntil(b"\r\n\r\n")
-                length = _LENGTH.search(answer)
+                received = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(received)
                 assert length is not None
                 answer = await reader.readexactly(int(length[1]))
             except (ConnectionError, asyncio.IncompleteReadError):
@@ -83,7 +83,7 @@ async def _load(
                 reader, writer = await asyncio.open_connection(place.hostname, place.port)
                 continue
             done.seconds.append(time.perf_counter() - start)
-            if not answer.startswith(b"HTTP/1.1 200"):
+            if not received.startswith(b"HTTP/1.1 200"):
                 done.failed += 1
             elif keep:
                 done.bodies.append(answer)
