@@ -48,8 +48,8 @@ def config(folder, **settings):
     """Settings for tests: a token, no limit of the rate."""
     from rankloop.serve.config import Limits
 
-    told = {"index": folder / "shop.index", "admin_token": TOKEN, "limits": Limits(rate=0.0)}
-    return Config(**(told | settings))
+    defaults = {"index": folder / "shop.index", "admin_token": TOKEN, "limits": Limits(rate=0.0)}
+    return Config(**(defaults | settings))
 
 
 @contextmanager

@@ -25,8 +25,8 @@ def found(client, query="red shoes", **more):
 
 
 def click(page, document, **more):
-    told = {"id": f"click-{document}", "impression": page["impression"], "kind": "click"}
-    return {**told, "document": document, **more}
+    event = {"id": f"click-{document}", "impression": page["impression"], "kind": "click"}
+    return {**event, "document": document, **more}
 
 
 def test_a_search_says_all_that_the_issue_wants(shop):
@@ -51,7 +51,7 @@ def test_filters_narrow(shop):
 
 
 @pytest.mark.parametrize(
-    ("filters", "said"),
+    ("filters", "message"),
     [
         ({"colour": "red"}, "unknown field to filter by 'colour'"),
         ({"title": "red"}, "filters are on keyword, number and date fields"),
@@ -61,10 +61,10 @@ def test_filters_narrow(shop):
         ({"added": {"min": "soon"}}, "a date like 2024-05-31"),
     ],
 )
-def test_wrong_filters_are_told(shop, filters, said):
+def test_wrong_filters_are_errors(shop, filters, message):
     answer = shop[0].post("/search", json={"query": "red", "filters": filters})
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_an_unfinished_word_finds_its_beginnings(shop):
@@ -162,7 +162,7 @@ def test_clicks_on_a_page_of_yesterday_do_not_count(shop):
         b"[" * 10_000,
     ],
 )
-def test_bad_requests_are_told_without_an_echo(shop, body):
+def test_bad_requests_are_errors_without_an_echo(shop, body):
     answer = shop[0].post("/search", content=body, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
     assert '"input"' not in answer.text
@@ -185,39 +185,37 @@ def test_the_callers_own_candidates_are_ranked(shop):
 
 
 @pytest.mark.parametrize(
-    ("candidates", "said"),
+    ("candidates", "message"),
     [
         ([{"id": "x", "features": {"bm52(title)": 1}}], "did you mean 'bm25(title)'"),
         ([{"id": "x"}, {"id": "y", "features": {}}], "every candidate or to none"),
         ([{"id": "x"}, {"id": "x"}], "given twice"),
     ],
 )
-def test_wrong_candidates_are_told(shop, candidates, said):
+def test_wrong_candidates_are_errors(shop, candidates, message):
     answer = shop[0].post("/rank", json={"query": "red", "candidates": candidates})
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_shares_sum_to_the_score(shop):
     page = found(shop[0])
     top = page["results"][0]
-    told = shop[0].get("/explain", params={"query": "red shoes", "document": top["id"]}).json()
-    assert told["rank"] == 1
-    assert told["base"] + sum(one["share"] for one in told["features"]) == pytest.approx(
-        top["score"], rel=1e-6
-    )
-    assert sum(one["score"] for one in told["words"]) == pytest.approx(top["score"], rel=1e-5)
-    assert {one["term"] for one in told["words"]} == {"red", "shoe"}
+    why = shop[0].get("/explain", params={"query": "red shoes", "document": top["id"]}).json()
+    assert why["rank"] == 1
+    assert why["base"] + sum(one["share"] for one in why["features"]) == pytest.approx(top["score"], rel=1e-6)
+    assert sum(one["score"] for one in why["words"]) == pytest.approx(top["score"], rel=1e-5)
+    assert {one["term"] for one in why["words"]} == {"red", "shoe"}
 
 
 def test_why_one_is_above_another(shop):
-    told = {"query": "red shoes", "document": "2", "against": "0"}
-    against = shop[0].get("/explain", params=told).json()["against"]
+    params = {"query": "red shoes", "document": "2", "against": "0"}
+    against = shop[0].get("/explain", params=params).json()["against"]
     assert (against["above"]["document"], against["below"]["document"]) == ("0", "2")
     assert against["features"][0]["share"] > 0
 
 
-def test_what_is_not_there_is_told(shop):
+def test_what_is_not_there_is_an_error(shop):
     client = shop[0]
     assert client.get("/explain", params={"query": "red", "document": "none"}).status_code == 404
     assert client.get("/experiments/none", headers=ADMIN).status_code == 404
@@ -277,10 +275,10 @@ def test_health_readiness_and_metrics(shop):
     ready = client.get("/ready").json()
     assert (ready["ready"], ready["database"], ready["documents"]) == (True, "ok", len(service.index))
     found(client)
-    told = client.get("/metrics").text
-    assert 'rankloop_requests_total{route="/search",status="200"}' in told
-    assert 'rankloop_stage_seconds_count{stage="rank"}' in told
-    assert 'rankloop_serving{role="production",version="v1"} 1.0' in told
+    metrics = client.get("/metrics").text
+    assert 'rankloop_requests_total{route="/search",status="200"}' in metrics
+    assert 'rankloop_stage_seconds_count{stage="rank"}' in metrics
+    assert 'rankloop_serving{role="production",version="v1"} 1.0' in metrics
 
 
 def test_the_schema_is_documented(shop):

@@ -69,14 +69,14 @@ def shop(tmp_path_factory):
     index = Index.create(folder / "shop.index", fields)
     index.add(documents())
     index.commit()
-    told = Config(
+    settings = Config(
         folder / "shop.index",
         open_dashboard=True,
         swap_rate=0.0,
         examples=(EVIL, "hat"),
         limits=Limits(rate=0.0),
     )
-    with Service.open(told) as service, on_a_port(service) as client:
+    with Service.open(settings) as service, on_a_port(service) as client:
         service.registry.note(another(service), {"name": EVIL})
         yield service, str(client.base_url)
 
@@ -94,8 +94,8 @@ def browser():
 def tab(browser, shop, *, wrong=(), **options):
     """A tab that fails when anything comes from elsewhere, runs that should not, or is complained about."""
     address, troubles = shop[1], []
-    told = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
-    context = browser.new_context(**told)
+    settings = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
+    context = browser.new_context(**settings)
     page = context.new_page()
     page.set_default_timeout(15_000)
     context.on("request", lambda one: one.url.startswith(address) or troubles.append(f"asked for {one.url}"))
@@ -113,13 +113,13 @@ def rows(service, query, kind):
 
     from rankloop.serve.events.tables import events, pages
 
-    asked = (
+    statement = (
         select(events.c.document, events.c.position, events.c.value)
         .join(pages, pages.c.page_id == events.c.page_id)
         .where(pages.c.query == query, events.c.kind == kind)
     )
     with service.store.reading() as connection:
-        return [tuple(row) for row in connection.execute(asked)]
+        return [tuple(row) for row in connection.execute(statement)]
 
 
 def shown(page):
@@ -198,14 +198,14 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
         for at in range(10)
     )
     index.commit()
-    told = Config(
+    settings = Config(
         index.path,
         features=("bm25(title)", "length(title)", "value(quality)"),
         open_dashboard=True,
         gate=GateSettings(pages=500),
         limits=Limits(rate=0.0),
     )
-    with Service.open(told) as service, on_a_port(service) as client:
+    with Service.open(settings) as service, on_a_port(service) as client:
         people_search(service, topics)
         with tab(browser, (service, str(client.base_url))) as page:
             page.goto("/?q=topic7")

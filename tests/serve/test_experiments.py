@@ -15,9 +15,9 @@ from rankloop.serve.http.schema_admin import ExperimentRequest
 from serve.running import ADMIN, another, client_of, serving, wait_until
 
 
-def experiment(**told):
+def experiment(**given):
     defaults = {"id": "e", "kind": "ab", "a": "v1", "b": "v2", "share": 1.0, "method": "", "seed": 0}
-    return Experiment(**(defaults | {"started": 0.0} | told))
+    return Experiment(**(defaults | {"started": 0.0} | given))
 
 
 def test_shares_are_even_and_stay():
@@ -40,19 +40,19 @@ def test_a_unit_is_in_one_experiment_at_most():
 
 @given(st.text(max_size=20), st.integers(0, 30), st.integers(2, 12))
 def test_a_swap_is_of_neighbours_on_the_page(page_id, shown, top):
-    told = swapped(page_id, shown, 1.0, top)
+    exchange = swapped(page_id, shown, 1.0, top)
     if shown < 2:
-        assert told is None
+        assert exchange is None
         return
-    low, high = told["swap"]
+    low, high = exchange["swap"]
     assert 1 <= low == high - 1 < min(shown, top)
-    assert told == swapped(page_id, shown, 1.0, top)
+    assert exchange == swapped(page_id, shown, 1.0, top)
 
 
 def test_swaps_come_at_their_rate_and_half_of_them_exchange():
-    told = [swapped(str(number), 10, 0.2, 10) for number in range(20_000)]
-    some = [one for one in told if one]
-    assert len(some) / len(told) == pytest.approx(0.2, abs=0.01)
+    draws = [swapped(str(number), 10, 0.2, 10) for number in range(20_000)]
+    some = [one for one in draws if one]
+    assert len(some) / len(draws) == pytest.approx(0.2, abs=0.01)
     assert np.mean([one["swapped"] for one in some]) == pytest.approx(0.5, abs=0.03)
     lows = np.bincount([one["swap"][0] for one in some])[1:]
     assert lows.min() > 0.8 * lows.mean()
@@ -75,9 +75,9 @@ def test_a_shadow_is_never_seen_but_measured(tmp_path):
         pages = [service.search(SearchRequest(query=query)) for query in ("red", "shoes", "hat")]
         assert {page.ranker for page in pages} == {"v1"}
         service.shadow.finish()
-        told = service.shadow.agreement("v2")
-        assert (told["pages"], told["failed"]) == (3, 0)
-        assert 0 < told["overlap"] <= 1
+        agreement = service.shadow.agreement("v2")
+        assert (agreement["pages"], agreement["failed"]) == (3, 0)
+        assert 0 < agreement["overlap"] <= 1
         service.versions.shadow(None)
         assert service.registry.version("v2").lineage["shadow"]["pages"] == 3
 
@@ -91,8 +91,8 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number}"))
             assert page.ranker == f"v1 + {dear}"
             best = max(page.results, key=lambda result: result.document["price"])
-            told = {"impression": page.impression, "kind": "click", "document": best.id}
-            service.record([EventIn(id=f"click-{number}", **told)])
+            click = {"impression": page.impression, "kind": "click", "document": best.id}
+            service.record([EventIn(id=f"click-{number}", **click)])
         wait_until(lambda: service.recorder.spool.waiting == 0)
         standing = service.experiments.progress(started)
         assert standing.pages == 60
@@ -117,14 +117,14 @@ def test_an_ab_experiment_compares_people(tmp_path):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number % 40}"))
             arms.setdefault(number % 40, set()).add(page.ranker)
             if page.ranker == dear:
-                told = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
-                service.record([EventIn(id=f"click-{number}", **told)])
+                click = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
+                service.record([EventIn(id=f"click-{number}", **click)])
         assert all(len(rankers) == 1 for rankers in arms.values())
         wait_until(lambda: service.recorder.spool.waiting == 0)
-        told = client.get(f"/experiments/{id}", headers=ADMIN).json()
-        assert told["verdict"]["winner"] == dear
-        assert told["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
-        assert told["always_valid"]["decided"]
+        found = client.get(f"/experiments/{id}", headers=ADMIN).json()
+        assert found["verdict"]["winner"] == dear
+        assert found["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
+        assert found["always_valid"]["decided"]
         assert client.post(f"/experiments/{id}/end", headers=ADMIN).json()["ended"]
         assert len(client.get("/experiments", headers=ADMIN).json()["experiments"]) == 1
 
@@ -143,7 +143,7 @@ def test_shares_of_experiments_sum_to_one_at_most(store):
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("arguments", "message"),
     [
         ({"a": "v1", "b": "v1", "kind": "ab"}, "two versions, got v1 twice"),
         ({"a": "v1", "b": "v2", "kind": "duel"}, "one of interleave, ab"),
@@ -151,9 +151,9 @@ def test_shares_of_experiments_sum_to_one_at_most(store):
         ({"a": "v1", "b": "v2", "kind": "interleave", "how": "teamdraft"}, "did you mean 'team_draft'"),
     ],
 )
-def test_wrong_experiments_are_refused(tmp_path, told, said):
-    with Store.open(f"sqlite:///{tmp_path}/events.db") as store, pytest.raises(ValueError, match=said):
-        Experiments(store).start(**told)
+def test_wrong_experiments_are_refused(tmp_path, arguments, message):
+    with Store.open(f"sqlite:///{tmp_path}/events.db") as store, pytest.raises(ValueError, match=message):
+        Experiments(store).start(**arguments)
 
 
 def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):

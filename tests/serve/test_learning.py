@@ -125,11 +125,11 @@ def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path, database)
 def test_a_running_service_swaps_to_what_was_learned(shop, tmp_path):
     config = served(shop, tmp_path, {"bm25(title)": 1.0})
     with Service.open(config) as service:
-        asked = SearchRequest(query="topic7")
-        before = service.searcher.search(asked, record=False)
+        request = SearchRequest(query="topic7")
+        before = service.searcher.search(request, record=False)
         assert learn_once(service, now=NOW).state == "promoted"
         wait_until(lambda: service.versions.live.roles.production == "v2", 10)
-        after = service.searcher.search(asked, record=False)
+        after = service.searcher.search(request, record=False)
     assert (before.ranker, after.ranker) == ("v1", "v2")
     worth = grades(shop, "topic7")
     assert worth[after.results[0].id] == max(worth.values())
@@ -314,12 +314,12 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
     from rankloop.cli.learn import learn
 
     config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
-    told = f'index = "{shop.path}"\nfolder = "{tmp_path}"\nfeatures = {json.dumps(FEATURES)}\n'
-    (tmp_path / "shop.toml").write_text(told)
+    text = f'index = "{shop.path}"\nfolder = "{tmp_path}"\nfeatures = {json.dumps(FEATURES)}\n'
+    (tmp_path / "shop.toml").write_text(text)
     learn(tmp_path / "shop.toml", json=True)
-    said = json.loads(capsys.readouterr().out)
-    assert said["version"] == "v2"
-    assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[said["state"]]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["version"] == "v2"
+    assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[printed["state"]]
     learn(tmp_path / "shop.toml", again=True)
     [path] = [
         line.removeprefix("written to ") for line in capsys.readouterr().out.splitlines() if "written" in line

@@ -29,8 +29,8 @@ FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "a
 
 
 def event(page, number=0, **more):
-    told = {"id": f"event-{number}", "impression": page["impression"], "kind": "click", "document": "1"}
-    return {"events": [told | more]}
+    event = {"id": f"event-{number}", "impression": page["impression"], "kind": "click", "document": "1"}
+    return {"events": [event | more]}
 
 
 def test_searching_goes_on_while_the_database_is_away(tmp_path):
@@ -95,7 +95,7 @@ def test_a_full_spool_refuses_events_and_shows_pages(tmp_path):
         assert client.get("/ready").status_code == 200
 
 
-def test_a_full_disk_is_told(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(tmp_path, monkeypatch):
     with client_of(tmp_path) as (client, service):
         page = client.post("/search", json={"query": "red"}).json()
         wait_until(lambda: service.recorder.spool.waiting == 0)
@@ -248,7 +248,7 @@ def test_links_lead_to_the_web(document, url):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "names its index"),
         ("indx = 'a'", "did you mean 'index'"),
@@ -270,10 +270,10 @@ def test_links_lead_to_the_web(document, url):
         ("index = 'a'\n[gate]\nmetric = 'arp'", "of which more is better"),
     ],
 )
-def test_wrong_settings_are_told(tmp_path, text, said):
+def test_wrong_settings_are_errors(tmp_path, text, message):
     path = tmp_path / "shop.toml"
     path.write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         Config.read(path)
 
 
@@ -297,14 +297,14 @@ def test_settings_from_a_file(tmp_path, monkeypatch):
 
 
 def test_the_secret_is_made_once_and_for_its_owner(tmp_path):
-    told = Config(index=tmp_path / "a.index")
-    assert told.secret() == told.secret()
-    path = told.home / "secret"
+    settings = Config(index=tmp_path / "a.index")
+    assert settings.secret() == settings.secret()
+    path = settings.home / "secret"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in told.home.iterdir()] == ["secret"]
+    assert [one.name for one in settings.home.iterdir()] == ["secret"]
     path.write_text("short")
     with pytest.raises(ValueError, match="is cut short"):
-        told.secret()
+        settings.secret()
 
 
 def test_what_is_too_old_is_deleted(tmp_path):
@@ -349,8 +349,8 @@ def test_weights_of_fields_change_the_first_model(tmp_path):
         index.add([{"id": "t", "title": "red", "body": "hat"}, {"id": "b", "title": "hat", "body": "red"}])
         index.commit()
     for weights, first in (({"title": 9.0, "body": 1.0}, "t"), ({"title": 1.0, "body": 9.0}, "b")):
-        told = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
-        with Service.open(told) as service:
+        settings = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
+        with Service.open(settings) as service:
             assert service.search(SearchRequest(query="red")).results[0].id == first
 
 

@@ -103,8 +103,8 @@ def test_logged_chances_are_the_propensity(store, page):
 
 
 def test_other_randomness_is_kept_and_not_misread(store, page):
-    told = {"notes": {"swap": [1, 2], "propensity": "high"}}
-    store.put_pages([page(policy="ab", randomness=told)])
+    drawn = {"notes": {"swap": [1, 2], "propensity": "high"}}
+    store.put_pages([page(policy="ab", randomness=drawn)])
     log = ClickLog.from_store(store)
     assert set(log.intervention) == {"none"}
     assert log.propensity is None
@@ -176,12 +176,12 @@ def test_a_served_log_gives_the_propensity_curve(store):
 
 
 def test_experiments_have_their_pages_with_clicks(store, page, click):
-    told = {"method": "team_draft", "notes": {"a": 1}}
-    one = page(experiment="e1", policy="interleave", randomness=told, user="u")
+    drawn = {"method": "team_draft", "notes": {"a": 1}}
+    one = page(experiment="e1", policy="interleave", randomness=drawn, user="u")
     store.put_pages([one, page(experiment="e2"), page(), page(experiment="e1", bot=True)])
     store.put_events([click(one, "c"), click(one, "a"), click(one, "c")])
     (got,) = store.credits("e1")
-    assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), told, "u")
+    assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), drawn, "u")
 
 
 def test_judgments_average_and_replace(store):
@@ -256,28 +256,28 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
     assert path.read_text().startswith("these are notes")
 
 
-def test_passwords_are_not_told(postgres):
+def test_passwords_are_not_printed(postgres):
     url = postgres.database().replace("rankloop@", "nobody:hunter2@")
-    with pytest.raises(StoreAway) as told:
+    with pytest.raises(StoreAway) as error:
         Store.open(url)
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("nonsense", "this URL is neither"),
         ("mysql://host/db", "got 'mysql'"),
         ("sqlite://", "kept in a file"),
     ],
 )
-def test_wrong_urls_are_told(url, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_urls_are_errors(url, message):
+    with pytest.raises(ValueError, match=message):
         Store.open(url)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"query": "a\0b"}, "query holds a zero character"),
         ({"query": "\ud800"}, "query holds a zero character or half"),
@@ -292,13 +292,13 @@ def test_wrong_urls_are_told(url, told):
         ({"randomness": {"propensity": [0.5, 0.5, 0.0]}}, r"one chance in \(0, 1\]"),
     ],
 )
-def test_wrong_pages_are_told(page, change, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_pages_are_errors(page, change, message):
+    with pytest.raises(ValueError, match=message):
         page(**change)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"kind": "hover"}, "unknown kind of event"),
         ({"value": float("nan")}, "finite and at least 0"),
@@ -308,8 +308,8 @@ def test_wrong_pages_are_told(page, change, told):
         ({"document": "\0"}, "document holds a zero"),
     ],
 )
-def test_wrong_events_are_told(change, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_events_are_errors(change, message):
+    with pytest.raises(ValueError, match=message):
         Event(**{"event_id": "e", "page_id": "0" * 32, "kind": "click", "document": "a", **change})
 
 

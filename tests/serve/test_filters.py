@@ -70,7 +70,7 @@ def test_events_outside_the_life_of_their_page_go():
     assert [in_time(time, 1000.0) for *_, time in events] == [False, True, True, True, False]
 
 
-def test_clicks_on_what_was_never_in_view_go_where_views_are_told():
+def test_clicks_on_what_was_never_in_view_go_where_views_are_errors():
     pages = [(f"p{i}", 0.0, None, "list", False) for i in range(4)] + [("api", 0.0, None, "api", False)]
     events = [(f"p{i}", "viewport", "a", 1.0) for i in range(3)]
     events += [(page, "click", "a", 2.0) for page in ("p0", "p1", "p2", "p3", "api")]
