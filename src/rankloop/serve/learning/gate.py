@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankloop.online import GateDecision
+from rankloop.online.gate import GateDecision
 from rankloop.serve.config import GateSettings
 
 if TYPE_CHECKING:
