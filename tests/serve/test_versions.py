@@ -135,6 +135,15 @@ def test_a_missing_production_model_is_one_sentence_at_the_start(tmp_path):
         Service.open(config(tmp_path))
 
 
+def test_a_service_that_cannot_start_leaves_no_threads(tmp_path):
+    make_index(tmp_path)
+    Service.open(config(tmp_path)).close()
+    before = set(threading.enumerate())
+    with pytest.raises(ValueError, match="nonsense"):
+        Service.open(config(tmp_path, features=("nonsense(title)",)))
+    assert set(threading.enumerate()) <= before
+
+
 def test_the_first_model_is_registered_once(tmp_path):
     make_index(tmp_path)
     for _ in range(2):
