@@ -1,9 +1,9 @@
-"""Does the gate of learning keep its word? Simulated worlds in which the truth is known.
+"""Does the gate of learning hold its confidence? Simulations in which the true gain is known.
 
     python benchmarks/learning_gate.py [--runs 20]
 
 A window of pages is shown by a production ranker, half of them part of a swap experiment; candidates are
-learned and judged as `rankloop learn CONFIG` does, and the estimated gain is held against the true one.
+learned and compared as `rankloop learn CONFIG` does, and the estimated gain is compared with the true one.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from rankloop.clicks import simulate, user
 from rankloop.clicks.users import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg
-from rankloop.serve.config import Gate
-from rankloop.serve.learning.candidates import compared, trained
+from rankloop.serve.config import GateSettings
+from rankloop.serve.learning.candidates import estimate_gains, train_candidates
 from rankloop.serve.learning.gate import decide
 from rankloop.serve.learning.window import curves_of
 
@@ -66,9 +66,9 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
         data, logging_policy=shown, user=person, sessions=pages, randomize="adjacent", rate=0.5, seed=seed
     )
     curves, log = curves_of(log, seed=seed)
-    made = trained(log, data.replace(y=np.zeros(len(grade))), curves.given, seed=seed)
+    made = train_candidates(log, data.replace(y=np.zeros(len(grade))), curves.given, seed=seed)
     scores = {name: candidate.scores for name, candidate in made.candidates.items()}
-    found = compared(log, data, made.curve, shown, scores, metric="dcg@10", seed=seed)
+    found = estimate_gains(log, data, made.curve, shown, scores, metric="dcg@10", seed=seed)
     best = max(
         (name for name in scores if name.startswith("unbiased")), key=lambda name: found[name].gain_low
     )
@@ -78,7 +78,7 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
     def value(ranking: np.ndarray) -> float:
         return float(dcg(ranking, worth, data.offsets, k=10, gain="linear") @ weight)
 
-    opened = decide(Gate(), log.n_pages, found[best], curves.alarms).opens
+    opened = decide(GateSettings(), log.n_pages, found[best], curves.alarms).opens
     return float(opened), found[best].gain, found[best].gain_low, value(scores[best]) - value(shown)
 
 

@@ -6,8 +6,8 @@
     python benchmarks/serving.py --only memory --requests 300000
     python benchmarks/serving.py --out serving.jsonl    every row is also written here as it is measured
 
-Server and load generator share the machine; the generator is one thread. A part that fails is told, and the
-others are measured all the same.
+Server and load generator share the machine; the generator is one thread. If a part fails, its error
+is printed and the others are measured.
 """
 
 import argparse
@@ -39,7 +39,7 @@ CLIENTS = (1, 8, 32)
 REQUESTS = 2000  # for each number of clients
 EVENT_BATCHES = {1: 4000, 100: 400}  # events in a request -> requests
 SWAPS = 0.25  # seconds between two
-MEMORY, STEP = 100_000, 10_000  # requests, and between two looks
+MEMORY, STEP = 100_000, 10_000  # requests in all, and between two rows
 WARM = 30_000  # requests until caches are full
 
 
@@ -50,14 +50,14 @@ def main() -> None:
     options.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     options.add_argument("--requests", type=int, default=MEMORY, help="of the part memory")
     options.add_argument("--out", type=Path)
-    told = options.parse_args()
+    given = options.parse_args()
     failed = []
     with tempfile.TemporaryDirectory(prefix="rankloop-serving-") as folder:
-        bench = Bench(Path(folder), 20 if told.quick else 1, told.requests, told.out)
-        for name in told.only:
+        bench = Bench(Path(folder), 20 if given.quick else 1, given.requests, given.out)
+        for name in given.only:
             try:
                 parts[name](bench)
-            except Exception:  # what was measured so far is worth having, and so is the rest
+            except Exception:  # the other parts are measured
                 traceback.print_exc()
                 failed.append(name)
     if failed:
@@ -66,7 +66,7 @@ def main() -> None:
 
 @dataclass
 class Bench:
-    """Where it is measured, how much smaller than in full, and where rows are kept."""
+    """The folder, how much smaller than in full, the requests, and the file for rows."""
 
     folder: Path
     scale: int
@@ -79,7 +79,7 @@ class Bench:
         return prepared(self.folder, DOCUMENTS // self.scale)
 
     def keep(self, part: str, **row: Any) -> None:
-        """Write a row at once, so that a later part cannot take it away."""
+        """Write a row at once, so that a failure of a later part does not lose it."""
         if self.out is not None:
             with self.out.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps({"part": part, "scale": self.scale, **row}) + "\n")
@@ -102,8 +102,8 @@ def prepared(folder: Path, documents: int) -> list[bytes]:
     }
     (folder / "serve.toml").write_text(_toml(settings))
     with Service.open(folder / "serve.toml") as service:
-        version = service.models.register(forest(index, names, queries), lineage={"name": "forest"})
-        service.promote(version)
+        version = service.registry.register(forest(index, names, queries), lineage={"name": "forest"})
+        service.versions.promote(version)
     gc.collect()
     return [
         json.dumps({"query": query, "k": K, "user": f"user {i}"}).encode() for i, query in enumerate(queries)
@@ -111,7 +111,7 @@ def prepared(folder: Path, documents: int) -> list[bytes]:
 
 
 def forest(index: Index, names: tuple[str, ...], queries: list[str]) -> Pipeline:
-    """What it learns does not matter here, its size does."""
+    """A forest of the right size; what it learns does not matter here."""
     retrieve, features = index.retriever(k=CANDIDATES), Features(names)
     X = np.concatenate([features.matrix(retrieve(query)) for query in queries[:20]])
     y = np.random.default_rng(0).integers(0, 5, len(X))
@@ -136,8 +136,8 @@ def search(bench: Bench) -> None:
                 if clients == CLIENTS[0]:
                     names = "".join(f"{name:>18}" for name in stages)
                     print(f"{'workers':>8}{'clients':>8}{'per second':>12}{'CPU ms':>8}{'failed':>8}{names}")
-                told = "".join(f"{p50:>9.2f}{p99:>9.2f}" for p50, p99 in stages.values())
-                row = f"{workers:>8}{clients:>8}{found.rate:>12.1f}{cpu:>8.2f}{found.failed:>8}{told}"
+                columns = "".join(f"{p50:>9.2f}{p99:>9.2f}" for p50, p99 in stages.values())
+                row = f"{workers:>8}{clients:>8}{found.rate:>12.1f}{cpu:>8.2f}{found.failed:>8}{columns}"
                 print(row, flush=True)
                 bench.keep(
                     "search",
@@ -194,9 +194,9 @@ def swap(bench: Bench) -> None:
 
         def promote() -> None:
             version = ("v1", "v2")[len(swaps) % 2]
-            told = json.dumps({"version": version}).encode()
+            body = json.dumps({"version": version}).encode()
             headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-            with urllib.request.urlopen(urllib.request.Request(f"{address}models/promote", told, headers)):
+            with urllib.request.urlopen(urllib.request.Request(f"{address}models/promote", body, headers)):
                 swaps.append(version)
 
         swapping = threading.Thread(target=every, args=(SWAPS, promote, ended.is_set))
@@ -209,12 +209,12 @@ def swap(bench: Bench) -> None:
         f"hot swap under load: {len(found.seconds):,} requests of 8 clients while {len(swaps)} versions were"
     )
     print(f"promoted: {found.failed} failed; p50 {p50:.2f} ms, p99 {p99:.2f} ms\n", flush=True)
-    told = {"requests": len(found.seconds), "swaps": len(swaps), "failed": found.failed}
-    bench.keep("swap", **told, p50_p99_ms=[p50, p99])
+    counts = {"requests": len(found.seconds), "swaps": len(swaps), "failed": found.failed}
+    bench.keep("swap", **counts, p50_p99_ms=[p50, p99])
 
 
 def memory(bench: Bench) -> None:
-    """Nine searches to a click, in an index that is small beside all else."""
+    """Nine searches to a click, in a small index."""
     folder, step = bench.folder, STEP // bench.scale
     small = Index.create(folder / "small", {"title": "text"})
     small.add({"id": i, "title": f"document number {i}"} for i in range(100))
@@ -247,10 +247,10 @@ def memory(bench: Bench) -> None:
 
 
 def _events(page: dict[str, Any], size: int, name: str, *, kind: str = "viewport") -> bytes:
-    told = {"impression": page["impression"], "kind": kind}
+    common = {"impression": page["impression"], "kind": kind}
     shown = [result["id"] for result in page["results"]]
     return json.dumps(
-        {"events": [{"id": f"{name}-{i}", "document": shown[i % len(shown)], **told} for i in range(size)]}
+        {"events": [{"id": f"{name}-{i}", "document": shown[i % len(shown)], **common} for i in range(size)]}
     ).encode()
 
 

@@ -39,14 +39,14 @@ class Load:
         return float(p50), float(p99)
 
     def stages(self) -> dict[str, tuple[float, float]]:
-        """p50 and p99 of what the server says of each stage, in milliseconds."""
-        told: dict[str, list[float]] = {}
+        """p50 and p99 of each stage as the server measures it, in milliseconds."""
+        seconds: dict[str, list[float]] = {}
         for body in self.bodies:
             for name, took in json.loads(body)["seconds"].items():
-                told.setdefault(name, []).append(took)
+                seconds.setdefault(name, []).append(took)
         return {
             name: (float(np.percentile(took, 50)) * 1e3, float(np.percentile(took, 99)) * 1e3)
-            for name, took in told.items()
+            for name, took in seconds.items()
         }
 
 
@@ -73,8 +73,8 @@ async def _load(
             start = time.perf_counter()
             try:
                 writer.write(head + str(len(body)).encode() + b"\r\n\r\n" + body)
-                told = await reader.readuntil(b"\r\n\r\n")
-                length = _LENGTH.search(told)
+                received = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(received)
                 assert length is not None
                 answer = await reader.readexactly(int(length[1]))
             except (ConnectionError, asyncio.IncompleteReadError):
@@ -83,7 +83,7 @@ async def _load(
                 reader, writer = await asyncio.open_connection(place.hostname, place.port)
                 continue
             done.seconds.append(time.perf_counter() - start)
-            if not told.startswith(b"HTTP/1.1 200"):
+            if not received.startswith(b"HTTP/1.1 200"):
                 done.failed += 1
             elif keep:
                 done.bodies.append(answer)
@@ -129,8 +129,8 @@ class Memory(NamedTuple):
 
 
 def resident(process: subprocess.Popen[str]) -> Memory:
-    told = Path(f"/proc/{process.pid}/status").read_text()
-    kilobytes = {name: int(value) for name, value in re.findall(r"(Rss\w+):\s+(\d+)", told)}
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    kilobytes = {name: int(value) for name, value in re.findall(r"(Rss\w+):\s+(\d+)", status)}
     return Memory(kilobytes["RssAnon"] / 1024, (kilobytes["RssFile"] + kilobytes["RssShmem"]) / 1024)
 
 
@@ -139,16 +139,16 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
     total = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            told = stat.read_text().rpartition(")")[2].split()
+            fields = stat.read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if int(stat.parent.name) == process.pid or int(told[1]) == process.pid:
-            total += (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+        if int(stat.parent.name) == process.pid or int(fields[1]) == process.pid:
+            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return total
 
 
 def every(seconds: float, work: Callable[[], None], stop: Callable[[], bool]) -> None:
-    """Do something again and again until told to stop."""
+    """Call a function at intervals until it is stopped."""
     while not stop():
         work()
         time.sleep(seconds)

@@ -39,14 +39,14 @@ def main() -> None:
     options.add_argument("--quick", action="store_true")
     options.add_argument("--pages", type=int, default=PAGES)
     options.add_argument("--json", action="store_true")
-    told = options.parse_args()
-    pages = 20_000 if told.quick else told.pages
-    if not told.json:
+    given = options.parse_args()
+    pages = 20_000 if given.quick else given.pages
+    if not given.json:
         print(
             f"{pages:,} pages of {SHOWN} documents and {FEATURES} features, {QUERIES:,} queries, one thread"
         )
     for where, what, value, unit in rows(pages):
-        if told.json:
+        if given.json:
             print(json.dumps({"where": where, "what": what, "value": value, "unit": unit}), flush=True)
         else:
             print(f"{where:<10} {what:<34} {value:>12,.{0 if value > 100 else 3}f} {unit}", flush=True)
@@ -103,7 +103,7 @@ def measured(store: Store, pages: int) -> Iterator[tuple[str, float, str]]:
 
 
 def spooling() -> Iterator[tuple[str, float, str]]:
-    """What the caller waits for: records on disk, one wait for the disk per call."""
+    """The time a caller waits: records on disk, one flush per call."""
     shown = list(traffic(2000, features=FEATURES))
     events = clicks_on(shown, 1.0)
     for size in (1, 20):

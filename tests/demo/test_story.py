@@ -110,20 +110,20 @@ def test_all_rankers_are_served_side_by_side(told):
         settings, versions = prepare(told)
     assert list(versions) == ["bm25", "bm25 + popularity", "naive", "unbiased"]
     with Service.open(settings) as service:
-        assert service.models.roles().production == versions["unbiased"]
-        assert service.models.roles().previous == versions["bm25"]
-        sides = service.compare("topic3", list(versions.values()), k=5).sides
+        assert service.registry.roles().production == versions["unbiased"]
+        assert service.registry.roles().previous == versions["bm25"]
+        sides = service.searcher.compare("topic3", list(versions.values()), k=5).sides
         assert [side.ranker for side in sides] == list(versions.values())
         best = told.collection.searches["topic3"]
         assert best[sides[3].results[0].id] == max(best.values())
         assert sum(day.pages for day in service.store.daily()) == 400 + 1000
-        standing = service.experiments.standing(service.experiments.every()[0])
+        standing = service.experiments.progress(service.experiments.every()[0])
         assert standing.pages == 1000
         assert standing.verdict["winner"] == versions["unbiased"]
         assert service.store.click_frame()["intervention"].str.starts_with("swap").any()
         answer = service.search(SearchRequest(query="topic3"))
         assert answer.impression is not None
-        lineage = service.models.version(versions["unbiased"]).lineage
+        lineage = service.registry.version(versions["unbiased"]).lineage
         assert lineage["metrics"]["ndcg@10"][0] == told.story.numbers["offline"]["unbiased"]
 
 

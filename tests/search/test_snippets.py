@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.search import Analyser, snippet
+from rankloop.search import Analyser, Index, snippet
+from rankloop.search.text.snippet import Snippets, _spans
 
 ANALYSER = Analyser()
 
@@ -37,3 +38,34 @@ def test_a_snippet_is_a_piece_of_the_text_and_safe(text, words):
     bare = re.sub("</?mark>", "", shown)
     assert not re.search("[<>]", bare)
     assert unescape(bare).removeprefix("… ").removesuffix(" …").strip() in text
+
+
+@given(st.text("ab <>&é9_'-", max_size=80))
+def test_the_cache_of_words_changes_nothing(text):
+    assert _spans(text, ANALYSER) == ANALYSER.spans(text)
+    assert _spans(text, ANALYSER) == ANALYSER.spans(text)
+
+
+def test_snippets_come_from_the_longest_text(tmp_path):
+    index = Index.create(tmp_path / "index", {"title": "text", "body": "text", "brand": "keyword"})
+    index.add(
+        [
+            {
+                "id": 1,
+                "title": "red shoes",
+                "body": "shoes that are red and cheap",
+                "brand": "a long brand name " * 9,
+            },
+            {"id": 2, "title": ["red", "shoes", "of three values"], "body": "red"},
+            {"id": 3, "body": ""},
+        ]
+    )
+    index.commit()
+    found = index.retriever(k=10)("red shoes")
+    terms = set(ANALYSER.terms("red shoes"))
+    snippets = Snippets(found.snapshot, found.leaves)
+    assert snippets.of({"body": ""}) == ""
+    assert {hit.id: hit.snippet for hit in found} == {
+        1: snippet("shoes that are red and cheap", terms, ANALYSER),
+        2: snippet("red shoes of three values", terms, ANALYSER),
+    }

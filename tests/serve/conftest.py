@@ -49,10 +49,10 @@ def click():
 def make_page(query="shoes", documents="abc", *, page_id=None, shown=1000.0, features=None, **others):
     ids = tuple(documents)
     matrix = np.arange(2.0 * len(ids)).reshape(len(ids), 2) if features is None else features
-    told = {"feature_names": ("bm25", "age"), "ranker": "v1", "seconds": {"retrieve": 0.01}, "found": 7}
+    defaults = {"feature_names": ("bm25", "age"), "ranker": "v1", "seconds": {"retrieve": 0.01}, "found": 7}
     scores = -np.arange(float(len(ids)))
     return ShownPage(
-        page_id or secrets.token_hex(16), shown, query, ids, scores, matrix, **{**told, **others}
+        page_id or secrets.token_hex(16), shown, query, ids, scores, matrix, **{**defaults, **others}
     )
 
 

@@ -35,8 +35,8 @@ class Postgres:
 
     def start(self) -> None:
         where = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories=''"
-        told = f"{where} {self.settings}"
-        self._run("pg_ctl", "-D", self._data, "-w", "-o", told, "-l", str(self.folder / "log"), "start")
+        options = f"{where} {self.settings}"
+        self._run("pg_ctl", "-D", self._data, "-w", "-o", options, "-l", str(self.folder / "log"), "start")
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")

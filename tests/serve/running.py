@@ -48,8 +48,8 @@ def config(folder, **settings):
     """Settings for tests: a token, no limit of the rate."""
     from rankloop.serve.config import Limits
 
-    told = {"index": folder / "shop.index", "admin_token": TOKEN, "limits": Limits(rate=0.0)}
-    return Config(**(told | settings))
+    defaults = {"index": folder / "shop.index", "admin_token": TOKEN, "limits": Limits(rate=0.0)}
+    return Config(**(defaults | settings))
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def another(service, **weights):
     features = Features.standard(service.index)
     ranker = FeatureSum(weights or {"value(price)": 1.0}, features=features.names)
     search = service.index.retriever(k=100) >> features >> ranker >> first(10)
-    return service.models.register(search, lineage={"name": "another"})
+    return service.registry.register(search, lineage={"name": "another"})
 
 
 @contextmanager

@@ -25,8 +25,8 @@ def found(client, query="red shoes", **more):
 
 
 def click(page, document, **more):
-    told = {"id": f"click-{document}", "impression": page["impression"], "kind": "click"}
-    return {**told, "document": document, **more}
+    event = {"id": f"click-{document}", "impression": page["impression"], "kind": "click"}
+    return {**event, "document": document, **more}
 
 
 def test_a_search_says_all_that_the_issue_wants(shop):
@@ -51,7 +51,7 @@ def test_filters_narrow(shop):
 
 
 @pytest.mark.parametrize(
-    ("filters", "said"),
+    ("filters", "message"),
     [
         ({"colour": "red"}, "unknown field to filter by 'colour'"),
         ({"title": "red"}, "filters are on keyword, number and date fields"),
@@ -61,10 +61,10 @@ def test_filters_narrow(shop):
         ({"added": {"min": "soon"}}, "a date like 2024-05-31"),
     ],
 )
-def test_wrong_filters_are_told(shop, filters, said):
+def test_wrong_filters_are_errors(shop, filters, message):
     answer = shop[0].post("/search", json={"query": "red", "filters": filters})
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_an_unfinished_word_finds_its_beginnings(shop):
@@ -98,11 +98,11 @@ def test_clicks_reach_the_store_once(shop):
         answer = client.post("/events", json={"events": [event]})
         assert answer.json() == {"accepted": 1, "refused": []}
     page_id = page["impression"].split(".")[0]
-    wait_until(lambda: service.store.page(page_id) and service.spool.waiting == 0)
+    wait_until(lambda: service.store.page(page_id) and service.recorder.spool.waiting == 0)
     shown = service.store.page(page_id)
     assert shown.query == "green hat"
     assert shown.documents == tuple(result["id"] for result in page["results"])
-    assert shown.features.shape == (len(shown.documents), len(service.features.names))
+    assert shown.features.shape == (len(shown.documents), len(service.searcher.features.names))
     assert shown.user not in (None, "ann")
     frame = service.store.click_frame().filter(session=page_id)
     assert frame["click"].to_list() == [int(id == chosen) for id in shown.documents]
@@ -139,7 +139,7 @@ def test_clicks_on_a_page_of_yesterday_do_not_count(shop):
     """The same page, signed a day and a minute ago: the signature is right, and too old."""
     client, service = shop
     page = found(client)
-    old = service.signer.sign(page["impression"].split(".")[0], now=time.time() - 86_460)
+    old = service.recorder.signer.sign(page["impression"].split(".")[0], now=time.time() - 86_460)
     answer = client.post("/events", json={"events": [{**click(page, "1"), "impression": old}]}).json()
     assert answer["accepted"] == 0
     assert "expired" in answer["refused"][0]["reason"]
@@ -162,7 +162,7 @@ def test_clicks_on_a_page_of_yesterday_do_not_count(shop):
         b"[" * 10_000,
     ],
 )
-def test_bad_requests_are_told_without_an_echo(shop, body):
+def test_bad_requests_are_errors_without_an_echo(shop, body):
     answer = shop[0].post("/search", content=body, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
     assert '"input"' not in answer.text
@@ -185,39 +185,37 @@ def test_the_callers_own_candidates_are_ranked(shop):
 
 
 @pytest.mark.parametrize(
-    ("candidates", "said"),
+    ("candidates", "message"),
     [
         ([{"id": "x", "features": {"bm52(title)": 1}}], "did you mean 'bm25(title)'"),
         ([{"id": "x"}, {"id": "y", "features": {}}], "every candidate or to none"),
         ([{"id": "x"}, {"id": "x"}], "given twice"),
     ],
 )
-def test_wrong_candidates_are_told(shop, candidates, said):
+def test_wrong_candidates_are_errors(shop, candidates, message):
     answer = shop[0].post("/rank", json={"query": "red", "candidates": candidates})
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_shares_sum_to_the_score(shop):
     page = found(shop[0])
     top = page["results"][0]
-    told = shop[0].get("/explain", params={"query": "red shoes", "document": top["id"]}).json()
-    assert told["rank"] == 1
-    assert told["base"] + sum(one["share"] for one in told["features"]) == pytest.approx(
-        top["score"], rel=1e-6
-    )
-    assert sum(one["score"] for one in told["words"]) == pytest.approx(top["score"], rel=1e-5)
-    assert {one["term"] for one in told["words"]} == {"red", "shoe"}
+    why = shop[0].get("/explain", params={"query": "red shoes", "document": top["id"]}).json()
+    assert why["rank"] == 1
+    assert why["base"] + sum(one["share"] for one in why["features"]) == pytest.approx(top["score"], rel=1e-6)
+    assert sum(one["score"] for one in why["words"]) == pytest.approx(top["score"], rel=1e-5)
+    assert {one["term"] for one in why["words"]} == {"red", "shoe"}
 
 
 def test_why_one_is_above_another(shop):
-    told = {"query": "red shoes", "document": "2", "against": "0"}
-    against = shop[0].get("/explain", params=told).json()["against"]
+    params = {"query": "red shoes", "document": "2", "against": "0"}
+    against = shop[0].get("/explain", params=params).json()["against"]
     assert (against["above"]["document"], against["below"]["document"]) == ("0", "2")
     assert against["features"][0]["share"] > 0
 
 
-def test_what_is_not_there_is_told(shop):
+def test_what_is_not_there_is_an_error(shop):
     client = shop[0]
     assert client.get("/explain", params={"query": "red", "document": "none"}).status_code == 404
     assert client.get("/experiments/none", headers=ADMIN).status_code == 404
@@ -254,7 +252,7 @@ def test_script_is_text_everywhere(shop):
     for result in page["results"]:
         assert "<script" not in result["snippet"]
         assert result["url"] is None or result["url"].startswith("https://")
-    version = service.models.register(service.live.production.pipeline, lineage={"name": EVIL})
+    version = service.registry.register(service.versions.live.production.pipeline, lineage={"name": EVIL})
     answer = client.get("/models", headers=ADMIN)
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["versions"][-1] == answer.json()["versions"][-1] | {"version": version}
@@ -277,10 +275,10 @@ def test_health_readiness_and_metrics(shop):
     ready = client.get("/ready").json()
     assert (ready["ready"], ready["database"], ready["documents"]) == (True, "ok", len(service.index))
     found(client)
-    told = client.get("/metrics").text
-    assert 'rankloop_requests_total{route="/search",status="200"}' in told
-    assert 'rankloop_stage_seconds_count{stage="rank"}' in told
-    assert 'rankloop_serving{role="production",version="v1"} 1.0' in told
+    metrics = client.get("/metrics").text
+    assert 'rankloop_requests_total{route="/search",status="200"}' in metrics
+    assert 'rankloop_stage_seconds_count{stage="rank"}' in metrics
+    assert 'rankloop_serving{role="production",version="v1"} 1.0' in metrics
 
 
 def test_the_schema_is_documented(shop):
@@ -324,7 +322,7 @@ def test_swaps_served_give_propensities(tmp_path):
             page = found(client, f"red shoes {number % 4}")
             event = click(page, page["results"][number // 4 % 2]["id"])
             client.post("/events", json={"events": [event]})
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         log = ClickLog.from_store(service.store)
         assert log.n_pages == 40
         assert log.page_intervention.table.tolist() == ["swap 1-2"]
@@ -336,7 +334,7 @@ def test_on_postgresql(tmp_path, postgres):
         page = found(client, user="ann")
         event = click(page, page["results"][0]["id"])
         assert client.post("/events", json={"events": [event]}).json()["accepted"] == 1
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         assert service.store.click_frame()["click"].sum() == 1
         assert client.get("/models", headers=ADMIN).json()["production"] == "v1"
         assert "@" not in client.get("/ready").text

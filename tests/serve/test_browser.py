@@ -13,7 +13,7 @@ from rankloop.clicks import simulate, user
 from rankloop.demo.people import put_people
 from rankloop.search import Index
 from rankloop.serve import Config, Service
-from rankloop.serve.config import Gate, Limits
+from rankloop.serve.config import GateSettings, Limits
 from rankloop.serve.learning.run import learn_once
 from serve.running import another, on_a_port, wait_until
 
@@ -69,15 +69,15 @@ def shop(tmp_path_factory):
     index = Index.create(folder / "shop.index", fields)
     index.add(documents())
     index.commit()
-    told = Config(
+    settings = Config(
         folder / "shop.index",
         open_dashboard=True,
         swap_rate=0.0,
         examples=(EVIL, "hat"),
         limits=Limits(rate=0.0),
     )
-    with Service.open(told) as service, on_a_port(service) as client:
-        service.models.note(another(service), {"name": EVIL})
+    with Service.open(settings) as service, on_a_port(service) as client:
+        service.registry.note(another(service), {"name": EVIL})
         yield service, str(client.base_url)
 
 
@@ -94,8 +94,8 @@ def browser():
 def tab(browser, shop, *, wrong=(), **options):
     """A tab that fails when anything comes from elsewhere, runs that should not, or is complained about."""
     address, troubles = shop[1], []
-    told = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
-    context = browser.new_context(**told)
+    settings = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
+    context = browser.new_context(**settings)
     page = context.new_page()
     page.set_default_timeout(15_000)
     context.on("request", lambda one: one.url.startswith(address) or troubles.append(f"asked for {one.url}"))
@@ -113,13 +113,13 @@ def rows(service, query, kind):
 
     from rankloop.serve.events.tables import events, pages
 
-    asked = (
+    statement = (
         select(events.c.document, events.c.position, events.c.value)
         .join(pages, pages.c.page_id == events.c.page_id)
         .where(pages.c.query == query, events.c.kind == kind)
     )
     with service.store.reading() as connection:
-        return [tuple(row) for row in connection.execute(asked)]
+        return [tuple(row) for row in connection.execute(statement)]
 
 
 def shown(page):
@@ -172,12 +172,12 @@ def test_the_ranking_changes_when_another_version_is_promoted(shop, browser):
     with tab(browser, shop) as page:
         page.goto("/?q=running")
         before = shown(page)
-        service.models.promote("v2")
-        service.reload()
+        service.registry.promote("v2")
+        service.versions.reload()
         page.reload()
         after = shown(page)
-        service.models.roll_back()
-        service.reload()
+        service.registry.roll_back()
+        service.versions.reload()
         page.reload()
         assert shown(page) == before
     prices = [int(one.split("-")[1]) for one in after]
@@ -198,21 +198,21 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
         for at in range(10)
     )
     index.commit()
-    told = Config(
+    settings = Config(
         index.path,
         features=("bm25(title)", "length(title)", "value(quality)"),
         open_dashboard=True,
-        gate=Gate(pages=500),
+        gate=GateSettings(pages=500),
         limits=Limits(rate=0.0),
     )
-    with Service.open(told) as service, on_a_port(service) as client:
+    with Service.open(settings) as service, on_a_port(service) as client:
         people_search(service, topics)
         with tab(browser, (service, str(client.base_url))) as page:
             page.goto("/?q=topic7")
             before = shown(page)
             run = learn_once(service)
             assert run.state == "promoted", run
-            service.reload()
+            service.versions.reload()
             page.reload()
             after = shown(page)
             page.goto("/dashboard")
@@ -226,7 +226,7 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
 
 def people_search(service, topics):
     """Pages of a simulated crowd, in the store as if they had been served."""
-    search = service.model("v1").pipeline
+    search = service.versions.model("v1").pipeline
     judged = {
         topic: {
             id: int(np.digitize(service.index[id]["quality"], [0.0, 0.7, 1.4]))
@@ -264,7 +264,7 @@ def test_the_keyboard_is_enough(shop, browser):
         outline = page.locator("a.open").nth(1).evaluate("one => getComputedStyle(one).outlineStyle")
         assert outline == "solid"
         page.keyboard.press("w")
-        expect(page.locator(".result").nth(1).get_by_role("region")).to_contain_text("What moves it")
+        expect(page.locator(".result").nth(1).get_by_role("region")).to_contain_text("Features in its score")
         page.keyboard.press("w")
         expect(page.locator(".why")).to_have_count(0)
         page.keyboard.press("?")

@@ -59,11 +59,11 @@ def test_the_order_of_arrival_does_not_matter(one_store, shown, happened, data):
     first_of = {(event[0], event[1]): event for event in reversed(happened)}  # an event id counts once a page
     records = [("page", number) for number in shown] + [("event", event) for event in first_of.values()]
     again = data.draw(st.lists(st.sampled_from(records), max_size=4)) if records else []
-    for kind, told in data.draw(st.permutations(records + again)):
+    for kind, values in data.draw(st.permutations(records + again)):
         if kind == "page":
-            one_store.put_pages([a_page(told, run)])
+            one_store.put_pages([a_page(values, run)])
         else:
-            one_store.put_events([an_event(told[0], run, *told[1:])])
+            one_store.put_events([an_event(values[0], run, *values[1:])])
     expected = {
         (f"{run}{number:016x}", document): {"click": 0, "dwell": None, "conversion": 0.0}
         for number in shown

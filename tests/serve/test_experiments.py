@@ -14,9 +14,9 @@ from rankloop.serve.http.schema_admin import ExperimentRequest
 from serve.running import ADMIN, another, client_of, serving, wait_until
 
 
-def experiment(**told):
+def experiment(**given):
     defaults = {"id": "e", "kind": "ab", "a": "v1", "b": "v2", "share": 1.0, "method": "", "seed": 0}
-    return Experiment(**(defaults | {"started": 0.0} | told))
+    return Experiment(**(defaults | {"started": 0.0} | given))
 
 
 def test_shares_are_even_and_stay():
@@ -39,19 +39,19 @@ def test_a_unit_is_in_one_experiment_at_most():
 
 @given(st.text(max_size=20), st.integers(0, 30), st.integers(2, 12))
 def test_a_swap_is_of_neighbours_on_the_page(page_id, shown, top):
-    told = swapped(page_id, shown, 1.0, top)
+    exchange = swapped(page_id, shown, 1.0, top)
     if shown < 2:
-        assert told is None
+        assert exchange is None
         return
-    low, high = told["swap"]
+    low, high = exchange["swap"]
     assert 1 <= low == high - 1 < min(shown, top)
-    assert told == swapped(page_id, shown, 1.0, top)
+    assert exchange == swapped(page_id, shown, 1.0, top)
 
 
 def test_swaps_come_at_their_rate_and_half_of_them_exchange():
-    told = [swapped(str(number), 10, 0.2, 10) for number in range(20_000)]
-    some = [one for one in told if one]
-    assert len(some) / len(told) == pytest.approx(0.2, abs=0.01)
+    draws = [swapped(str(number), 10, 0.2, 10) for number in range(20_000)]
+    some = [one for one in draws if one]
+    assert len(some) / len(draws) == pytest.approx(0.2, abs=0.01)
     assert np.mean([one["swapped"] for one in some]) == pytest.approx(0.5, abs=0.03)
     lows = np.bincount([one["swap"][0] for one in some])[1:]
     assert lows.min() > 0.8 * lows.mean()
@@ -59,7 +59,7 @@ def test_swaps_come_at_their_rate_and_half_of_them_exchange():
 
 def test_a_canary_serves_the_same_people(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
-        service.canary(another(service), 0.3)
+        service.versions.canary(another(service), 0.3)
         seen = {
             user: {service.search(SearchRequest(query="red", user=user)).ranker for _ in range(2)}
             for user in map(str, range(100))
@@ -70,30 +70,30 @@ def test_a_canary_serves_the_same_people(tmp_path):
 
 def test_a_shadow_is_never_seen_but_measured(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
-        service.shadow(another(service))
+        service.versions.shadow(another(service))
         pages = [service.search(SearchRequest(query=query)) for query in ("red", "shoes", "hat")]
         assert {page.ranker for page in pages} == {"v1"}
-        service.shadowing.finish()
-        told = service.shadowing.agreement("v2")
-        assert (told["pages"], told["failed"]) == (3, 0)
-        assert 0 < told["overlap"] <= 1
-        service.shadow(None)
-        assert service.models.version("v2").lineage["shadow"]["pages"] == 3
+        service.shadow.finish()
+        agreement = service.shadow.agreement("v2")
+        assert (agreement["pages"], agreement["failed"]) == (3, 0)
+        assert 0 < agreement["overlap"] <= 1
+        service.versions.shadow(None)
+        assert service.registry.version("v2").lineage["shadow"]["pages"] == 3
 
 
 def test_an_interleaving_finds_the_preferred_version(tmp_path):
     with serving(tmp_path, swap_rate=1.0) as service:
         dear = another(service)
-        started = service.start_experiment(ExperimentRequest(a="v1", b=dear))
-        assert service.experiments.standing(started).verdict is None
+        started = service.versions.start_experiment(ExperimentRequest(a="v1", b=dear))
+        assert service.experiments.progress(started).verdict is None
         for number in range(60):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number}"))
             assert page.ranker == f"v1 + {dear}"
             best = max(page.results, key=lambda result: result.document["price"])
-            told = {"impression": page.impression, "kind": "click", "document": best.id}
-            service.record([EventIn(id=f"click-{number}", **told)])
-        wait_until(lambda: service.spool.waiting == 0)
-        standing = service.experiments.standing(started)
+            click = {"impression": page.impression, "kind": "click", "document": best.id}
+            service.record([EventIn(id=f"click-{number}", **click)])
+        wait_until(lambda: service.recorder.spool.waiting == 0)
+        standing = service.experiments.progress(started)
         assert standing.pages == 60
         assert standing.verdict["winner"] == dear
         assert standing.verdict["losses"] == 60
@@ -102,7 +102,7 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
         page = service.store.page(page.impression.split(".")[0])
         assert (page.policy, page.experiment) == ("interleave", started.id)
         assert page.ranker == f"v1 + {dear}", "neither version has this page on its account"
-        assert service.end_experiment(started.id).ended
+        assert service.versions.end_experiment(started.id).ended
         assert service.search(SearchRequest(query="red")).ranker == "v1"
 
 
@@ -116,14 +116,14 @@ def test_an_ab_experiment_compares_people(tmp_path):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number % 40}"))
             arms.setdefault(number % 40, set()).add(page.ranker)
             if page.ranker == dear:
-                told = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
-                service.record([EventIn(id=f"click-{number}", **told)])
+                click = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
+                service.record([EventIn(id=f"click-{number}", **click)])
         assert all(len(rankers) == 1 for rankers in arms.values())
-        wait_until(lambda: service.spool.waiting == 0)
-        told = client.get(f"/experiments/{id}", headers=ADMIN).json()
-        assert told["verdict"]["winner"] == dear
-        assert told["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
-        assert told["always_valid"]["decided"]
+        wait_until(lambda: service.recorder.spool.waiting == 0)
+        found = client.get(f"/experiments/{id}", headers=ADMIN).json()
+        assert found["verdict"]["winner"] == dear
+        assert found["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
+        assert found["always_valid"]["decided"]
         assert client.post(f"/experiments/{id}/end", headers=ADMIN).json()["ended"]
         assert len(client.get("/experiments", headers=ADMIN).json()["experiments"]) == 1
 
@@ -142,7 +142,7 @@ def test_shares_of_experiments_sum_to_one_at_most(store):
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("arguments", "message"),
     [
         ({"a": "v1", "b": "v1", "kind": "ab"}, "two versions, got v1 twice"),
         ({"a": "v1", "b": "v2", "kind": "duel"}, "one of interleave, ab"),
@@ -150,9 +150,9 @@ def test_shares_of_experiments_sum_to_one_at_most(store):
         ({"a": "v1", "b": "v2", "kind": "interleave", "how": "teamdraft"}, "did you mean 'team_draft'"),
     ],
 )
-def test_wrong_experiments_are_refused(tmp_path, told, said):
-    with Store.open(f"sqlite:///{tmp_path}/events.db") as store, pytest.raises(ValueError, match=said):
-        Experiments(store).start(**told)
+def test_wrong_experiments_are_refused(tmp_path, arguments, message):
+    with Store.open(f"sqlite:///{tmp_path}/events.db") as store, pytest.raises(ValueError, match=message):
+        Experiments(store).start(**arguments)
 
 
 def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
@@ -168,4 +168,4 @@ def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
             ),
         ]
     )
-    assert every.standing(one).verdict["clicked"]["difference"] == 0.0
+    assert every.progress(one).verdict["clicked"]["difference"] == 0.0

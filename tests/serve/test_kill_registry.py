@@ -33,7 +33,7 @@ def test_a_killed_registry_has_whole_versions_and_one_in_production(database, tm
     assert worker.stdout.readline() == "v1\n"
     time.sleep(0.4)
     worker.kill()
-    told = ["v1"] + [
+    printed = ["v1"] + [
         line.strip() for line in worker.stdout.read().splitlines(keepends=True) if line.endswith("\n")
     ]
     worker.wait()
@@ -42,9 +42,9 @@ def test_a_killed_registry_has_whole_versions_and_one_in_production(database, tm
         registry = Registry(store, tmp_path / "models")
         versions = [one.version for one in registry.versions()]
         assert versions == [f"v{i}" for i in range(1, len(versions) + 1)]
-        assert len(told) <= len(versions) <= len(told) + 1
+        assert len(printed) <= len(versions) <= len(printed) + 1
         roles = registry.roles()
-        assert roles.production in told[-1:] + versions[-1:]
+        assert roles.production in printed[-1:] + versions[-1:]
         assert registry.load(versions[-1], index)("red shoes").ids.tolist() == ["a", "b"]
         if roles.previous is not None:
             assert int(roles.production[1:]) == int(roles.previous[1:]) + 1

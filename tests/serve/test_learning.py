@@ -17,7 +17,7 @@ from rankloop.data import RankingDataset
 from rankloop.demo.people import put_people
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
-from rankloop.serve.config import Config, Gate
+from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.http.schema import SearchRequest
@@ -125,11 +125,11 @@ def test_a_better_ranking_is_promoted_with_its_lineage(shop, tmp_path, database)
 def test_a_running_service_swaps_to_what_was_learned(shop, tmp_path):
     config = served(shop, tmp_path, {"bm25(title)": 1.0})
     with Service.open(config) as service:
-        asked = SearchRequest(query="topic7")
-        before = service.search(asked, record=False)
+        request = SearchRequest(query="topic7")
+        before = service.searcher.search(request, record=False)
         assert learn_once(service, now=NOW).state == "promoted"
-        wait_until(lambda: service.live.roles.production == "v2", 10)
-        after = service.search(asked, record=False)
+        wait_until(lambda: service.versions.live.roles.production == "v2", 10)
+        after = service.searcher.search(request, record=False)
     assert (before.ranker, after.ranker) == ("v1", "v2")
     worth = grades(shop, "topic7")
     assert worth[after.results[0].id] == max(worth.values())
@@ -201,7 +201,7 @@ def test_a_canary_is_not_pushed_aside(shop, tmp_path):
         models = Registry(store, config.home / "models")
         models.canary(models.register(models.path("v1"), lineage={"name": "tried by hand"}))
     run = learn_once(config, now=NOW)
-    assert "v2 is tried as a canary; end that first" in run.record["gate"]["reasons"]
+    assert "v2 is a canary; end that first" in run.record["gate"]["reasons"]
     assert roles_of(config).production == "v1"
 
 
@@ -215,7 +215,7 @@ def test_a_failed_run_says_why(shop, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="the disk is full"):
         learn_once(config, now=NOW)
     with Store.open(config.database) as store:
-        assert [(run.state, run.record["said"]) for run in runs(store)] == [
+        assert [(run.state, run.record["message"]) for run in runs(store)] == [
             ("failed", "OSError: the disk is full")
         ]
 
@@ -233,14 +233,14 @@ def test_too_little_is_said(shop, tmp_path):
     ("pages", "low", "clicks", "alarms", "why"),
     [
         (5000, 0.01, 900, (), None),
-        (999, 0.01, 900, (), "999 pages, and 1,000 are asked for"),
-        (5000, 0.0, 900, (), "the bar is 0"),
-        (5000, 0.01, 50, (), "50 clicks' worth"),
+        (999, 0.01, 900, (), "999 pages, 1,000 are needed"),
+        (5000, 0.0, 900, (), "it must be above 0"),
+        (5000, 0.01, 50, (), "rests on 50 clicks"),
         (5000, 0.01, 900, ("smoke",), "smoke"),
     ],
 )
 def test_the_gate(pages, low, clicks, alarms, why):
-    decision = decide(Gate(), pages, Gain(0.5, 0.4, 0.6, 0.05, low, 0.1, clicks), alarms)
+    decision = decide(GateSettings(), pages, Gain(0.5, 0.4, 0.6, 0.05, low, 0.1, clicks), alarms)
     assert decision.opens == (why is None)
     assert why is None or why in str(decision)
 
@@ -314,12 +314,12 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
     from rankloop.cli.learn import learn
 
     config = served(shop, tmp_path, {"bm25(title)": 1.0}, pages=1200)
-    told = f'index = "{shop.path}"\nfolder = "{tmp_path}"\nfeatures = {json.dumps(FEATURES)}\n'
-    (tmp_path / "shop.toml").write_text(told)
+    text = f'index = "{shop.path}"\nfolder = "{tmp_path}"\nfeatures = {json.dumps(FEATURES)}\n'
+    (tmp_path / "shop.toml").write_text(text)
     learn(tmp_path / "shop.toml", json=True)
-    said = json.loads(capsys.readouterr().out)
-    assert said["version"] == "v2"
-    assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[said["state"]]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["version"] == "v2"
+    assert roles_of(config).production == {"promoted": "v2", "registered": "v1"}[printed["state"]]
     learn(tmp_path / "shop.toml", again=True)
     [path] = [
         line.removeprefix("written to ") for line in capsys.readouterr().out.splitlines() if "written" in line

@@ -44,16 +44,16 @@ def test_a_body_that_promises_much_is_refused_at_once(shop):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
-        ({"query": "a" * 21}, "at most 20 letters, got 21"),
+        ({"query": "a" * 21}, "at most 20 characters, got 21"),
         ({"query": "red", "k": 6}, "at most k=5 results, got 6"),
     ],
 )
-def test_what_is_asked_for_is_limited(shop, body, said):
+def test_what_is_asked_for_is_limited(shop, body, message):
     answer = shop[0].post("/search", json=body)
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_a_batch_is_limited(shop):
@@ -64,7 +64,7 @@ def test_a_batch_is_limited(shop):
     assert "at most 2 events at once, got 3" in answer.json()["detail"]
 
 
-def test_who_asks_too_often_is_told_when_to_come_back(tmp_path):
+def test_too_many_requests_are_refused_with_the_time_to_wait(tmp_path):
     with client_of(tmp_path, limits=Limits(rate=0.01, burst=3)) as (client, _):
         statuses = [client.post("/search", json={"query": "red"}).status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 429, 429]
@@ -91,10 +91,10 @@ def test_other_hosts_are_refused_where_hosts_are_named(tmp_path):
 
 def test_other_sites_may_call_only_where_named(tmp_path):
     with client_of(tmp_path, origins=("https://shop.example",)) as (client, _):
-        asked = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
-        good = client.options("/events", headers={"origin": "https://shop.example", **asked})
+        wanted = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+        good = client.options("/events", headers={"origin": "https://shop.example", **wanted})
         assert good.headers["access-control-allow-origin"] == "https://shop.example"
-        evil = client.options("/events", headers={"origin": "https://evil.example", **asked})
+        evil = client.options("/events", headers={"origin": "https://evil.example", **wanted})
         assert "access-control-allow-origin" not in evil.headers
 
 
@@ -112,7 +112,7 @@ def test_no_more_than_the_burst_and_the_rate(rate, burst, pauses):
         assert passed <= burst + rate * now + 1e-6
 
 
-def test_waiting_as_told_is_enough():
+def test_waiting_that_long_is_enough():
     buckets = TokenBuckets(2.0, 1, most=10)
     assert buckets.wait("a", 0.0) == 0.0
     wait = buckets.wait("a", 0.1)

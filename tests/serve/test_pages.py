@@ -17,9 +17,9 @@ from rankloop.rankers import PointwiseRanker, RankSVM
 from rankloop.serve.events.shown_page import Event
 from rankloop.serve.events.sums import DaySum
 from rankloop.serve.http.schema import Result, SearchRequest
-from rankloop.serve.pages.address import Asked
+from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.drift import changed_features, changed_shares, drift
-from rankloop.serve.pages.evidence import _moved
+from rankloop.serve.pages.evidence import _contribution
 from rankloop.serve.pages.traffic import by_day
 from rankloop.serve.pages.views import _passage
 from serve.running import TOKEN, another, client_of, serving, wait_until
@@ -38,13 +38,13 @@ class Read(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        told = dict(attributes)
-        self.tags.append((tag, told))
+        given = dict(attributes)
+        self.tags.append((tag, given))
         if tag in ("style", "iframe", "object", "base") or (
-            tag == "script" and not (told.get("src") or "").startswith("/static/")
+            tag == "script" and not (given.get("src") or "").startswith("/static/")
         ):
-            self.forbidden.append((tag, told))
-        for name, value in told.items():
+            self.forbidden.append((tag, given))
+        for name, value in given.items():
             link = name in ("href", "src", "action", "formaction")
             if (
                 name.startswith("on")
@@ -57,7 +57,7 @@ class Read(HTMLParser):
         self.text += data
 
     def all(self, tag, **having):
-        return [told for name, told in self.tags if name == tag and having.items() <= told.items()]
+        return [given for name, given in self.tags if name == tag and having.items() <= given.items()]
 
 
 def read(answer, status=200):
@@ -107,14 +107,14 @@ def test_a_search_without_scripts_shows_and_records_a_page(client, service):
     answer = client.get("/", params={"q": "green hat"})
     page = read(answer)
     results = page.all("li", **{"class": "result"})
-    assert [told["data-position"] for told in results] == [str(i) for i in range(1, 1 + len(results))]
+    assert [one["data-position"] for one in results] == [str(i) for i in range(1, 1 + len(results))]
     assert len(page.all("a", **{"class": "open"})) == len(results)
     assert "<mark>green</mark> <mark>hat</mark>" in answer.text
     assert re.search(r"\d+ results in \d+ ms", page.text)
     assert page.all("div", **{"class": "results"})[0]["data-impression"]
     wait_until(lambda: pages_of(service, "green hat"))
     [shown] = {service.store.page(id) for id in pages_of(service, "green hat")}
-    assert list(shown.documents) == [told["data-document"] for told in results]
+    assert list(shown.documents) == [one["data-document"] for one in results]
     assert not shown.bot
 
 
@@ -170,16 +170,14 @@ def test_facets_are_links_that_set_and_take_away_filters(client):
     narrowed = read(client.get("/", params={"q": "shoes", "f.brand": "Hare"}))
     assert narrowed.all("a", href="/?q=shoes", **{"aria-current": "true"})
     assert narrowed.all("input", name="f.brand", value="Hare", type="hidden"), "typing on keeps the filter"
-    documents = [told["data-document"] for told in narrowed.all("li", **{"class": "result"})]
+    documents = [one["data-document"] for one in narrowed.all("li", **{"class": "result"})]
     assert documents
     assert all(int(id) % 2 == 0 for id in documents)
 
 
 def test_numbers_and_dates_are_filtered_by_ranges(client):
     page = read(client.get("/", params={"q": "shoes", "f.price": "100..150", "f.added": "2010-01-01.."}))
-    assert {int(told["data-document"]) for told in page.all("li", **{"class": "result"})} <= set(
-        range(10, 16)
-    )
+    assert {int(one["data-document"]) for one in page.all("li", **{"class": "result"})} <= set(range(10, 16))
     assert "Price: 100..150" in page.text
     assert page.all("input", name="from.price", value="100")
     typed = {"q": "shoes", "from.price": "100", "to.price": "150", "f.price": "1..2", "from.added": ""}
@@ -187,28 +185,28 @@ def test_numbers_and_dates_are_filtered_by_ranges(client):
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "message"),
     [
         ({"f.colour": "red"}, "Unknown field to filter by 'colour'"),
         ({"f.price": "cheap"}, "'price' is filtered by a number or a range like 10..50, got 'cheap'"),
         ({"f.price": "nan.."}, "'price' is filtered by a number"),
         ({"f.added": "soon"}, "a date like 2024-05-31"),
         ({f"f.{number}": "x" for number in range(30)}, "Filters: dictionary should have at most 20 items"),
-        ({"q": "a" * 600}, "A query has at most 500 letters"),
+        ({"q": "a" * 600}, "A query has at most 500 characters"),
         ({"q": "a" * 5000}, "Query: string should have at most 1000 characters"),
-        ({"f.brand": EVIL * 20}, "A filter has at most 500 letters"),
+        ({"f.brand": EVIL * 20}, "A filter has at most 500 characters"),
     ],
 )
-def test_what_cannot_be_understood_is_told_on_a_page(client, params, said):
+def test_what_cannot_be_understood_is_an_error_page(client, params, message):
     page = read(client.get("/", params={"q": "shoes"} | params), 400)
-    assert said in page.text
+    assert message in page.text
 
 
 def test_more_results_are_a_link_until_there_are_no_more(client):
     page = read(client.get("/", params={"q": "shoes running hat"}))
     assert page.all("a", href="/?q=shoes+running+hat&k=20")
     assert len(read(client.get("/", params={"q": "shoes", "k": "20"})).all("li", **{"class": "result"})) > 10
-    assert Asked.of([("q", "a"), ("k", "90")], k=10, most=25).longer().k == 25
+    assert SearchAddress.of([("q", "a"), ("k", "90")], k=10, most=25).longer().k == 25
     for k in ("0", "-1", "9" * 30, "ten", "²"):
         assert read(client.get("/", params={"q": "shoes", "k": k}))
 
@@ -234,21 +232,21 @@ def test_what_documents_and_models_are_called_stays_text(client, service):
     assert '<script>alert("title")</script> shoes' in read(client.get("/", params={"q": "title shoes"})).text
     assert read(client.get("/document/5")).all("h1")
     version = another(service)
-    service.models.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
+    service.registry.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
     for path in ("/compare?q=hat", f"/compare?q=hat&a={version}&b=v1"):
         assert EVIL[:20] in read(client.get(path)).text
 
 
 def test_the_reasons_are_those_of_explain(client, service):
-    told = service.explain("red shoes", "0")
+    found = service.explain("red shoes", "0")
     page = read(client.get("/why", params={"q": "red shoes", "document": "0"}))
     assert "Why red running shoes is here" in page.text
-    largest = told.features[0]
+    largest = found.features[0]
     assert f"{largest.name} " in page.text
     assert f"{largest.share:+.3f}" in page.text
-    widths = [float(told["width"]) for told in page.all("rect")]
+    widths = [float(one["width"]) for one in page.all("rect")]
     assert widths[0] == max(widths) == pytest.approx(100, abs=0.01)
-    assert len(page.all("tr")) == 1 + len(told.words)
+    assert len(page.all("tr")) == 1 + len(found.words)
     piece = client.get("/why", params={"q": "red shoes", "document": "0", "fragment": "1"})
     assert "<html" not in read(piece).tags
     assert read(client.get("/why", params={"q": "red", "document": "nowhere"}), 404)
@@ -257,23 +255,23 @@ def test_the_reasons_are_those_of_explain(client, service):
 
 def test_the_reasons_tell_why_another_is_above(client, service):
     page = read(client.get("/", params={"q": "red running shoes"}))
-    links = [told["href"] for told in page.all("a") if "data-why" in told]
+    links = [one["href"] for one in page.all("a") if "data-why" in one]
     assert "above=" not in links[0]
     assert all("above=" in link for link in links[1:])
     found = service.explain("red running shoes", "2", "0")
-    told = read(client.get("/why", params={"q": "red running shoes", "document": "2", "above": "0"})).text
+    text = read(client.get("/why", params={"q": "red running shoes", "document": "2", "above": "0"})).text
     apart = found.against["above"]["score"] - found.against["below"]["score"]
-    assert f"red running shoes is above it by {apart:.3g}" in told
-    assert f"{found.against['features'][0]['share']:+.3f}" in told
-    assert ("would lift it there" in told) == bool(found.against["changes"])
-    told = read(client.get("/why", params={"q": "red running shoes", "document": "0", "above": "2"})).text
-    assert f"It is above red hat by {apart:.3g}" in told
+    assert f"red running shoes is above it by {apart:.3g}" in text
+    assert f"{found.against['features'][0]['share']:+.3f}" in text
+    assert ("would reach the score of" in text) == bool(found.against["changes"])
+    text = read(client.get("/why", params={"q": "red running shoes", "document": "0", "above": "2"})).text
+    assert f"It is above red hat by {apart:.3g}" in text
 
 
 def test_two_rankers_side_by_side_are_not_recorded(client, service):
     version = another(service, **{"value(price)": 1.0})
     page = read(client.get("/compare", params={"q": "blue hat", "a": "v1", "b": version}))
-    order = [told["data-document"] for told in page.all("li") if "data-document" in told]
+    order = [one["data-document"] for one in page.all("li") if "data-document" in one]
     left, right = order[:10], order[10:]
     assert right == sorted(right, key=int, reverse=True) != left
     gone = len(set(left) - set(right))
@@ -300,11 +298,11 @@ def thumbs(client, query="red hat"):
 
 def test_a_thumb_becomes_a_judgment(client, service):
     impression, document = thumbs(client)
-    told = {"impression": impression, "document": document, "grade": "1"}
-    back = client.post("/judge", data=told, follow_redirects=False)
+    fields = {"impression": impression, "document": document, "grade": "1"}
+    back = client.post("/judge", data=fields, follow_redirects=False)
     assert (back.status_code, back.headers["location"]) == (303, "/?q=red+hat")
     assert service.store.judgments()["red hat"] == {document: 1.0}
-    again = client.post("/judge", data=told | {"grade": "0"}, headers={"accept": "application/json"})
+    again = client.post("/judge", data=fields | {"grade": "0"}, headers={"accept": "application/json"})
     assert again.status_code == 204
     assert service.store.judgments()["red hat"] == {document: 0.0}
 
@@ -314,13 +312,13 @@ def test_a_thumb_becomes_a_judgment(client, service):
 )
 def test_a_judgment_needs_its_page(client, service, change):
     impression, document = thumbs(client, "green running")
-    told = {"impression": impression, "document": document, "grade": "1"} | change
-    assert read(client.post("/judge", data=told), 400)
+    fields = {"impression": impression, "document": document, "grade": "1"} | change
+    assert read(client.post("/judge", data=fields), 400)
     assert "green running" not in service.store.judgments().to_dict()
 
 
 def test_the_dashboard_opens_with_the_token_only(client):
-    assert "token of administration" in read(client.get("/dashboard"), 401).text
+    assert "administration token" in read(client.get("/dashboard"), 401).text
     assert read(client.get("/judgments.qrels"), 403)
     assert "This is not the token" in read(client.post("/login", data={"token": "guess"}), 403).text
     opened = client.post("/login", data={"token": TOKEN}, follow_redirects=False)
@@ -343,24 +341,26 @@ def test_the_dashboard_opens_with_the_token_only(client):
 def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
     version = another(service, **{"value(price)": 1.0})
     curve = {"values": [1.0, 0.5], "low": [1.0, 0.4], "high": [1.0, 0.6]}
-    service.models.note(version, {"propensity": curve, "metrics": {"ndcg@10": [0.5, 0.4, 0.6]}, "name": EVIL})
+    service.registry.note(
+        version, {"propensity": curve, "metrics": {"ndcg@10": [0.5, 0.4, 0.6]}, "name": EVIL}
+    )
     experiment = service.experiments.start("v1", version, kind="interleave")
-    service.reload()
+    service.versions.reload()
     client.get("/", params={"q": "hat to run in"})
     wait_until(lambda: service.store.credits(experiment.id))
     client.post("/login", data={"token": TOKEN})
     page = read(client.get("/dashboard", params={"days": "7"}))
     service.experiments.end(experiment.id)
-    service.reload()
+    service.versions.reload()
     for heading in (
         "Clicks by position",
-        "How likely each rank is seen",
+        "Examination by rank",
         "Versions over time",
         "Metrics by version",
         "Experiments",
         "Queries that fail",
-        "Queries that take long",
-        "What the ranker looks at",
+        "Slow queries",
+        "Feature importance",
         "Drift",
     ):
         assert heading in page.text
@@ -368,9 +368,9 @@ def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
     assert page.all("svg", role="img")
     assert page.all("link", href="/static/figures.css")
     labels = [
-        told.get("aria-label") or told.get("aria-labelledby")
-        for _, told in page.tags
-        if told.get("role") == "group"
+        given.get("aria-label") or given.get("aria-labelledby")
+        for _, given in page.tags
+        if given.get("role") == "group"
     ]
     assert all(labels)
 
@@ -379,20 +379,20 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
     version = another(service)
     start = {"a": "v1", "b": version, "kind": "ab", "share": "40"}
     changes = {"promote": {"version": version}, "experiments": start, "experiments/end": {"experiment": "x"}}
-    for path, told in changes.items():
-        assert read(client.post(f"/dashboard/{path}", data=told), 403)
-    assert service.live.roles.production == "v1"
+    for path, fields in changes.items():
+        assert read(client.post(f"/dashboard/{path}", data=fields), 403)
+    assert service.versions.live.roles.production == "v1"
     client.post("/login", data={"token": TOKEN})
     assert (
         client.post("/dashboard/promote", data={"version": version}, follow_redirects=False).status_code
         == 303
     )
-    assert service.live.roles.production == version
+    assert service.versions.live.roles.production == version
     page = read(client.get("/dashboard"))
     assert page.all("button", name="version", value="v1")
     assert not page.all("button", name="version", value=version)
     client.post("/dashboard/promote", data={"version": "v1"})
-    assert service.live.roles.production == "v1"
+    assert service.versions.live.roles.production == "v1"
     client.post("/dashboard/experiments", data=start)
     [running] = service.experiments.running()
     assert (running.a, running.b, running.kind, running.share) == ("v1", version, "ab", 0.4)
@@ -466,10 +466,12 @@ def test_files_are_kept_by_the_browser(client):
 def test_an_address_says_what_was_asked(query, filters, k):
     from urllib.parse import parse_qsl
 
-    asked = Asked.of([("q", query), *((f"f.{name}", value) for name, value in filters), ("k", str(k))], k=10)
-    assert Asked.of(parse_qsl(asked.href[2:], keep_blank_values=True), k=10) == asked
+    address = SearchAddress.of(
+        [("q", query), *((f"f.{name}", value) for name, value in filters), ("k", str(k))], k=10
+    )
+    assert SearchAddress.of(parse_qsl(address.href[2:], keep_blank_values=True), k=10) == address
     if filters:
-        assert len(asked.toggled(*filters[0]).chosen) == len(asked.chosen) - 1
+        assert len(address.toggled(*filters[0]).chosen) == len(address.chosen) - 1
 
 
 @pytest.mark.parametrize("ranker", [RankSVM(), PointwiseRanker(KNeighborsRegressor(3))])
@@ -478,7 +480,7 @@ def test_the_feature_that_moves_scores_is_seen(ranker):
     random = np.random.default_rng(0)
     X = random.normal(size=(120, 3)).astype(np.float32)
     ranker.fit(X, np.digitize(X[:, 1], [-1, 0, 1]), qid=np.repeat(np.arange(12), 10))
-    size = _moved(ranker, np.split(X, 12), ("a", "b", "c"))
+    size = _contribution(ranker, np.split(X, 12), ("a", "b", "c"))
     assert size.argmax() == 1
     assert size[1] > 2 * size[[0, 2]].max()
 
@@ -527,7 +529,7 @@ def test_drift_compares_a_version_with_itself(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
         today = 86_400.0 * (time.time() // 86_400)
         shown = service.search(SearchRequest(query="red shoes"))
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         one = service.store.page(shown.impression.split(".")[0])
 
         def put(when, number, *, ranker, clicked):
@@ -546,17 +548,17 @@ def test_drift_compares_a_version_with_itself(tmp_path):
         panel = drift(service, service.store.daily(since=since), since)
         assert not panel.alarm
         assert panel.rows[0][1].text == "50.0 %"
-        assert any(row[0].text in service.features.names for row in panel.rows)
+        assert any(row[0].text in service.searcher.features.names for row in panel.rows)
         put(today + 200, 200, ranker="v1", clicked=0)
         assert "Pages with a click" in drift(service, service.store.daily(since=since), since).alarm
         only = [row for row in service.store.daily(since=since) if row.day == today]
-        assert drift(service, only, since).said == "Two days of pages of v1 are needed to see a change."
+        assert drift(service, only, since).text == "This needs two days of pages of v1."
 
 
 def test_versions_over_time_leave_out_days_of_few_pages():
     assert by_day([day(1), day(2, pages=3)], []).figure is None
-    assert "interleaved" not in by_day([day(1), day(2)], []).said
-    assert "share interleaved pages" in by_day([day(1), day(2, "v1 + v2")], []).said
+    assert "interleaved" not in by_day([day(1), day(2)], []).text
+    assert "share interleaved pages" in by_day([day(1), day(2, "v1 + v2")], []).text
     drawn = by_day([day(1), day(2), day(2, EVIL)], []).figure
     assert read_figure(drawn) == []
 

@@ -32,11 +32,11 @@ def test_a_registered_pipeline_answers_as_before(registry, search, index, tmp_pa
     assert registry.register(search, lineage={"data": "judgments"}) == "v1"
     search.save(tmp_path / "saved.zip")
     assert registry.register(tmp_path / "saved.zip", lineage={}) == "v2"
-    asked = search("shoe number 7")
+    expected = search("shoe number 7")
     for version in ("v1", "v2"):
         answer = registry.load(version, index)("shoe number 7")
-        assert answer.ids.tolist() == asked.ids.tolist()
-        assert answer.scores.tolist() == asked.scores.tolist()
+        assert answer.ids.tolist() == expected.ids.tolist()
+        assert answer.scores.tolist() == expected.scores.tolist()
     first, second = registry.versions()
     assert (first.version, first.lineage, first.role) == ("v1", {"data": "judgments"}, None)
     assert first.sha256 == second.sha256
@@ -76,7 +76,7 @@ def test_shadow_and_canary(registry, search):
     registry.shadow("v2")
     registry.canary("v2", 0.25)
     assert registry.roles() == Roles("v1", None, "v2", "v2", 0.25)
-    with pytest.raises(ValueError, match="v1 is in production; a canary is another version"):
+    with pytest.raises(ValueError, match="v1 is in production; choose another version as canary"):
         registry.canary("v1", 0.5)
     with pytest.raises(ValueError, match=r"share of a canary lies in \(0, 1\], got 2"):
         registry.canary("v2", 2)

@@ -14,29 +14,30 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import RankSVM
-from rankloop.search import Analyser, Features, Index, Query, parse, snippet
+from rankloop.search import Features, Index, Query, parse
 from rankloop.search.field import read_fields
 from rankloop.serve import Service
-from rankloop.serve.answer import Showing, as_filters, asked, plain
-from rankloop.serve.config import Config, Gate, Limits
+from rankloop.serve.answer import as_filters, query_of
+from rankloop.serve.config import Config, GateSettings, Limits
 from rankloop.serve.events.segments import Segment
 from rankloop.serve.http.schema import EventIn, Range, RankRequest, SearchRequest
-from rankloop.serve.passages import Passages, _Remembering
+from rankloop.serve.json_value import json_value
+from rankloop.serve.presenter import Presenter
 from serve.running import another, client_of, config, make_index, serving, wait_until
 
 FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "added": "date"})
 
 
 def event(page, number=0, **more):
-    told = {"id": f"event-{number}", "impression": page["impression"], "kind": "click", "document": "1"}
-    return {"events": [told | more]}
+    event = {"id": f"event-{number}", "impression": page["impression"], "kind": "click", "document": "1"}
+    return {"events": [event | more]}
 
 
 def test_searching_goes_on_while_the_database_is_away(tmp_path):
     """The file of the database is moved away, and comes back: every page and event arrives, once."""
     with client_of(tmp_path, swap_rate=0.0) as (client, service):
         database, elsewhere = tmp_path / "shop.serve" / "events.db", tmp_path / "elsewhere.db"
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         moved = [
             suffix for suffix in ("", "-wal", "-shm") if (tmp_path / f"shop.serve/events.db{suffix}").exists()
         ]
@@ -66,7 +67,7 @@ def test_administration_says_when_the_database_is_away(tmp_path):
 
     with client_of(tmp_path) as (client, service):
         database = tmp_path / "shop.serve" / "events.db"
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         os.rename(database, tmp_path / "away.db")
         answer = client.get("/models", headers=ADMIN)
         assert answer.status_code == 503
@@ -78,8 +79,8 @@ def test_administration_says_when_the_database_is_away(tmp_path):
 def test_a_full_spool_refuses_events_and_shows_pages(tmp_path):
     with client_of(tmp_path, spool_megabytes=0.02) as (client, service):
         page = client.post("/search", json={"query": "red"}).json()
-        service.spool.stop()  # nothing leaves it any more
-        service.spool.waiting = service.spool.limit_bytes
+        service.recorder.spool.stop()  # nothing leaves it any more
+        service.recorder.spool.waiting = service.recorder.spool.limit_bytes
         refused = client.post("/events", json=event(page))
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "5"
@@ -89,15 +90,15 @@ def test_a_full_spool_refuses_events_and_shows_pages(tmp_path):
         assert unlogged.json()["results"]
         assert unlogged.json()["impression"] is None
         assert client.get("/ready").status_code == 503
-        service.spool.waiting = 0
+        service.recorder.spool.waiting = 0
         assert client.post("/search", json={"query": "red"}).json()["impression"]
         assert client.get("/ready").status_code == 200
 
 
-def test_a_full_disk_is_told(tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(tmp_path, monkeypatch):
     with client_of(tmp_path) as (client, service):
         page = client.post("/search", json={"query": "red"}).json()
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
 
         def full(self, data, **options):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -128,7 +129,7 @@ def test_an_empty_index_is_served(tmp_path):
         page = client.post("/search", json={"query": "red", "filters": {"price": 1}}).json()
         assert (page["found"], page["results"]) == (0, [])
         assert client.get("/ready").json()["documents"] == 0
-        service.warm()
+        service.searcher.warm()
         service.index.add([{"id": "a", "title": "red shoes"}])
         service.index.commit()
         assert client.post("/search", json={"query": "red"}).json()["found"] == 1
@@ -141,11 +142,13 @@ def test_features_are_logged_the_same_for_every_model(tmp_path):
         found = (service.index.retriever(k=100) >> few)("red shoes")
         X, y = found.columns["features"], np.arange(len(found)) % 2
         ranker = RankSVM().fit(RankingDataset(X, y, np.zeros(len(y)), feature_names=few.names))
-        service.promote(service.models.register(service.index.retriever(k=100) >> few >> ranker, lineage={}))
+        service.versions.promote(
+            service.registry.register(service.index.retriever(k=100) >> few >> ranker, lineage={})
+        )
         page = service.search(SearchRequest(query="red shoes"))
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         shown = service.store.page(page.impression.split(".")[0])
-        assert shown.feature_names == service.features.names
+        assert shown.feature_names == service.searcher.features.names
         place = shown.feature_names.index("value(price)")
         assert shown.features[:, place].tolist() == [result.document["price"] for result in page.results]
 
@@ -153,20 +156,20 @@ def test_features_are_logged_the_same_for_every_model(tmp_path):
 def test_the_logged_scores_can_be_computed_again(tmp_path):
     with serving(tmp_path, swap_rate=0.0) as service:
         page = service.search(SearchRequest(query="red shoes"))
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         shown = service.store.page(page.impression.split(".")[0])
-        again = service.live.production.pipeline.rescore("red shoes", shown.documents)
+        again = service.versions.live.production.pipeline.rescore("red shoes", shown.documents)
         assert again.scores.tolist() == shown.scores.tolist()
         assert np.array_equal(again.columns["features"], shown.features, equal_nan=True)
-        assert shown.fingerprint == service.live.production.pipeline.fingerprint
+        assert shown.fingerprint == service.versions.live.production.pipeline.fingerprint
 
 
 def test_versions_side_by_side(tmp_path):
     with serving(tmp_path) as service:
-        both = service.compare("red shoes", ["v1", another(service)], k=3)
+        both = service.searcher.compare("red shoes", ["v1", another(service)], k=3)
         assert [side.ranker for side in both.sides] == ["v1", "v2"]
         assert both.sides[0].results != both.sides[1].results
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         assert service.store.click_frame().height == 0
 
 
@@ -197,7 +200,7 @@ def test_a_ranker_of_ones_own(tmp_path):
 @given(st.text(max_size=50), st.booleans())
 def test_every_text_is_a_query(text, unfinished):
     index = type("Index", (), {"fields": FIELDS})
-    found = asked(text, index, {}, unfinished=unfinished)
+    found = query_of(text, index, {}, unfinished=unfinished)
     assert isinstance(found, Query)
     assert "\0" not in found.text
 
@@ -205,10 +208,10 @@ def test_every_text_is_a_query(text, unfinished):
 def test_unfinished_words_are_prefixes():
     index = type("Index", (), {"fields": FIELDS})
     kinds = [
-        asked(text, index, {}, unfinished=True).clauses[-1].kind for text in ("red sho", "red ", "red s")
+        query_of(text, index, {}, unfinished=True).clauses[-1].kind for text in ("red sho", "red ", "red s")
     ]
     assert kinds == ["prefix", "word", "word"]
-    assert asked("red sho", index, {}, unfinished=True).text == "red sho"
+    assert query_of("red sho", index, {}, unfinished=True).text == "red sho"
 
 
 def test_filters_as_the_index_takes_them():
@@ -224,8 +227,10 @@ def test_filters_as_the_index_takes_them():
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
 def test_what_is_stored_can_be_sent(value):
-    json.dumps(plain(value), allow_nan=False).encode()
-    json.dumps(plain({"\ud800": [value, "\ud800", object]}), allow_nan=False, ensure_ascii=False).encode()
+    json.dumps(json_value(value), allow_nan=False).encode()
+    json.dumps(
+        json_value({"\ud800": [value, "\ud800", object]}), allow_nan=False, ensure_ascii=False
+    ).encode()
 
 
 @pytest.mark.parametrize(
@@ -239,11 +244,11 @@ def test_what_is_stored_can_be_sent(value):
     ],
 )
 def test_links_lead_to_the_web(document, url):
-    assert Showing("title", "url").url_of(document) == url
+    assert Presenter("title", "url").url_of(document) == url
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "names its index"),
         ("indx = 'a'", "did you mean 'index'"),
@@ -265,10 +270,10 @@ def test_links_lead_to_the_web(document, url):
         ("index = 'a'\n[gate]\nmetric = 'arp'", "of which more is better"),
     ],
 )
-def test_wrong_settings_are_told(tmp_path, text, said):
+def test_wrong_settings_are_errors(tmp_path, text, message):
     path = tmp_path / "shop.toml"
     path.write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         Config.read(path)
 
 
@@ -281,7 +286,7 @@ def test_settings_from_a_file(tmp_path, monkeypatch):
     made = Config.read(path)
     assert made.index == tmp_path / "shop.index"
     assert made.home == tmp_path / "shop.serve"
-    assert (made.limits, made.gate) == (Limits(rate=5.0), Gate(pages=10))
+    assert (made.limits, made.gate) == (Limits(rate=5.0), GateSettings(pages=10))
     assert (made.origins, made.weights, made.admin_token) == (("https://a",), {"title": 2.0}, "hidden")
     assert "hidden" not in repr(made)
     assert "password" not in repr(made.but(database="postgresql+psycopg://me:password@host/name"))
@@ -292,35 +297,21 @@ def test_settings_from_a_file(tmp_path, monkeypatch):
 
 
 def test_the_secret_is_made_once_and_for_its_owner(tmp_path):
-    told = Config(index=tmp_path / "a.index")
-    assert told.secret() == told.secret()
-    path = told.home / "secret"
+    settings = Config(index=tmp_path / "a.index")
+    assert settings.secret() == settings.secret()
+    path = settings.home / "secret"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in told.home.iterdir()] == ["secret"]
+    assert [one.name for one in settings.home.iterdir()] == ["secret"]
     path.write_text("short")
     with pytest.raises(ValueError, match="is cut short"):
-        told.secret()
-
-
-@given(st.text("ab <>&é9_'-", max_size=80), st.sets(st.sampled_from(["ab", "a", "9", "ba"])))
-def test_passages_are_those_of_a_search(text, terms):
-    """What is remembered of words changes nothing."""
-    analyser = Analyser()
-    assert snippet(text, terms, _Remembering.of(analyser)) == snippet(text, terms, analyser)
-
-
-def test_passages_are_those_of_the_candidates(tmp_path):
-    index = make_index(tmp_path)
-    found = index.retriever(k=10)("red shoes")
-    passages = Passages(found)
-    assert [passages.of(hit.document) for hit in found] == [hit.snippet for hit in found]
+        settings.secret()
 
 
 def test_what_is_too_old_is_deleted(tmp_path):
     make_index(tmp_path)
     with serving(tmp_path) as service:
         page = service.search(SearchRequest(query="red"))
-        wait_until(lambda: service.spool.waiting == 0)
+        wait_until(lambda: service.recorder.spool.waiting == 0)
         shown = service.store.page(page.impression.split(".")[0])
         service.store.put_pages([replace(shown, page_id="f" * 32, time=shown.time - 3 * 86_400)])
     with Service.open(config(tmp_path, retain_days=1.0)) as again:
@@ -329,7 +320,7 @@ def test_what_is_too_old_is_deleted(tmp_path):
 
 
 def logged(service, page):
-    wait_until(lambda: service.spool.waiting == 0)
+    wait_until(lambda: service.recorder.spool.waiting == 0)
     return service.store.page(page.impression.split(".")[0])
 
 
@@ -358,8 +349,8 @@ def test_weights_of_fields_change_the_first_model(tmp_path):
         index.add([{"id": "t", "title": "red", "body": "hat"}, {"id": "b", "title": "hat", "body": "red"}])
         index.commit()
     for weights, first in (({"title": 9.0, "body": 1.0}, "t"), ({"title": 1.0, "body": 9.0}, "b")):
-        told = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
-        with Service.open(told) as service:
+        settings = Config(tmp_path / "shop.index", folder=tmp_path / first, weights=weights, swap_rate=0.0)
+        with Service.open(settings) as service:
             assert service.search(SearchRequest(query="red")).results[0].id == first
 
 
@@ -367,15 +358,17 @@ def test_what_serves_no_more_goes_without_a_search_for_garbage(tmp_path):
     """What was made at the start is never searched, so it is no part of a cycle."""
     with serving(tmp_path) as service:
         service.search(SearchRequest(query="red"))
-        old = [weakref.ref(one) for one in (service.live, service.live.production, service.index.snapshot)]
+        live = service.versions.live
+        old = [weakref.ref(one) for one in (live, live.production, service.index.snapshot)]
+        del live
         index = Index.open(tmp_path / "shop.index")
         version = another(service)
         gc.disable()
         try:
             index.add([{"id": 1000, "title": "a new hat"}])
             index.commit()
-            service.promote(version)
-            service._loaded._known.clear()
+            service.versions.promote(version)
+            service.versions._loaded._known.clear()
             wait_until(lambda: all(one() is None for one in old))
         finally:
             gc.enable()
@@ -383,6 +376,6 @@ def test_what_serves_no_more_goes_without_a_search_for_garbage(tmp_path):
 
 def test_fingerprints_of_old_generations_are_forgotten(tmp_path):
     with serving(tmp_path) as service:
-        model = service.live.production
+        model = service.versions.live.production
         assert len({model.fingerprint(generation) for generation in range(100)}) == 1
         assert len(model._prints) <= 8

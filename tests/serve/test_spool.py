@@ -129,7 +129,7 @@ def test_a_full_spool_says_so_and_takes_nothing(store, page, tmp_path):
     with Spool(tmp_path, limit_bytes=1500) as spool:
         spool.put([page()])
         before = spool.waiting
-        with pytest.raises(SpoolFull, match=r"bytes wait for the database, and 1,500 may; try again"):
+        with pytest.raises(SpoolFull, match=r"bytes wait for the database, the limit is 1,500; try again"):
             spool.put([page()] * 10)
         assert spool.waiting == before
         assert spool.drain(store) == 1
@@ -235,7 +235,7 @@ def test_a_full_disk_under_the_database_is_waited_for(page, tmp_path):
     with Store.open(f"sqlite:///{tmp_path / 'events.db'}") as store, Spool(tmp_path / "spool") as spool:
         limits = []
 
-        @event.listens_for(store.engines.writes, "checkout")
+        @event.listens_for(store.connections.writes, "checkout")
         def little_room(connection, *_):
             connection.execute(f"PRAGMA max_page_count={limits[-1]}")
 

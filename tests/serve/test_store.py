@@ -103,8 +103,8 @@ def test_logged_chances_are_the_propensity(store, page):
 
 
 def test_other_randomness_is_kept_and_not_misread(store, page):
-    told = {"notes": {"swap": [1, 2], "propensity": "high"}}
-    store.put_pages([page(policy="ab", randomness=told)])
+    drawn = {"notes": {"swap": [1, 2], "propensity": "high"}}
+    store.put_pages([page(policy="ab", randomness=drawn)])
     log = ClickLog.from_store(store)
     assert set(log.intervention) == {"none"}
     assert log.propensity is None
@@ -176,12 +176,12 @@ def test_a_served_log_gives_the_propensity_curve(store):
 
 
 def test_experiments_have_their_pages_with_clicks(store, page, click):
-    told = {"method": "team_draft", "notes": {"a": 1}}
-    one = page(experiment="e1", policy="interleave", randomness=told, user="u")
+    drawn = {"method": "team_draft", "notes": {"a": 1}}
+    one = page(experiment="e1", policy="interleave", randomness=drawn, user="u")
     store.put_pages([one, page(experiment="e2"), page(), page(experiment="e1", bot=True)])
     store.put_events([click(one, "c"), click(one, "a"), click(one, "c")])
     (got,) = store.credits("e1")
-    assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), told, "u")
+    assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), drawn, "u")
 
 
 def test_judgments_average_and_replace(store):
@@ -239,6 +239,15 @@ def test_a_newer_schema_is_refused(database):
         Store.open(database)
 
 
+def test_an_older_schema_is_refused(database):
+    with Store.open(database) as store, store.writing() as connection:
+        connection.execute(text("UPDATE schema_version SET version = 1"))
+    with pytest.raises(
+        ValueError, match=r"schema 1, written by an older rankloop; delete it, or name another"
+    ):
+        Store.open(database)
+
+
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are notes, and no database at all" * 50)
@@ -247,24 +256,28 @@ def test_a_file_that_is_no_store_is_refused(tmp_path):
     assert path.read_text().startswith("these are notes")
 
 
-def test_passwords_are_not_told(postgres):
+def test_passwords_are_not_printed(postgres):
     url = postgres.database().replace("rankloop@", "nobody:hunter2@")
-    with pytest.raises(StoreAway) as told:
+    with pytest.raises(StoreAway) as error:
         Store.open(url)
-    assert "hunter2" not in str(told.value)
+    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
-    [("nonsense", "no such URL"), ("mysql://host/db", "got 'mysql'"), ("sqlite://", "kept in a file")],
+    ("url", "message"),
+    [
+        ("nonsense", "this URL is neither"),
+        ("mysql://host/db", "got 'mysql'"),
+        ("sqlite://", "kept in a file"),
+    ],
 )
-def test_wrong_urls_are_told(url, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_urls_are_errors(url, message):
+    with pytest.raises(ValueError, match=message):
         Store.open(url)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"query": "a\0b"}, "query holds a zero character"),
         ({"query": "\ud800"}, "query holds a zero character or half"),
@@ -279,13 +292,13 @@ def test_wrong_urls_are_told(url, told):
         ({"randomness": {"propensity": [0.5, 0.5, 0.0]}}, r"one chance in \(0, 1\]"),
     ],
 )
-def test_wrong_pages_are_told(page, change, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_pages_are_errors(page, change, message):
+    with pytest.raises(ValueError, match=message):
         page(**change)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"kind": "hover"}, "unknown kind of event"),
         ({"value": float("nan")}, "finite and at least 0"),
@@ -295,8 +308,8 @@ def test_wrong_pages_are_told(page, change, told):
         ({"document": "\0"}, "document holds a zero"),
     ],
 )
-def test_wrong_events_are_told(change, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_events_are_errors(change, message):
+    with pytest.raises(ValueError, match=message):
         Event(**{"event_id": "e", "page_id": "0" * 32, "kind": "click", "document": "a", **change})
 
 
@@ -336,7 +349,7 @@ def test_memory_does_not_grow_with_the_file_nor_with_those_who_read_it(page, tmp
                 connection = readers.enter_context(store.reading())
                 connection.execute(text("SELECT max(matrix) FROM page_features"))
             assert resident() - before < 60 << 20  # the file has 20 MB
-        assert store.engines.reads.pool.checkedin() == 2  # the others are closed
+        assert store.connections.reads.pool.checkedin() == 2  # the others are closed
 
 
 def resident():

@@ -103,9 +103,9 @@ def test_worst_queries(store, traffic):
 
 def test_a_query_that_is_clicked_and_asked_again_fails_too(store, page, click):
     """Every page of "shoes" has a click, and is given up for another search; "boots" satisfies."""
-    asked = [page("shoes", shown=1.0, user="u"), page("boots", shown=31.0, user="u")]
-    store.put_pages(asked)
-    store.put_events([click(one, "a") for one in asked])
+    shown = [page("shoes", shown=1.0, user="u"), page("boots", shown=31.0, user="u")]
+    store.put_pages(shown)
+    store.put_events([click(one, "a") for one in shown])
     assert store.worst_queries() == [WorstQuery("shoes", 1, 1, 1)]
 
 

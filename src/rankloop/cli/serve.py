@@ -1,4 +1,4 @@
-"""`rankloop serve`: an index on the web, logged and learned from."""
+"""`rankloop serve`: a search page and an API over an index, which learn from clicks."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +10,14 @@ __all__ = ["serve"]
 
 def serve(
     source: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A TOML file, or an index.")],
-    host: Annotated[str, typer.Option("--host")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="0 takes any that is free.")] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="0 takes a free port.")] = 8000,
     workers: Annotated[
-        int, typer.Option("--workers", help="Processes on the port, one per core at most.")
+        int, typer.Option("--workers", help="Processes on the port; at most one per core.")
     ] = 1,
-    open_browser: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Serve a search page and its API, record what people see and click, and learn from it.
+    """Serve a search page and its API, log what people see and click, and learn from it.
 
     rankloop serve shop.index --port 8000
     """

@@ -14,21 +14,38 @@ __all__ = ["Gate", "GateDecision"]
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What the gate says, and on what grounds."""
+    """What a confidence interval says about a bar: deploy above it, reject below it, else go on.
 
-    deploy: bool
-    reject: bool
+    `pages` is how many decided pages the interval rests on, where it is a share of wins.
+
+    >>> GateDecision(0.1, 0.3, bar=0.0).deploy, GateDecision(-0.3, -0.1, bar=0.0).reject
+    (True, True)
+    """
+
     low: float
     high: float
-    pages: int
+    bar: float = 0.5
+    pages: int = 0
+
+    @property
+    def deploy(self) -> bool:
+        """Whether the whole interval lies above the bar."""
+        return self.low > self.bar
+
+    @property
+    def reject(self) -> bool:
+        """Whether the whole interval lies below the bar."""
+        return self.high < self.bar
 
     def __str__(self) -> str:
-        said = "deploy" if self.deploy else "reject" if self.reject else "go on"
-        return f"{said}: share of wins in [{self.low:.3f}, {self.high:.3f}] after {self.pages} decided pages"
+        action = "deploy" if self.deploy else "reject" if self.reject else "go on"
+        return (
+            f"{action}: share of wins in [{self.low:.3f}, {self.high:.3f}] after {self.pages} decided pages"
+        )
 
 
 class Gate:
-    """Opens when the challenger's share of interleaved wins is surely above a half, at every look at once.
+    """Opens when the interval of the challenger's share of interleaved wins lies above 1/2, at any look.
 
     `margin` asks for more than a half; `no_worse` turns it into a non-inferiority gate at 1/2 - `margin`.
 
@@ -47,11 +64,10 @@ class Gate:
 
         Pages of one person are alike: with `users` each counts once (`always_valid`).
         """
+        bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
         signs = np.sign(np.asarray(outcomes, np.float64).reshape(-1))
         if not len(signs):
-            return GateDecision(False, False, 0.0, 1.0, 0)
+            return GateDecision(0.0, 1.0, bar)
         credits = np.column_stack([signs, np.zeros(len(signs))])
         bounds = always_valid(credits, users=users, confidence=self.confidence)
-        low, high = 0.5 + bounds.low, 0.5 + bounds.high
-        bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
-        return GateDecision(low > bar, high < bar, low, high, int(np.count_nonzero(signs)))
+        return GateDecision(0.5 + bounds.low, 0.5 + bounds.high, bar, int(np.count_nonzero(signs)))

@@ -12,7 +12,7 @@ from rankloop._names import one_of
 from rankloop.search.index.segment import name_of_field
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Query, as_query
-from rankloop.search.text.snippet import snippet
+from rankloop.search.text.snippet import Snippets
 
 if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
@@ -105,21 +105,7 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Hit]:
         """The results with their documents; reading them is slower than ranking them."""
-        wanted: dict[str, set[str]] = {}
-        for leaf in self.leaves:
-            wanted.setdefault(self.snapshot.text_fields[leaf.field], set()).add(leaf.term)
+        snippets = Snippets(self.snapshot, self.leaves)
         for at, id in enumerate(self.ids.tolist()):
             document = self.snapshot.document(int(self.rows[at]))
-            yield Hit(id, at + 1, float(self.scores[at]), document, self._passage(document, wanted))
-
-    def _passage(self, document: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> str:
-        """The longest text among the fields is where a passage is looked for."""
-        texts = {
-            name: " ".join(value) if isinstance(value := document.get(name, ""), list) else value
-            for name in self.snapshot.text_fields
-            if self.snapshot.fields[name].source is None
-        }
-        if not texts:
-            return ""
-        name = max(texts, key=lambda field: len(texts[field]))
-        return snippet(texts[name], wanted.get(name, set()), self.snapshot.analyser(name))
+            yield Hit(id, at + 1, float(self.scores[at]), document, snippets.of(document))

@@ -49,9 +49,12 @@ class Pipeline(Stage):
     def __init__(self, stages: tuple[StageLike, ...]) -> None:
         self.stages = stages
 
-    def __call__(self, given: Any) -> Candidates:
+    def __call__(self, given: Any, *, after_stage: Callable[[StageLike], None] | None = None) -> Candidates:
+        """Run the stages; `after_stage` is called with each stage that has just run."""
         for stage in self.stages:
             given = stage(given)
+            if after_stage is not None:
+                after_stage(stage)
         return given  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
@@ -120,6 +123,11 @@ class Pipeline(Stage):
                 f"one feature set is wanted, as in retriever >> features >> ranker; {self!r} has {len(found)}"
             )
         return found[0]
+
+    @property
+    def ranker(self) -> Any:
+        """The ranker of the pipeline."""
+        return self._learned().ranker
 
     @property
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""What a service is told: a TOML file, or an index and good defaults."""
+"""The settings of a service: a TOML file, or an index and defaults."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from typing import Any
 
 from rankloop._names import one_of
 
-__all__ = ["Config", "Gate", "Limits"]
+__all__ = ["Config", "GateSettings", "Limits"]
 
 TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
 _RANGES: dict[str, tuple[float, float]] = {
@@ -24,7 +24,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "window_days": (0, 1e6),
     "retain_days": (0, 1e6),
     "threads": (0, 1024),
-    "signature_hours": (0.01, 24),  # later clicks are not taken for a person's, see filtering.LATE
+    "signature_hours": (0.01, 24),  # later clicks are not counted, see events.filters.LATE
     "spool_megabytes": (0.001, 1e6),
     "limits.body": (1024, 1e9),
     "limits.query": (1, 1000),
@@ -40,19 +40,26 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What one client may ask for."""
+    """The limits of one client."""
 
     body: int = 262_144  # bytes of a request
-    query: int = 500  # letters
+    query: int = 500  # characters
     k: int = 100
     events: int = 200  # in one batch
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once
     clients: int = 20_000  # whose rate is remembered
 
+    def check(self, query: str, k: int = 1) -> None:
+        """Refuse a query that is too long, and too many results."""
+        if len(query) > self.query:
+            raise ValueError(f"a query has at most {self.query} characters, got {len(query)}")
+        if k > self.k:
+            raise ValueError(f"at most k={self.k} results, got {k}")
+
 
 @dataclass(frozen=True)
-class Gate:
+class GateSettings:
     """What a learned ranker must show before it is promoted."""
 
     pages: int = 1000
@@ -67,10 +74,11 @@ class Config:
 
     `features` names what is logged of each shown document, and what is learned from; without it that is
     `Features.standard`. `weights` are those of text fields for BM25, the first model. A share
-    `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` by the
-    toss of a coin: what propensities are estimated from. Every `learn_every` seconds a new ranker is
+    `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` with
+    probability 1/2: propensities are estimated from them. Every `learn_every` seconds a new ranker is
     learned; 0 means never. `title` and `url` name stored fields, `site` the page, `examples` are queries
-    to try on it. `origins` may call from a browser on another site, `proxies` are trusted to say for whom.
+    to try on it. Scripts on the sites `origins` may call the API; of `proxies` the X-Forwarded headers are
+    trusted.
 
     >>> Config(index="shop.index").database
     'sqlite:///shop.serve/events.db'
@@ -102,7 +110,7 @@ class Config:
     signature_hours: float = 24.0
     spool_megabytes: float = 256.0
     rank_with: Path | str = ""
-    gate: Gate = Gate()
+    gate: GateSettings = GateSettings()
     limits: Limits = Limits()
     seed: int | None = None
 
@@ -126,27 +134,27 @@ class Config:
     def read(cls, path: str | Path) -> "Config":
         """The settings in a TOML file, or the defaults for the folder of an index.
 
-        Paths in the file are relative to it. The token of administration comes from the environment
-        variable RANKLOOP_ADMIN_TOKEN before it comes from the file.
+        Paths in the file are relative to it. The environment variable RANKLOOP_ADMIN_TOKEN overrides the
+        administration token in the file.
         """
         source = Path(path)
         if source.is_dir():
             return cls(index=source).with_token()
         try:
-            told = tomllib.loads(source.read_text(encoding="utf-8"))
+            settings = tomllib.loads(source.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise FileNotFoundError(f"{source} is neither a config file nor an index") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None
-        return cls.from_dict(told, beside=source.parent).with_token()
+        return cls.from_dict(settings, beside=source.parent).with_token()
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any], beside: Path = Path()) -> "Config":
+    def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
-        parts: dict[str, type] = {"gate": Gate, "limits": Limits}
+        parts: dict[str, type] = {"gate": GateSettings, "limits": Limits}
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
-        for name, value in told.items():
+        for name, value in settings.items():
             one_of("setting", name, known)
             if name in parts:
                 made[name] = _part(parts[name], name, value)
@@ -155,8 +163,8 @@ class Config:
             elif name in ("origins", "hosts", "proxies", "examples", "features"):
                 made[name] = tuple(_typed(name, value, list))
             elif name == "weights":
-                told_weights = _typed(name, value, dict).items()
-                made[name] = {key: _typed(f"weights.{key}", weight, float) for key, weight in told_weights}
+                weights = _typed(name, value, dict).items()
+                made[name] = {key: _typed(f"weights.{key}", weight, float) for key, weight in weights}
             elif name == "seed":
                 made[name] = _typed(name, value, int)
             else:
@@ -166,7 +174,7 @@ class Config:
         return cls(**made)
 
     def with_token(self) -> "Config":
-        """The same with the token of the environment, where there is one."""
+        """The same with the token in the environment, where there is one."""
         token = os.environ.get(TOKEN_VARIABLE)
         return self.but(admin_token=token) if token else self
 
@@ -180,7 +188,7 @@ class Config:
         return Path(self.folder)
 
     def secret(self) -> bytes:
-        """The key of all signatures: made once, readable by its owner only, never shown."""
+        """The key of all signatures: made once, with mode 600, never printed."""
         path = self.home / "secret"
         if not path.exists():
             self.home.mkdir(parents=True, exist_ok=True)
@@ -196,8 +204,8 @@ class Config:
 
 
 def _check_metric(name: str) -> None:
-    """The metric of the gate is one that clicks can estimate, and of which more is better."""
-    if name == Gate.metric:
+    """The gate needs a metric that clicks can estimate and of which more is better."""
+    if name == GateSettings.metric:
         return
     from rankloop.unbiased.estimation.worth import worth_of
 
@@ -208,19 +216,19 @@ def _check_metric(name: str) -> None:
 def _whole_secret(path: Path) -> bytes:
     key = path.read_bytes().strip()
     if len(key) < 32:
-        raise ValueError(f"{path} is cut short; delete it, and pages shown before will not count clicks")
+        raise ValueError(f"{path} is cut short; delete it (clicks on pages shown before will not count)")
     return key
 
 
 def _part(kind: type, name: str, value: Any) -> Any:
     known = {one.name: one for one in fields(kind)}
-    told = _typed(name, value, dict)
+    settings = _typed(name, value, dict)
     return kind(
         **{
             one_of(f"setting of [{name}]", key, known): _typed(
                 f"{name}.{key}", given, type(known[key].default)
             )
-            for key, given in told.items()
+            for key, given in settings.items()
         }
     )
 

@@ -1,4 +1,4 @@
-"""Why a document is where it is, in the words of the features and of the query."""
+"""Why a document is where it is: shares of features and of query words in its score."""
 
 from typing import Any
 
@@ -7,24 +7,23 @@ import numpy as np
 from rankloop.data import RankingDataset
 from rankloop.rankers import contributions, why
 from rankloop.search import Candidates, Pipeline, Query, Retriever
-from rankloop.search.ranked import Ranked
-from rankloop.serve.answer import answered, plain
+from rankloop.serve.answer import run_stages
 from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
+from rankloop.serve.json_value import json_value
 
-__all__ = ["explained"]
+__all__ = ["explain"]
 
 QUERY_ID = "query"
 
 
-def explained(
+def explain(
     search: Pipeline, version: str, query: Query, document: str, against: str | None = None
 ) -> Explanation:
     """The shares of features and words in the score of a document, and what puts it above another."""
-    found = answered(search, query).found
+    found = run_stages(search, query).found
     ranked = _with(search, found, [document] if against is None else [document, against])
     ids = [str(id) for id in ranked.ids.tolist()]
     at = ids.index(document)
-    ranker = next(stage.ranker for stage in search.stages if isinstance(stage, Ranked))
     names = search.features.names
     lists = RankingDataset(
         ranked.columns["features"],
@@ -33,12 +32,13 @@ def explained(
         docid=ids,
         feature_names=names,
     )
-    parts = contributions(ranker, lists, rows=[at])
+    parts = contributions(search.ranker, lists, rows=[at])
     shares = parts.values[0]
-    told = search.features.explain(ranked, document)
+    values = search.features.explain(ranked, document)
     compared = None
     if against is not None:
-        compared = plain({**why(ranker, lists, QUERY_ID, document, against).to_dict(), "query": query.text})
+        difference = why(search.ranker, lists, QUERY_ID, document, against)
+        compared = json_value({**difference.to_dict(), "query": query.text})
     return Explanation(
         query=query.text,
         document=document,
@@ -49,10 +49,10 @@ def explained(
         exact=parts.exact,
         features=[
             FeatureShare(
-                name=told[i].name,
-                value=plain(told[i].value),
+                name=values[i].name,
+                value=json_value(values[i].value),
                 share=float(shares[i]),
-                meaning=told[i].meaning,
+                meaning=values[i].meaning,
             )
             for i in np.argsort(-np.abs(shares), kind="stable").tolist()
         ],
@@ -62,7 +62,7 @@ def explained(
 
 
 def _with(search: Pipeline, found: Candidates, ids: list[str]) -> Candidates:
-    """The candidates, and documents that were not among them at the end."""
+    """The candidates, followed by the documents `ids` that are not among them."""
     known = {str(id) for id in found.ids.tolist()}
     missing = [id for id in dict.fromkeys(ids) if id not in known]
     for id in missing:
@@ -90,14 +90,6 @@ def _words(search: Pipeline, query: Query, document: str) -> list[WordShare]:
     if not isinstance(source, Retriever):
         return []
     return [
-        WordShare(
-            term=part.term,
-            field=part.field,
-            score=part.score,
-            tf=part.tf,
-            df=part.df,
-            length=part.length,
-            average_length=part.average_length,
-        )
+        WordShare.model_validate(part, from_attributes=True)
         for part in sorted(source.explain(query, document), key=lambda part: -part.score)
     ]

@@ -1,62 +1,74 @@
-"""The service without the web: search, record, rank, explain, and swap what serves."""
+"""The service without the web: its parts, and what is done with them together."""
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from rankloop.search import Index
-from rankloop.serve.answer import asked
 from rankloop.serve.config import Config
-from rankloop.serve.events.signer import new_page_id
+from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.experiments.experiments import Experiments
 from rankloop.serve.http.schema import (
     Accepted,
     EventIn,
+    Explanation,
     RankRequest,
-    Result,
     SearchAnswer,
+    SearchRequest,
 )
 from rankloop.serve.http.schema_admin import Readiness
-from rankloop.serve.models.reranking import by_own_features, by_the_index, own_ranker
-from rankloop.serve.searcher import Searching
+from rankloop.serve.models.registry import Registry
+from rankloop.serve.models.shadow import Shadow
+from rankloop.serve.reranker import Reranker
+from rankloop.serve.searcher import Searcher
+from rankloop.serve.versions import Versions
+from rankloop.serve.watcher import Watcher
 
 __all__ = ["Service"]
 
 
-class Service(Searching):
+class Service:
     """An index that is searched, logged and learned from; safe to use from many threads.
 
-    `store` holds what was shown and done, `models` the versions, `experiments` the comparisons, `recorder`
-    writes pages and events. Versions are promoted, rolled back and tried out while it serves.
+    Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
+    comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
+    and events, `searcher` answers searches, `reranker` orders candidates of another engine.
     """
 
     def __init__(self, config: Config, index: Index, store: Store) -> None:
-        self._own = own_ranker(config.rank_with)
-        super().__init__(config, index, store)
-        self.signer, self.spool = self.recorder.signer, self.recorder.spool
-        self._watcher.start()
+        self.config, self.index, self.store = config, index, store
+        self.reranker = Reranker(config, index)
+        self.registry = Registry(store, config.home / "models")
+        self.experiments = Experiments(store)
+        self.shadow = Shadow()
+        self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
+        self.recorder = Recorder(config, store)
+        self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
+        self._watcher = Watcher(self.versions.reload, self.tidy)
+        for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
+            part.start()
 
     @classmethod
     def open(cls, config: Config | str | Path) -> Self:
         """The service of a config, a config file, or an index; the first model is BM25."""
-        told = config if isinstance(config, Config) else Config.read(config)
-        index = Index.open(told.index)
-        told.home.mkdir(parents=True, exist_ok=True)
-        store = Store.open(told.database)
+        settings = config if isinstance(config, Config) else Config.read(config)
+        index = Index.open(settings.index)
+        settings.home.mkdir(parents=True, exist_ok=True)
+        store = Store.open(settings.database)
         try:
-            return cls(told, index, store)
+            return cls(settings, index, store)
         except BaseException:
             store.close()
             raise
 
     def close(self) -> None:
-        """Stop, and bring what waits on disk to the store if it answers."""
-        super().close()
-        self.shadowing.close()
+        """Stop, and move what waits on disk to the store if it answers."""
+        self._watcher.stop()
+        self.shadow.close()
         with suppress(StoreAway):
-            self._note_shadow()
+            self.versions.note_agreement()
         self.recorder.close()
         self.store.close()
 
@@ -66,92 +78,49 @@ class Service(Searching):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """A page of results; recorded unless the request is a preview."""
+        return self.searcher.search(request)
+
+    def explain(self, query: str, document: str, against: str | None = None) -> Explanation:
+        """Why a document is where it is, and why it is above or below another."""
+        return self.searcher.explain(query, document, against)
+
+    def rank(self, request: RankRequest) -> SearchAnswer:
+        """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
+        return self.reranker.rank(request, self.versions.live.production, self.recorder)
+
     def record(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
         if len(events) > self.config.limits.events:
             raise ValueError(f"at most {self.config.limits.events} events at once, got {len(events)}")
         return self.recorder.events(events)
 
-    def rank(self, request: RankRequest) -> SearchAnswer:
-        """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
-        start = time.perf_counter()
-        self._check(request.query, 1)
-        ids = [one.id for one in request.candidates]
-        if len(set(ids)) != len(ids):
-            raise ValueError("a candidate was given twice; drop the repetition")
-        query = asked(request.query, self.index, {})
-        model = self._live.production
-        ranker = model.version
-        if all(one.features is None for one in request.candidates):
-            order = by_the_index(model.pipeline, query, request.candidates)
-        elif self._own is not None:
-            order, ranker = by_own_features(self._own, request.candidates), Path(self.config.rank_with).name
-        else:
-            order = by_own_features(model.ranked.ranker, request.candidates)
-        seconds = {"rank": time.perf_counter() - start}
-        k = min(request.k, len(order.ids))
-        impression = None
-        if request.record:
-            shown = self._shown(
-                new_page_id(),
-                query,
-                model,
-                self.index.generation,
-                ranker=ranker,
-                seconds=seconds,
-                documents=order.ids[:k],
-                scores=order.scores[:k],
-                features=order.features[:k],
-                feature_names=order.names,
-                layout=request.layout,
-                user=self.recorder.user(request.user),
-                found=len(order.ids),
-            )
-            impression = self.recorder.page(shown)
-        results = [
-            Result(position=at + 1, id=order.ids[at], score=float(order.scores[at]), title=order.ids[at])
-            for at in range(k)
-        ]
-        return SearchAnswer(
-            impression=impression,
-            query=request.query,
-            found=len(order.ids),
-            results=results,
-            ranker=ranker,
-            generation=self.index.generation,
-            seconds=seconds | {"total": time.perf_counter() - start},
-        )
-
     def forget(self, user: str) -> int:
-        """Delete everything recorded of a person; gives how many pages that were."""
+        """Delete everything recorded of a person; gives the number of pages deleted."""
         return self.store.forget(str(self.recorder.user(user)))
 
-    def shadow(self, version: str | None) -> None:
-        """Let a version rank along unseen; None ends it, and what was measured goes to its lineage."""
-        self._note_shadow()
-        super().shadow(version)
-
     def tidy(self) -> None:
-        """What is done every hour: old pages go, and the agreement of the shadow is noted."""
-        super().tidy()
-        self._note_shadow()
+        """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""
+        if self.config.retain_days > 0:
+            self.store.retain(self.config.retain_days)
+        self.versions.note_agreement()
 
-    def _note_shadow(self) -> None:
-        version = self._live.roles.shadow
-        agreed = self.shadowing.agreement(version) if version else None
-        if version and agreed:
-            self.models.note(version, {"shadow": agreed})
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What is wrong with the versions or the store, in sentences."""
+        return tuple(filter(None, (*self.versions.troubles, self._watcher.trouble)))
 
     def readiness(self) -> Readiness:
         """Whether pages are served and recorded, and what is wrong."""
-        spool = self.spool
-        said = (*self.troubles, spool.trouble, self.recorder.trouble)
+        spool = self.recorder.spool
+        troubles = (*self.troubles, spool.trouble, self.recorder.trouble)
         return Readiness(
             ready=self.recorder.trouble is None,
-            ranker=self._live.production.version,
+            ranker=self.versions.live.production.version,
             documents=len(self.index),
             generation=self.index.generation,
             database="away" if spool.trouble else "ok",
             waiting=spool.waiting,
-            troubles=list(dict.fromkeys(one for one in said if one)),
+            troubles=list(dict.fromkeys(one for one in troubles if one)),
         )

@@ -1,48 +1,34 @@
-"""What serves: versions in memory, experiments that run, and changing them under load."""
+"""The versions that serve, and changing them under load."""
 
 import threading
-import time
 
 from rankloop.search import Index
 from rankloop.serve.config import Config
-from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.http.schema_admin import ExperimentRequest
-from rankloop.serve.models.live import Live, Model, Models, first_model
+from rankloop.serve.models.live import Live, Model, Models, ensure_production
 from rankloop.serve.models.registry import Registry
+from rankloop.serve.models.shadow import Shadow
 
-__all__ = ["Serving"]
-
-BUILT_IN = {"name": "bm25", "made": "built in"}
-WATCH = 1.0  # seconds between looks at what others promoted or committed
-TIDY = 3600.0  # seconds
+__all__ = ["Versions"]
 
 
-class Serving:
-    """The versions of a registry over an index, one of them in production, swapped without a pause.
+class Versions:
+    """What serves at this moment, swapped without a pause when the registry or the experiments change.
 
-    Every second it looks whether another process promoted a version, began an experiment, or committed to
-    the index.
+    `troubles` says which versions could not be loaded.
     """
 
-    def __init__(self, config: Config, index: Index, store: Store) -> None:
-        self.config, self.index, self.store = config, index, store
-        self.models = Registry(store, config.home / "models")
-        self.experiments = Experiments(store)
+    def __init__(
+        self, config: Config, index: Index, registry: Registry, experiments: Experiments, shadow: Shadow
+    ) -> None:
+        self.index, self.registry, self.experiments = index, registry, experiments
+        self._shadow = shadow
+        self._loaded = Models(registry, index)
+        ensure_production(registry, index, config)
+        self._live = self._loaded.live(registry.roles(), experiments.running())
+        self._swapping = threading.Lock()
         self.troubles: tuple[str, ...] = ()
-        self._loaded = Models(self.models, index)
-        if self.models.roles().production is None:
-            version = self.models.register(first_model(index, config), lineage=BUILT_IN)
-            self.models.promote(version)
-        self._live = self._loaded.live(self.models.roles(), self.experiments.running())
-        self._swapping, self._closed = threading.Lock(), threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="rankloop-watch", daemon=True)
-
-    def close(self) -> None:
-        """Stop watching."""
-        self._closed.set()
-        if self._watcher.ident is not None:
-            self._watcher.join(timeout=10)
 
     @property
     def live(self) -> Live:
@@ -60,7 +46,7 @@ class Serving:
         """
         with self._swapping:
             newer = self.index.refresh()
-            roles, running = self.models.roles(), tuple(self.experiments.running())
+            roles, running = self.registry.roles(), tuple(self.experiments.running())
             live = self._loaded.live(roles, running, before=self._live)
             self.troubles = live.troubles
             changed = (live.roles, live.experiments) != (self._live.roles, self._live.experiments)
@@ -71,38 +57,39 @@ class Serving:
     def promote(self, version: str) -> None:
         """Let a version serve everybody, if it can be loaded; if not, nothing changes."""
         self.model(version)
-        self.models.promote(version)
+        self.registry.promote(version)
         self.reload()
 
     def roll_back(self) -> str:
         """Let the version before serve again."""
-        version = self.models.roll_back()
+        version = self.registry.roll_back()
         self.reload()
         return version
 
     def shadow(self, version: str | None) -> None:
-        """Let a version rank along unseen; None ends it."""
+        """Let a version rank pages that are not shown; None ends it and notes how far it agreed."""
+        self.note_agreement()
         if version is not None:
             self.model(version)
-        self.models.shadow(version)
+        self.registry.shadow(version)
         self.reload()
 
     def canary(self, version: str | None, share: float = 0.05) -> None:
         """Let a version serve a share of the people; None ends it."""
         if version is not None:
             self.model(version)
-        self.models.canary(version, share)
+        self.registry.canary(version, share)
         self.reload()
 
-    def start_experiment(self, asked: ExperimentRequest) -> Experiment:
+    def start_experiment(self, wanted: ExperimentRequest) -> Experiment:
         """Begin a comparison of two versions that can be loaded."""
-        for version in (asked.a, asked.b):
+        for version in (wanted.a, wanted.b):
             self.model(version)
-        made = self.experiments.start(
-            asked.a, asked.b, kind=asked.kind, share=asked.share, how=asked.method, note=asked.note
+        started = self.experiments.start(
+            wanted.a, wanted.b, kind=wanted.kind, share=wanted.share, how=wanted.method, note=wanted.note
         )
         self.reload()
-        return made
+        return started
 
     def end_experiment(self, id: str) -> Experiment:
         """End a comparison."""
@@ -110,18 +97,9 @@ class Serving:
         self.reload()
         return ended
 
-    def tidy(self) -> None:
-        """Delete what is older than it may be; done every hour."""
-        if self.config.retain_days > 0:
-            self.store.retain(self.config.retain_days)
-
-    def _watch(self) -> None:
-        tidied = -TIDY
-        while not self._closed.wait(WATCH):
-            try:
-                self.reload()
-                if time.monotonic() - tidied > TIDY:
-                    tidied = time.monotonic()
-                    self.tidy()
-            except (StoreAway, OSError, ValueError) as error:
-                self.troubles = (str(error),)
+    def note_agreement(self) -> None:
+        """Write how far the shadow agrees with what was shown into its lineage."""
+        version = self._live.roles.shadow
+        agreement = self._shadow.agreement(version) if version else None
+        if version and agreement:
+            self.registry.note(version, {"shadow": agreement})

@@ -1,11 +1,21 @@
 """The passage of a text that answers a query, with its words marked."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from rankloop.search.text.analyser import Analyser, Span
 
-__all__ = ["snippet"]
+if TYPE_CHECKING:
+    from rankloop.search.bm25 import Leaf
+    from rankloop.search.index.snapshot import Snapshot
+
+__all__ = ["Snippets", "snippet"]
+
+CACHED_WORDS = 1 << 17  # per analyser
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def snippet(
@@ -23,7 +33,7 @@ def snippet(
     """
     if words < 1:
         raise ValueError(f"a snippet has at least 1 word, got {words}")
-    spans = analyser.spans(text)
+    spans = _spans(text, analyser)
     wanted = set(terms)
     hits = [wanted.intersection(span.terms) for span in spans]
     first = _best_window(hits, words)
@@ -39,6 +49,57 @@ def snippet(
             at = span.end
     parts.append(escape(text[at:end]))
     return ("… " if first else "") + "".join(parts) + (" …" if last < len(spans) else "")
+
+
+class Snippets:
+    """Snippets of the documents found for one query, each from the document's longest text field."""
+
+    def __init__(self, snapshot: "Snapshot", leaves: "Iterable[Leaf]") -> None:
+        self._terms: dict[str, set[str]] = {}
+        for leaf in leaves:
+            self._terms.setdefault(snapshot.text_fields[leaf.field], set()).add(leaf.term)
+        self._analysers = {
+            name: snapshot.analyser(name)
+            for name in snapshot.text_fields
+            if snapshot.fields[name].source is None
+        }
+
+    def of(self, document: Mapping[str, Any]) -> str:
+        """The snippet of a stored document; empty where it has no text."""
+        longest, field = "", ""
+        for name in self._analysers:
+            value = document.get(name, "")
+            text = " ".join(value) if isinstance(value, list) else value
+            if len(text) > len(longest):
+                longest, field = text, name
+        return snippet(longest, self._terms.get(field, ()), self._analysers[field]) if longest else ""
+
+
+def _spans(text: str, analyser: Analyser) -> list[Span]:
+    """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up."""
+    if not text.isascii() or analyser.grams is not None:
+        return analyser.spans(text)
+    known = _terms_of_words(analyser)
+    return [Span(match.start(), match.end(), known[match[0]]) for match in _ASCII_WORD.finditer(text)]
+
+
+class _TermsOfWords(dict[str, tuple[str, ...]]):
+    """The terms of words, computed on first use; emptied when there are too many."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        self._analyser = analyser
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= CACHED_WORDS:
+            self.clear()
+        terms = tuple(term for piece in self._analyser.words(word) for term in self._analyser.terms_of(piece))
+        self[word] = terms
+        return terms
+
+
+@lru_cache(maxsize=100)
+def _terms_of_words(analyser: Analyser) -> _TermsOfWords:
+    return _TermsOfWords(analyser)
 
 
 def _end(text: str, spans: list[Span], last: int) -> int:

@@ -1,1 +1,1 @@
-"""What was shown and what people did: signed, spooled, stored, read back."""
+"""Pages that were shown and what people did on them: signed, spooled, stored, read back."""

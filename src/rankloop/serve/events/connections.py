@@ -1,4 +1,4 @@
-"""Connections to the event store: SQLite in WAL mode, or PostgreSQL; one schema, and one error when away."""
+"""Connections to the event store: SQLite in WAL mode, or PostgreSQL, with the same tables and errors."""
 
 import os
 import sqlite3
@@ -22,22 +22,22 @@ from sqlalchemy.exc import (
 from rankloop._extras import require
 from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
 
-__all__ = ["Engines", "StoreAway", "connected", "open_engines"]
+__all__ = ["Connections", "StoreAway", "connected", "open_connections"]
 
 _BUSY = 5.0  # seconds to wait for another writer of SQLite
 _READERS, _MORE_READERS = 2, 13  # connections to a SQLite file that stay open, and more while they are needed
-_WRITER_CACHE = 32 << 10  # kilobytes: a large batch of pages changes so much before it is written
+_WRITER_CACHE = 32 << 10  # kilobytes that a large batch changes before they are written
 _AWAY = (OperationalError, InterfaceError, DisconnectionError, TimeoutError)
 _ONE_MAKER = 0x72616E6B  # PostgreSQL's advisory lock while tables are made
 
 
 class StoreAway(ConnectionError):  # noqa: N818 - it reads aloud
-    """The database does not answer now; what waits in the spool is not lost."""
+    """The database does not answer; what waits in the spool is not lost."""
 
 
 @dataclass(frozen=True)
-class Engines:
-    """The connections to a store: with PostgreSQL those that read and those that write are the same."""
+class Connections:
+    """The pools of connections to a store, to read and to write; with PostgreSQL both are one pool."""
 
     reads: Engine
     writes: Engine
@@ -52,61 +52,61 @@ class Engines:
         return self.writes.url.render_as_string(hide_password=True)
 
     def dispose(self) -> None:
-        """Close what is open; more can be opened."""
+        """Close what is open; new connections can still be made."""
         self.reads.dispose()
         self.writes.dispose()
 
 
-def open_engines(url: str) -> Engines:
-    """Engines of a store whose tables are there and are of this version's schema."""
+def open_connections(url: str) -> Connections:
+    """Connections to a store with the tables of this version; they are made where there are none."""
     try:
-        told = make_url(url)
+        parsed = make_url(url)
     except ArgumentError:
         raise ValueError(
-            "a store is sqlite:///path or postgresql+psycopg://user:password@host/name; this is no such URL"
+            "a store is sqlite:///path or postgresql+psycopg://user:password@host/name; this URL is neither"
         ) from None
-    if told.get_backend_name() == "sqlite":
-        engines = _sqlite(told)
-    elif told.get_backend_name() == "postgresql":
+    if parsed.get_backend_name() == "sqlite":
+        connections = _sqlite(parsed)
+    elif parsed.get_backend_name() == "postgresql":
         require("psycopg", "postgres")
         engine = create_engine(
-            told.set(drivername="postgresql+psycopg"),
+            parsed.set(drivername="postgresql+psycopg"),
             pool_pre_ping=True,
             hide_parameters=True,
             connect_args={"connect_timeout": 3},
         )
-        engines = Engines(engine, engine)
+        connections = Connections(engine, engine)
     else:
         raise ValueError(
-            f"a store is sqlite:///path or postgresql+psycopg://..., got {told.get_backend_name()!r}"
+            f"a store is sqlite:///path or postgresql+psycopg://..., got {parsed.get_backend_name()!r}"
         )
     try:
-        _make_tables(engines)
+        _make_tables(connections)
     except BaseException as error:
-        engines.dispose()
+        connections.dispose()
         if isinstance(error, DatabaseError):
-            raise ValueError(f"{engines.name} is not an event store: {error.orig}") from error
+            raise ValueError(f"{connections.name} is not an event store: {error.orig}") from error
         raise
-    return engines
+    return connections
 
 
 @contextmanager
-def connected(engines: Engines, *, writes: bool) -> Iterator[Connection]:
-    """A connection in one transaction; `StoreAway` where there is none to be had."""
-    engine = engines.writes if writes else engines.reads
+def connected(connections: Connections, *, writes: bool) -> Iterator[Connection]:
+    """A connection in one transaction; `StoreAway` where the database does not answer."""
+    engine = connections.writes if writes else connections.reads
     try:
         with engine.connect().execution_options(writes=writes) as connection, connection.begin():
             yield connection
     except _AWAY as error:
-        said = str(getattr(error, "orig", None) or error).strip().splitlines() or ["no answer"]
-        raise StoreAway(f"the event store {engines.name} does not answer: {said[0]}") from error
+        lines = str(getattr(error, "orig", None) or error).strip().splitlines() or ["no answer"]
+        raise StoreAway(f"the event store {connections.name} does not answer: {lines[0]}") from error
 
 
-def _sqlite(url: URL) -> Engines:
+def _sqlite(url: URL) -> Connections:
     """One connection writes, as SQLite has one writer at a time; others read, and few of them stay open.
 
-    Only the writer has a large cache: its commits make those of all others void. No file is mapped into
-    memory: what is mapped counts as the process's own, and grows with the file.
+    Only the writer has a large cache: its commits invalidate those of all others. The file is not mapped
+    into memory: a mapping counts as the process's own memory, and grows with the file.
     """
     if not url.database or url.database == ":memory:":
         raise ValueError("events are kept in a file: sqlite:///events.db")
@@ -120,7 +120,7 @@ def _sqlite(url: URL) -> Engines:
     def opened(connection: sqlite3.Connection, record: Any) -> None:
         connection.execute(f"PRAGMA cache_size=-{_WRITER_CACHE}")
 
-    return Engines(reads, writes)
+    return Connections(reads, writes)
 
 
 def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
@@ -129,9 +129,9 @@ def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
     @event.listens_for(engine, "connect")
     def opened(connection: sqlite3.Connection, record: Any) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")  # batches are large, so safety costs little
-        connection.execute("PRAGMA journal_size_limit=67108864")  # what a long read let grow shrinks again
-        connection.execute("PRAGMA secure_delete=ON")  # who is forgotten is not left in free pages
+        connection.execute("PRAGMA synchronous=FULL")  # batches are large, so a flush costs little
+        connection.execute("PRAGMA journal_size_limit=67108864")  # a WAL that grew in a long read shrinks
+        connection.execute("PRAGMA secure_delete=ON")  # deleted people are not left in free pages
         connection.execute("PRAGMA mmap_size=0")
         record.info["file"] = _identity(path)
 
@@ -150,7 +150,7 @@ def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
 
 
 def _open_file(path: Path) -> sqlite3.Connection:
-    """Opens what is there: a file that has gone away is not made anew behind its owner's back."""
+    """Opens an existing file; one that was deleted is not created again."""
     return sqlite3.connect(
         f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
     )
@@ -164,10 +164,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _make_tables(engines: Engines) -> None:
-    """Tables are made once, whichever worker comes first; those of a newer version are refused."""
-    with connected(engines, writes=True) as connection:
-        if engines.dialect == "postgresql":
+def _make_tables(connections: Connections) -> None:
+    """Tables are made once, by the first worker; those of another version of the schema are refused."""
+    with connected(connections, writes=True) as connection:
+        if connections.dialect == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
         schema_version.create(connection, checkfirst=True)
         version = connection.execute(select(schema_version.c.version)).scalar()
@@ -175,7 +175,12 @@ def _make_tables(engines: Engines) -> None:
             connection.execute(insert(schema_version), {"version": SCHEMA})
         elif version > SCHEMA:
             raise ValueError(
-                f"the event store {engines.name} has schema {version}, written by a newer rankloop; "
-                f"this one reads schemas up to {SCHEMA}: upgrade rankloop"
+                f"the event store {connections.name} has schema {version}, written by a newer rankloop; "
+                f"this one reads schema {SCHEMA}: upgrade rankloop"
+            )
+        elif version < SCHEMA:
+            raise ValueError(
+                f"the event store {connections.name} has schema {version}, written by an older rankloop; "
+                "delete it, or name another folder or database in the config, and start again"
             )
         metadata.create_all(connection)

@@ -1,4 +1,4 @@
-"""The pages of an experiment with their clicks: what verdicts are made of."""
+"""The pages of an experiment with their clicks, for its verdict."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class ExperimentPage:
 
 
 def experiment_pages(connection: Connection, experiment: str) -> list[ExperimentPage]:
-    """In the order of time; crawlers are left out."""
+    """The pages in the order of time; crawlers are left out."""
     named = ("page_id", "time", "query", "user", "ranker", "randomness", "documents")
     shown = (
         select(*(pages.c[name] for name in named))

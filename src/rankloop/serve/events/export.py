@@ -49,13 +49,13 @@ def export(
 
 def _write(
     connection: Connection,
-    asked: Select[Any],
+    statement: Select[Any],
     folder: Path,
     name: str,
     change: "Callable[[polars.DataFrame], polars.DataFrame]" = lambda frame: frame,
 ) -> None:
-    """Files of so many rows; the first is there even where there are none."""
-    for number, frame in enumerate(frames(connection, asked, _AT_ONCE)):
+    """Files of `_AT_ONCE` rows; the first is written even without rows."""
+    for number, frame in enumerate(frames(connection, statement, _AT_ONCE)):
         if frame.height or not number:
             change(frame).write_parquet(folder / f"{name}-{number:05d}.parquet")
 

@@ -1,4 +1,4 @@
-"""Which pages were seen by people, and which clicks are theirs: simple rules, each with its count."""
+"""Which pages people saw and which clicks are theirs: rules, and how much each leaves out."""
 
 import re
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Kept", "in_time", "is_bot", "kept"]
+__all__ = ["HumanTraffic", "human_traffic", "in_time", "is_bot"]
 
-EARLY = 2.0  # seconds by which clocks of two machines may differ
-LATE = 86_400.0  # seconds after which a page is no longer in front of anyone
-SEARCHES_A_MINUTE = 30  # more, and no person types them
-CLICKS_A_SECOND = 4  # more documents of one page within a second, and no person clicks them
+EARLY = 2.0  # seconds by which the clocks of two machines may differ
+LATE = 86_400.0  # seconds after which nobody looks at a page any more
+SEARCHES_A_MINUTE = 30  # of a person at most
+CLICKS_A_SECOND = 4  # documents of one page, of a person at most
 _CRAWLERS = re.compile(
     r"bot\b|bot/|crawl|spider|slurp|headless|python-|curl/|wget/|httpx|scrapy|phantomjs|go-http|java/|libwww",
     re.IGNORECASE,
@@ -20,8 +20,8 @@ _CRAWLERS = re.compile(
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """What is left, and how much each rule took."""
+class HumanTraffic:
+    """The pages and events of people, and how many each rule left out."""
 
     pages: "polars.DataFrame"
     events: "polars.DataFrame"
@@ -29,7 +29,7 @@ class Kept:
 
 
 def is_bot(user_agent: str | None) -> bool:
-    """Whether a browser calls itself a crawler or a script; without a name it is one.
+    """Whether a user agent names a crawler or a script; a missing one counts as such.
 
     >>> is_bot("Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"), is_bot("Googlebot/2.1"), is_bot(None)
     (False, True, True)
@@ -38,7 +38,7 @@ def is_bot(user_agent: str | None) -> bool:
 
 
 def in_time(happened: float, shown: float) -> bool:
-    """Whether something happened while its page could be seen: not before it, and not days later.
+    """Whether an event happened after its page was shown, and within a day.
 
     >>> in_time(100.0, shown=99.0), in_time(90.0, shown=99.0)
     (True, False)
@@ -46,14 +46,14 @@ def in_time(happened: float, shown: float) -> bool:
     return shown - EARLY <= happened <= shown + LATE
 
 
-def kept(pages: "polars.DataFrame", events: "polars.DataFrame") -> Kept:
-    """Pages that people saw and events that belong to them.
+def human_traffic(pages: "polars.DataFrame", events: "polars.DataFrame") -> HumanTraffic:
+    """The pages that people saw, and their events.
 
-    `pages` has page_id, time, user, layout and bot, `events` page_id, kind, document and time. Dropped are
-    pages that crawlers asked for (`bot`), all pages of a user who searched more than 30 times in some minute
+    `pages` has page_id, time, user, layout and bot, `events` page_id, kind, document and time. Left out are
+    pages of crawlers (`bot`), all pages of a user who searched more than 30 times in some minute
     (`searches`), pages with more than 4 documents clicked within a second (`clicks`), pages clicked without
-    anything having come into view where that is usually told (`viewport`), and events outside the life of
-    their page (`time`). A document clicked again on the same page is one click, which is not counted here.
+    a `viewport` event in layouts that usually send them (`viewport`), and events before their page or more
+    than a day after it (`time`). Repeated clicks on a document are not counted here.
     """
     import polars as pl
 
@@ -75,11 +75,11 @@ def kept(pages: "polars.DataFrame", events: "polars.DataFrame") -> Kept:
     without(_too_many_clicks(timely), "clicks")
     without(_never_seen(timely), "viewport")
     timely = timely.select(events.columns).join(pages.select("page_id"), on="page_id", how="semi")
-    return Kept(pages, timely, dropped)
+    return HumanTraffic(pages, timely, dropped)
 
 
 def _too_many_searches(pages: "polars.DataFrame") -> "polars.DataFrame":
-    """Pages of users with more than so many searches in any 60 seconds."""
+    """Pages of users with more than SEARCHES_A_MINUTE in any 60 seconds."""
     import polars as pl
 
     known = pages.filter(pl.col("user").is_not_null()).sort("user", "time")
@@ -89,7 +89,7 @@ def _too_many_searches(pages: "polars.DataFrame") -> "polars.DataFrame":
 
 
 def _too_many_clicks(events: "polars.DataFrame") -> "polars.DataFrame":
-    """Pages of which more than so many documents were clicked in any second."""
+    """Pages with more than CLICKS_A_SECOND documents clicked in any second."""
     import polars as pl
 
     first = (
@@ -103,13 +103,13 @@ def _too_many_clicks(events: "polars.DataFrame") -> "polars.DataFrame":
 
 
 def _never_seen(events: "polars.DataFrame") -> "polars.DataFrame":
-    """Pages clicked with nothing in view, in layouts most of whose clicked pages tell what was in view."""
+    """Pages clicked without a viewport event, in layouts where most clicked pages have one."""
     import polars as pl
 
-    told = events.group_by("page_id", "layout").agg(
+    by_page = events.group_by("page_id", "layout").agg(
         clicked=(pl.col("kind") == "click").any(), seen=(pl.col("kind") == "viewport").any()
     )
-    clicked = told.filter("clicked")
+    clicked = by_page.filter("clicked")
     usual = clicked.group_by("layout").agg(pl.col("seen").mean()).filter(pl.col("seen") > 0.5)
     return (
         clicked.join(usual.select("layout"), on="layout", how="semi")

@@ -14,20 +14,20 @@ __all__ = ["frame", "frames", "lists"]
 _AT_ONCE = 20_000
 
 
-def frame(connection: Connection, asked: Select[Any]) -> "polars.DataFrame":
+def frame(connection: Connection, statement: Select[Any]) -> "polars.DataFrame":
     """All rows of a query."""
     import polars as pl
 
-    return pl.concat(frames(connection, asked, _AT_ONCE))
+    return pl.concat(frames(connection, statement, _AT_ONCE))
 
 
-def frames(connection: Connection, asked: Select[Any], rows: int) -> "Iterator[polars.DataFrame]":
-    """The rows of a query, so many at a time; the last frame may be empty."""
+def frames(connection: Connection, statement: Select[Any], rows: int) -> "Iterator[polars.DataFrame]":
+    """The rows of a query in frames of `rows`; the last frame may be empty."""
     import polars as pl
 
     types = {Double: pl.Float64, Integer: pl.Int64, Boolean: pl.Boolean, LargeBinary: pl.Binary}
-    schema = {column.name: types.get(type(column.type), pl.String) for column in asked.selected_columns}
-    found = connection.execution_options(stream_results=True).execute(asked)
+    schema = {column.name: types.get(type(column.type), pl.String) for column in statement.selected_columns}
+    found = connection.execution_options(stream_results=True).execute(statement)
     for some in found.partitions(rows):
         columns = zip(schema.items(), zip(*some, strict=True), strict=True)
         yield pl.DataFrame({name: pl.Series(values, dtype=kind) for (name, kind), values in columns})
@@ -35,7 +35,7 @@ def frames(connection: Connection, asked: Select[Any], rows: int) -> "Iterator[p
 
 
 def lists(blobs: "polars.Series", dtype: str) -> "polars.Series":
-    """Arrays kept as raw bytes, as lists of numbers."""
+    """Arrays stored as raw bytes, as lists of numbers."""
     import polars as pl
 
     numbers = np.frombuffer(b"".join(blobs.to_list()), dtype)

@@ -1,4 +1,4 @@
-"""What people think of results: grades that become a qrels file."""
+"""Grades that people give to results, which become a qrels file."""
 
 import re
 from urllib.parse import quote
@@ -16,7 +16,7 @@ __all__ = ["as_text", "put_judgment", "read_judgments"]
 def put_judgment(
     connection: Connection, query: str, document: str, grade: float, user: str, time: float
 ) -> None:
-    """Keep an opinion; the user's earlier one goes."""
+    """Store a grade; it replaces the user's earlier one."""
     if not 0 <= grade < float("inf"):
         raise ValueError(f"a grade is a number from 0, got {grade}")
     if not query.strip() or not document.strip():
@@ -29,11 +29,11 @@ def put_judgment(
 
 def read_judgments(connection: Connection) -> Qrels:
     """Everyone's grades, averaged."""
-    asked = select(judgments.c.query, judgments.c.document, judgments.c.grade).order_by(
+    statement = select(judgments.c.query, judgments.c.document, judgments.c.grade).order_by(
         judgments.c.query, judgments.c.document
     )
     grades: dict[str, dict[str, list[float]]] = {}
-    for query, document, grade in connection.execute(asked):
+    for query, document, grade in connection.execute(statement):
         grades.setdefault(query, {}).setdefault(document, []).append(grade)
     return Qrels.from_dict(
         {
@@ -58,5 +58,5 @@ def as_text(qrels: Qrels) -> str:
 
 
 def _one_word(name: str) -> str:
-    """An id without blanks, from which the id can be had back."""
+    """An id with blanks percent-encoded, which can be reversed."""
     return re.sub(r"[%\s]", lambda found: quote(found[0]), name)

@@ -1,4 +1,4 @@
-"""Windows of the store as frames, in the columns that click logs and data sets are made of."""
+"""Windows of the store as click frames and data sets."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 
 from rankloop.data import RankingDataset
-from rankloop.serve.events import filters as filtering
+from rankloop.serve.events.filters import EARLY, LATE, HumanTraffic, human_traffic
 from rankloop.serve.events.frames import frame
 from rankloop.serve.events.tables import events, feature_sets, page_features, pages
 from rankloop.serve.events.writing import having_ids
@@ -17,7 +17,7 @@ from rankloop.serve.events.writing import having_ids
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["click_frame", "dataset", "read_kept", "within"]
+__all__ = ["click_frame", "dataset", "read_traffic", "within"]
 
 _PAGE = ("page_id", "time", "query", "user", "ranker", "layout", "policy", "randomness", "documents")
 
@@ -36,29 +36,31 @@ def within(
     return and_(*wanted)
 
 
-def read_kept(
+def read_traffic(
     connection: Connection, since: float | None, until: float | None, layout: str | None, bots: bool
-) -> filtering.Kept:
+) -> HumanTraffic:
     """The pages of a window and their events; with `bots`, everything that was recorded."""
     named = [pages.c[name] for name in (*_PAGE, "scores", "shown", "bot")]
-    asked = select(*named).where(within(pages, since, until, layout)).order_by(pages.c.time, pages.c.page_id)
-    shown = frame(connection, asked)
+    statement = (
+        select(*named).where(within(pages, since, until, layout)).order_by(pages.c.time, pages.c.page_id)
+    )
+    shown = frame(connection, statement)
     happened = select(events.c.page_id, events.c.kind, events.c.document, events.c.value, events.c.time)
     if since is not None:
-        happened = happened.where(events.c.time >= since - filtering.EARLY)
+        happened = happened.where(events.c.time >= since - EARLY)
     if until is not None:
-        happened = happened.where(events.c.time <= until + filtering.LATE)
+        happened = happened.where(events.c.time <= until + LATE)
     seen = frame(connection, happened)
     if bots:
-        return filtering.Kept(shown, seen, {})
-    return filtering.kept(shown, seen)
+        return HumanTraffic(shown, seen, {})
+    return human_traffic(shown, seen)
 
 
 def click_frame(shown: "polars.DataFrame", happened: "polars.DataFrame") -> "polars.DataFrame":
     """One impression a row, as `ClickLog.from_frame` reads it.
 
-    A page without a user is its own user. `dwell` is the longest stay, `conversion` the sum of what was
-    converted; these two and `propensity` are there where the window has any.
+    A page without a user is its own user. `dwell` is the longest stay, `conversion` the sum of the values of
+    conversions; these two and `propensity` are columns where the window has any.
     """
     import polars as pl
 
@@ -95,16 +97,16 @@ def dataset(
     layout: str | None,
     having: Sequence[str] = (),
 ) -> RankingDataset:
-    """Per query every document shown in the window, with the features of the last time; labels are 0.
+    """Per query every document shown in the window, with the features last shown; labels are 0.
 
     Columns are those of the newest feature set with all names of `having`; a page that lacks one has nan
-    there, and one that has none of them was described by somebody else and is left out.
+    there, and one that has none of them is left out.
     """
     import polars as pl
 
     named = [pages.c[name] for name in ("page_id", "query", "features", "documents", "shown")]
-    asked = select(*named).where(within(pages, since, until, layout), pages.c.shown > 0)
-    shown = frame(connection, asked.order_by(pages.c.time, pages.c.page_id))
+    statement = select(*named).where(within(pages, since, until, layout), pages.c.shown > 0)
+    shown = frame(connection, statement.order_by(pages.c.time, pages.c.page_id))
     if not shown.height:
         raise ValueError("no page was shown in this window; widen it, or wait for people to search")
     named_sets = _feature_names(connection, shown["features"].unique().to_list())
@@ -130,17 +132,17 @@ def dataset(
     )
 
 
-def _told(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
-    """The randomness of the pages that tell `key`, by index."""
+def _randomness(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
+    """The randomness of the pages that has `key`, by index of the page."""
     texts = enumerate(shown["randomness"].to_list())
     found = {index: json.loads(text) for index, text in texts if text and f'"{key}":' in text}
-    return {index: told for index, told in found.items() if key in told}
+    return {index: drawn for index, drawn in found.items() if key in drawn}
 
 
 def _interventions(shown: "polars.DataFrame") -> list[str]:
     names = ["none"] * shown.height
-    for index, told in _told(shown, "swap").items():
-        names[index] = "swap {}-{}".format(*told["swap"])
+    for index, drawn in _randomness(shown, "swap").items():
+        names[index] = "swap {}-{}".format(*drawn["swap"])
     return names
 
 
@@ -149,21 +151,21 @@ def _original_positions(
 ) -> NDArray[np.int64]:
     original = position.copy()
     starts = np.cumsum(lengths) - lengths
-    for index, told in _told(shown, "swap").items():
-        low, high = told["swap"]
-        if told["swapped"]:
+    for index, drawn in _randomness(shown, "swap").items():
+        low, high = drawn["swap"]
+        if drawn["swapped"]:
             original[starts[index] + low - 1], original[starts[index] + high - 1] = high, low
     return original
 
 
 def _propensities(shown: "polars.DataFrame", lengths: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    told = _told(shown, "propensity")
-    if not told:
+    found = _randomness(shown, "propensity")
+    if not found:
         return None
     chances = np.ones(int(lengths.sum()))
     starts = np.cumsum(lengths) - lengths
-    for index, randomness in told.items():
-        chances[starts[index] : starts[index] + lengths[index]] = randomness["propensity"]
+    for index, drawn in found.items():
+        chances[starts[index] : starts[index] + lengths[index]] = drawn["propensity"]
     return chances
 
 
@@ -218,8 +220,8 @@ def _last_features(
     for at, (page, key, row) in enumerate(last.select("page_id", "features", "row").iter_rows()):
         wanted.setdefault(page, []).append((at, row))
         keys[page] = key
-    asked = select(page_features.c.page_id, page_features.c.matrix)
-    for page, matrix in having_ids(connection, asked, page_features.c.page_id, wanted, yield_per=1000):
+    statement = select(page_features.c.page_id, page_features.c.matrix)
+    for page, matrix in having_ids(connection, statement, page_features.c.page_id, wanted, yield_per=1000):
         served = np.frombuffer(matrix, "<f4").reshape(-1, len(named_sets[keys[page]]))
         at, row = np.array(wanted[page]).T
         old, new = np.array(columns[keys[page]], np.int64).reshape(-1, 2).T

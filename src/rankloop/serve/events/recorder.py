@@ -1,4 +1,4 @@
-"""Pages and events on their way to the store: signed, on disk first, refused without a signature."""
+"""Pages and events on their way to the store: first on disk, and events only with a signature."""
 
 import time
 from collections.abc import Sequence
@@ -14,26 +14,30 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Writes to a queue on disk that is emptied into the store: searching never waits for the database."""
+    """Writes to a queue on disk, which is moved to the store: searching never waits for the database."""
 
     def __init__(self, config: Config, store: Store) -> None:
         self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
         self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
-        self.spool.start(store)
+        self.store = store
         self.trouble: str | None = None
 
+    def start(self) -> None:
+        """Move what is on disk to the store in the background, until `close`."""
+        self.spool.start(self.store)
+
     def close(self) -> None:
-        """Bring what waits to the store, if it answers."""
+        """Move what waits to the store, if it answers."""
         self.spool.stop()
 
     def user(self, user: str | None) -> str | None:
-        """What stands for a person in the log."""
+        """The keyed hash that stands for a person in the log."""
         return self.signer.user_key(user) if user else None
 
     def page(self, page: ShownPage) -> str | None:
-        """The signed id of a page that is on disk; None where the disk is full: results come all the same."""
+        """Put a page on disk and sign its id; None where the disk is full, and results are shown anyway."""
         try:
-            self.spool.put([page], durable=False)  # losing power may lose a page, losing this process may not
+            self.spool.put([page], durable=False)  # a loss of power may lose it, a kill may not
         except SpoolFull as error:
             self.trouble = f"pages are not recorded: {error.strerror}"
             return None

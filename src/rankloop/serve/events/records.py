@@ -33,9 +33,9 @@ _PAGE_FIELDS = (
 def encode(record: ShownPage | Event) -> bytes:
     """A record as bytes: the length of its JSON, the JSON, and the arrays of a page."""
     if isinstance(record, Event):
-        told = json.dumps([getattr(record, name) for name in _EVENT_FIELDS]).encode()
-        return b"e" + struct.pack("<I", len(told)) + told
-    told = json.dumps(
+        text = json.dumps([getattr(record, name) for name in _EVENT_FIELDS]).encode()
+        return b"e" + struct.pack("<I", len(text)) + text
+    text = json.dumps(
         {
             **{name: getattr(record, name) for name in _PAGE_FIELDS},
             "documents": record.documents,
@@ -45,22 +45,22 @@ def encode(record: ShownPage | Event) -> bytes:
         }
     ).encode()
     arrays = record.scores.astype("<f8").tobytes() + record.features.astype("<f4").tobytes()
-    return b"p" + struct.pack("<I", len(told)) + told + arrays
+    return b"p" + struct.pack("<I", len(text)) + text + arrays
 
 
 def decode(whole: bytes) -> ShownPage | Event:
     """The record in bytes that `encode` made."""
     (length,) = struct.unpack_from("<I", whole, 1)
-    told = json.loads(whole[5 : 5 + length])
+    fields = json.loads(whole[5 : 5 + length])
     if whole[:1] == b"e":
-        return Event(**dict(zip(_EVENT_FIELDS, told, strict=True)))
-    shown, names = len(told["documents"]), told["feature_names"]
+        return Event(**dict(zip(_EVENT_FIELDS, fields, strict=True)))
+    shown, names = len(fields["documents"]), fields["feature_names"]
     scores = np.frombuffer(whole, "<f8", shown, 5 + length)
     features = np.frombuffer(whole, "<f4", shown * len(names), 5 + length + 8 * shown)
     return ShownPage(
         **{
-            **told,
-            "documents": tuple(told["documents"]),
+            **fields,
+            "documents": tuple(fields["documents"]),
             "feature_names": tuple(names),
             "scores": scores,
             "features": features.reshape(shown, len(names)),

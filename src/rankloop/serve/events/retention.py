@@ -1,4 +1,4 @@
-"""How long records are kept, and how a person is forgotten."""
+"""Deleting old records, and the records of one person."""
 
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["forget", "retain"]
 
-_AT_ONCE = 500  # pages in one transaction: writers need not wait long
+_AT_ONCE = 500  # pages in one transaction, so that writers do not wait long
 
 
 def retain(store: "Store", days: float, now: float) -> int:
-    """Delete pages shown more than `days` before `now`, their events, and events that never found a page."""
+    """Delete pages shown more than `days` before `now`, their events, and events without a page."""
     if not days > 0:
-        raise ValueError(f"days to keep are above 0, got {days}")
+        raise ValueError(f"days is above 0, got {days}")
     oldest = now - 86_400 * days
     gone = _delete_pages(store, pages.c.time < oldest)
     with store.writing() as connection:
@@ -30,18 +30,18 @@ def retain(store: "Store", days: float, now: float) -> int:
 
 
 def forget(store: "Store", user: str, now: float) -> int:
-    """Delete the pages, events and judgments of a user, from free pages and the log of SQLite too."""
+    """Delete the pages, events and judgments of a user, also from free pages and the WAL of SQLite."""
     if not user:
-        raise ValueError("name the user to forget by key, as Signer.user_key gives it")
+        raise ValueError("the user is empty; give the key that Signer.user_key makes")
     with store.writing() as connection:
-        if connection.dialect.name == "postgresql":  # who writes pages and has not seen this yet ends first
+        if connection.dialect.name == "postgresql":  # writers that do not see this row yet end first
             connection.execute(text("LOCK TABLE forgotten IN ACCESS EXCLUSIVE MODE"))
         upsert(connection, forgotten, {"user": user, "time": now})
     gone = _delete_pages(store, and_(pages.c.user == user, pages.c.time <= now))
     with store.writing() as connection:
         connection.execute(delete(judgments).where(judgments.c.user == user, judgments.c.time <= now))
-    if store.engines.dialect == "sqlite":
-        with store.engines.writes.connect() as connection:
+    if store.connections.dialect == "sqlite":
+        with store.connections.writes.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(
                 text("PRAGMA wal_checkpoint(TRUNCATE)")
             )
@@ -49,7 +49,7 @@ def forget(store: "Store", user: str, now: float) -> int:
 
 
 def _delete_pages(store: "Store", wanted: ColumnElement[bool]) -> int:
-    """A few at a time; a page's own row goes last, so that a deletion that was cut short can be resumed."""
+    """In batches; a page's own row is deleted last, so that an interrupted deletion can be resumed."""
     gone = 0
     while True:
         with store.writing() as connection:

@@ -1,4 +1,4 @@
-"""The features of pages shown lately: what the dashboard looks at."""
+"""The features of the last pages, for the dashboard."""
 
 import json
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ def sampled_features(
     until: float | None = None,
     ranker: str | None = None,
 ) -> list[NDArray[np.float32]]:
-    """The last pages of a window that people saw with exactly these features: a row per document each."""
-    asked = (
+    """The last `most` pages of a window with exactly these features: each a row per document."""
+    statement = (
         select(page_features.c.matrix)
         .join(pages, pages.c.page_id == page_features.c.page_id)
         .join(feature_sets, feature_sets.c.features == pages.c.features)
@@ -40,7 +40,7 @@ def sampled_features(
         .limit(most)
     )
     if ranker is not None:
-        asked = asked.where(pages.c.ranker == ranker)
+        statement = statement.where(pages.c.ranker == ranker)
     with store.reading() as connection:
-        found = connection.execute(asked).scalars().all()
+        found = connection.execute(statement).scalars().all()
     return [np.frombuffer(one, "<f4").reshape(-1, len(names)) for one in found]

@@ -1,4 +1,4 @@
-"""Files that records are appended to: each with its checksum, so that a torn tail is known for what it is."""
+"""Files that records are appended to, each with a checksum, so that a torn end is recognised."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ _HEAD = struct.Struct("<4sII")  # mark, length, CRC-32 of what follows
 
 
 def framed(payload: bytes) -> bytes:
-    """A record as it lies in the file.
+    """A record as it is written to the file.
 
     >>> records(framed(b"one") + framed(b"two")[:-1])
     [b'one']
@@ -26,7 +26,7 @@ def framed(payload: bytes) -> bytes:
 
 
 def records(whole: bytes) -> list[bytes]:
-    """The whole records of a file; a damaged or unfinished one is left out, and reading goes on behind it."""
+    """The whole records of a file; damaged or unfinished ones are skipped."""
     found, at = [], 0
     while at + _HEAD.size <= len(whole):
         mark, length, checksum = _HEAD.unpack_from(whole, at)
@@ -42,14 +42,14 @@ def records(whole: bytes) -> list[bytes]:
 
 
 class Segment:
-    """A file that this process appends to; its lock goes when the process does, and others may read it."""
+    """A file that this process appends to, locked until it is closed or the process ends."""
 
     def __init__(self, folder: Path) -> None:
         while True:
             self.path = folder / f"{time.time_ns():020d}-{os.getpid()}{SUFFIX}"
             self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            if os.fstat(self._file).st_nlink:  # else it was taken for a dead process's between the two calls
+            if os.fstat(self._file).st_nlink:  # else another process claimed and deleted it before the lock
                 break
             os.close(self._file)
         self.size = 0
@@ -60,7 +60,7 @@ class Segment:
             raise
 
     def append(self, data: bytes, *, durable: bool) -> None:
-        """Write everything, and with `durable` wait until it is on the disk; or leave the file as it was."""
+        """Write everything, and with `durable` flush it; after an error the file is as it was."""
         try:
             left = memoryview(data)
             while left:
@@ -74,7 +74,7 @@ class Segment:
         self.size += len(data)
 
     def close(self) -> None:
-        """End it: from now on it can be claimed. An empty one goes."""
+        """Close the file, which others can claim from now on; an empty one is deleted."""
         if self.size == 0:
             self.path.unlink(missing_ok=True)
         os.close(self._file)
@@ -82,7 +82,7 @@ class Segment:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[bytes | None]:
-    """What a segment holds, while nobody else reads or writes it; None where somebody does, or it is gone."""
+    """The content of a segment, locked; None where another process has it, or it is gone."""
     try:
         file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def claimed(path: Path) -> Iterator[bytes | None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name is on the disk when its folder is."""
+    """Flush a folder, so that a new file name survives a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

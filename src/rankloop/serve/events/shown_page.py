@@ -1,4 +1,4 @@
-"""What is recorded: pages as they were shown, and what people did on them."""
+"""Records of the store: pages as they were shown, and what people did on them."""
 
 import math
 import re
@@ -22,13 +22,13 @@ _LONGEST_NAME = 128  # of an event id, a user key, a layout
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ShownPage:
-    """A page: everything that estimators need later, non-clicks included.
+    """A page with everything that estimators need later, also of documents that were not clicked.
 
     `time` is in UTC seconds. `ranker` is the model version ("v1 + v2" if interleaved), `generation` and
-    `fingerprint` say which index and which scores. `randomness` says what chance did: `swap(...)` for
-    `policy="swap"`, the page of `rankloop.interleaving` for "interleave", what you like otherwise; under
-    "propensity" it may hold one chance per document of having been shown where it was. `seconds` are those
-    of its stages.
+    `fingerprint` identify the index and the scores. `randomness` is what was drawn at random: `swap(...)` for
+    `policy="swap"`, the page of `rankloop.interleaving` for "interleave", anything otherwise; under
+    "propensity" it may hold the probability of each document to be shown at its rank. `seconds` are those of
+    the stages.
 
     >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
     >>> page.features.dtype, page.policy
@@ -84,7 +84,7 @@ class ShownPage:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something a person did on a page; `value` is seconds of a dwell, worth of a conversion.
+    """Something a person did on a page; `value` is the seconds of a dwell, the value of a conversion.
 
     `event_id` is the client's and makes sending twice harmless: it is unique within its page.
 
@@ -135,21 +135,21 @@ def _time(value: float) -> None:
         raise ValueError(f"a time is in seconds since 1970, got {value}")
 
 
-def _check_randomness(told: Mapping[str, Any], shown: int) -> None:
-    """What log readers rely on: swapped ranks are on the page, and chances are one per document."""
-    if "swap" in told:
-        low, high = told["swap"]
+def _check_randomness(drawn: Mapping[str, Any], shown: int) -> None:
+    """Swapped ranks are on the page, and there is one propensity per document."""
+    if "swap" in drawn:
+        low, high = drawn["swap"]
         if not 1 <= low < high <= shown:
             raise ValueError(f"ranks {low} and {high} cannot be exchanged on a page of {shown} documents")
-    if "propensity" in told:
-        chances = told["propensity"]
+    if "propensity" in drawn:
+        chances = drawn["propensity"]
         if len(chances) != shown or not all(0 < chance <= 1 for chance in chances):
             raise ValueError(f"propensity is one chance in (0, 1] per document ({shown}), got {chances}")
 
 
 def check_text(name: str, value: str, longest: int = LONGEST) -> None:
-    """Refuse text that not every database can hold."""
+    """Refuse text that some databases cannot store."""
     if len(value) > longest:
         raise ValueError(f"{name} has at most {longest} characters, got {len(value)}")
     if "\0" in value or (not value.isascii() and value.encode("utf-8", "replace").decode() != value):
-        raise ValueError(f"{name} holds a zero character or half a character; send plain text")
+        raise ValueError(f"{name} holds a zero character or half a surrogate pair; send plain text")

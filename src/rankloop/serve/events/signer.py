@@ -1,4 +1,4 @@
-"""Signed impression ids: a click counts only with the signature of the page it happened on."""
+"""Signed impression ids: a click counts only with the signature of its page."""
 
 import base64
 import hashlib
@@ -12,23 +12,23 @@ _SIGNATURE = 32  # bytes of HMAC-SHA256
 
 
 class BadSignature(ValueError):  # noqa: N818 - it reads aloud
-    """The token was not made here, or was changed since."""
+    """The token was not signed with this secret, or was changed."""
 
 
 class Expired(ValueError):  # noqa: N818
-    """The token was made here, too long ago."""
+    """The token was signed with this secret, too long ago."""
 
 
 def new_page_id() -> str:
-    """128 random bits in hex: nobody guesses another page's id."""
+    """128 random bits in hex, which cannot be guessed."""
     return secrets.token_hex(16)
 
 
 class Signer:
-    """Signs page ids, and hides user ids, with one secret.
+    """Signs page ids, and hashes user ids, with one secret.
 
-    A token is `page_id.expiry.signature`: readable, unforgeable (HMAC-SHA256), and useless after `lifetime`
-    seconds. `purpose` keeps tokens of one use from being valid for another.
+    A token is `page_id.expiry.signature` (HMAC-SHA256), valid for `lifetime` seconds. Tokens of one `purpose`
+    are not valid for another.
 
     >>> signer = Signer(b"a secret of at least sixteen bytes", lifetime=60)
     >>> token = signer.sign("0123456789abcdef0123456789abcdef", now=1000.0)
@@ -62,10 +62,10 @@ class Signer:
         """The page id of a token, or `BadSignature`, or `Expired`."""
         parts = token.split(".") if token.isascii() else []
         if len(parts) != 3:
-            raise BadSignature("a page's token has three parts, this has not; send it as it was given")
+            raise BadSignature("a page's token has three parts, this one does not; send it unchanged")
         page_id, expiry, signature = parts
         if not hmac.compare_digest(signature, self._signature(page_id, expiry)):
-            raise BadSignature("this page's token was not signed here; send it as it was given")
+            raise BadSignature("this page's token was not signed here; send it unchanged")
         late = (time.time() if now is None else now) - int(expiry)
         if late > 0:
             raise Expired(f"this page's token expired {late:.0f} s ago; search again")
@@ -84,6 +84,6 @@ class Signer:
         return base64.urlsafe_b64encode(whole).rstrip(b"=").decode()
 
     def _digest(self, *parts: str) -> bytes:
-        """The HMAC of parts, each with its length: no two lists of parts read the same."""
+        """The HMAC of parts, each with its length, so that different parts never give the same text."""
         text = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)
         return hmac.digest(self._secret, text, hashlib.sha256)

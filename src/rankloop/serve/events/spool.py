@@ -1,4 +1,4 @@
-"""A bounded queue on disk between the service and its database: what was acknowledged arrives, once."""
+"""A bounded queue on disk between the service and its database: acknowledged records are stored, once."""
 
 import errno
 import logging
@@ -20,22 +20,22 @@ __all__ = ["Spool", "SpoolFull"]
 
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 2000  # records of one batch into the store
-_EVERY = 0.2  # seconds between two looks at what waits
-_SLOWEST = 5.0  # seconds between two tries while the database is away
+_EVERY = 0.2  # seconds between two tries to store what waits
+_SLOWEST = 5.0  # seconds between them while the database does not answer
 _UNREADABLE = (ValueError, KeyError, TypeError, struct.error, OverflowError)
 
 
 class SpoolFull(OSError):  # noqa: N818 - it reads aloud
-    """Nothing more can be taken now: the database has been away too long, or the disk is full."""
+    """No more records fit: the database has not answered for too long, or the disk is full."""
 
 
 class Spool:
     """Records wait in files of `folder` until the store has them.
 
     `put` returns when they are on disk, so that killing the process loses nothing; concurrent calls share one
-    wait for the disk. A thread (`start`) hands them to the store, which keeps each once, and deletes files
-    whose records are all stored. Several processes may share a folder: files of a dead one are adopted by
-    the others. When `limit_bytes` wait, or the disk is full, `put` raises `SpoolFull` and has taken nothing.
+    flush. A thread (`start`) moves them to the store, which stores each once, and deletes files whose records
+    are all stored. Several processes may share a folder: files of a dead one are stored by the others. When
+    `limit_bytes` wait, or the disk is full, `put` raises `SpoolFull` and writes nothing.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -66,9 +66,9 @@ class Spool:
         self.stop()
 
     def put(self, given: Sequence[ShownPage | Event], *, durable: bool = True) -> None:
-        """Take records: all of them, or none and `SpoolFull`.
+        """Write records: all of them, or none and `SpoolFull`.
 
-        Without `durable` they are safe from the end of this process, but not from a loss of power.
+        Without `durable` they survive the end of this process, but not a loss of power.
         """
         if not given:
             return
@@ -77,8 +77,8 @@ class Spool:
             if self.waiting + len(mine.data) > self.limit_bytes:
                 raise SpoolFull(
                     errno.ENOSPC,
-                    f"{self.waiting:,} bytes wait for the database, and {self.limit_bytes:,} may; "
-                    "try again when it is back",
+                    f"{self.waiting:,} bytes wait for the database, the limit is {self.limit_bytes:,}; "
+                    "try again when the database answers",
                 )
             self.waiting += len(mine.data)
             self._queue.append(mine)
@@ -89,9 +89,9 @@ class Spool:
             raise mine.trouble
 
     def start(self, store: Store) -> None:
-        """Hand records to the store in the background, from now until `stop`."""
+        """Move records to the store in the background, from now until `stop`."""
         if self._thread is not None:
-            raise ValueError("this spool is started already")
+            raise ValueError("this spool was started already")
         self._stopping.clear()
         self._thread = threading.Thread(target=self._run, args=(store,), name="rankloop-spool", daemon=True)
         self._thread.start()
@@ -105,12 +105,12 @@ class Spool:
         self._rotate()
 
     def drain(self, store: Store) -> int:
-        """Store everything that waits and give the number of records; `StoreAway` leaves them waiting."""
+        """Store everything that waits; gives the number of records. After `StoreAway` they still wait."""
         with self._draining:
             stored = self._drain_files(store)
             if self._rotate():
                 stored += self._drain_files(store)
-            with self._writing, self._lock:  # nothing is between the queue and the disk now
+            with self._writing, self._lock:  # no write is under way
                 self.waiting = self._on_disk() + sum(len(one.data) for one in self._queue)
             return stored
 
@@ -121,10 +121,10 @@ class Spool:
             try:
                 self.drain(store)
             except (StoreAway, SQLAlchemyError, OSError) as error:
-                told = str(error).splitlines()[0]
-                if told != self.trouble:
-                    _LOG.warning("records wait in the spool: %s", told)
-                self.trouble = told
+                message = str(error).splitlines()[0]
+                if message != self.trouble:
+                    _LOG.warning("records wait in the spool: %s", message)
+                self.trouble = message
                 pause = min(2 * pause, _SLOWEST)
             else:
                 self.trouble, pause = None, _EVERY
@@ -132,7 +132,7 @@ class Spool:
                 return
 
     def _write_queue(self) -> None:
-        """Write what all waiting callers brought with one wait for the disk; the caller holds `_writing`."""
+        """Write the records of all waiting callers with one flush; the caller holds `_writing`."""
         with self._lock:
             batch, self._queue = self._queue, []
         data = b"".join(one.data for one in batch)
@@ -140,7 +140,7 @@ class Spool:
             self._active = self._active or Segment(self.folder)
             self._active.append(data, durable=any(one.durable for one in batch))
         except OSError as error:
-            self._close_active()  # after a failure nothing more goes behind a tail that may be torn
+            self._close_active()  # its end may be torn: nothing more is appended
             with self._lock:
                 self.waiting -= len(data)
             for one in batch:
@@ -172,7 +172,7 @@ class Spool:
                     continue
                 found = records(whole)
                 torn = len(whole) - sum(len(framed(one)) for one in found)
-                if torn:  # it was never acknowledged, unless the disk has lost it since
+                if torn:  # never acknowledged, unless the disk lost it later
                     _LOG.warning("%s has %d bytes of unfinished or damaged records", path.name, torn)
                 for first in range(0, len(found), _AT_ONCE):
                     self._deliver(store, found[first : first + _AT_ONCE])
@@ -181,7 +181,7 @@ class Spool:
         return stored
 
     def _deliver(self, store: Store, batch: list[bytes]) -> None:
-        """Store a batch; a record that no database takes is put aside rather than stopping all others."""
+        """Store a batch; a record that the database refuses is put aside, and the others are stored."""
         try:
             known = [decode(one) for one in batch]
             store.put_pages([one for one in known if isinstance(one, ShownPage)])
@@ -206,7 +206,7 @@ class Spool:
 
 
 class _Put:
-    """What one caller brought, and what became of it."""
+    """The records of one caller, and the outcome."""
 
     __slots__ = ("data", "done", "durable", "trouble")
 

@@ -1,4 +1,4 @@
-"""The event store: what was shown, what people did, and what estimators read from it."""
+"""The event store: pages, events, and what estimators read from them."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Self
 from sqlalchemy import Connection, select
 
 from rankloop.data import Qrels, RankingDataset
-from rankloop.serve.events import judgments as judging
-from rankloop.serve.events import reading as _reading
-from rankloop.serve.events import retention as keeping
-from rankloop.serve.events import sums
-from rankloop.serve.events import writing as _writing
-from rankloop.serve.events.connections import Engines, StoreAway, connected, open_engines
+from rankloop.serve.events import judgments, reading, retention, sums, writing
+from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
 from rankloop.serve.events.experiment_pages import ExperimentPage, experiment_pages
 from rankloop.serve.events.export import export
 from rankloop.serve.events.records import page_of
@@ -32,7 +28,7 @@ class Store:
     """Pages, events, judgments, and the tables of the registry, on SQLite or PostgreSQL.
 
     Every method is one transaction (or one to write and one to join) and safe to call from any thread.
-    `StoreAway` says that the database does not answer now. Times are UTC seconds; windows take `since`
+    `StoreAway` means that the database does not answer. Times are UTC seconds; windows take `since`
     (inclusive) and `until` (exclusive) of the time a page was shown.
 
     >>> import tempfile
@@ -47,16 +43,16 @@ class Store:
     >>> store.close()
     """
 
-    def __init__(self, engines: Engines) -> None:
-        self.engines = engines
+    def __init__(self, connections: Connections) -> None:
+        self.connections = connections
 
     @classmethod
     def open(cls, url: str) -> "Store":
         """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing."""
-        return cls(open_engines(url))
+        return cls(open_connections(url))
 
     def close(self) -> None:
-        self.engines.dispose()
+        self.connections.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -70,38 +66,38 @@ class Store:
     @property
     def name(self) -> str:
         """Where it is, without its password."""
-        return self.engines.name
+        return self.connections.name
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that only reads, in one transaction."""
-        with connected(self.engines, writes=False) as connection:
+        with connected(self.connections, writes=False) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A connection whose changes are committed together, or not at all."""
-        with connected(self.engines, writes=True) as connection:
+        with connected(self.connections, writes=True) as connection:
             yield connection
 
     def put_pages(self, shown: Sequence[ShownPage]) -> int:
-        """Record pages; one that is there already stays as it is. Gives how many were new."""
-        return _writing.put_pages(self.engines, shown)
+        """Store pages; one that is stored already is not changed. Gives the number of new ones."""
+        return writing.put_pages(self.connections, shown)
 
     def put_events(self, happened: Sequence[Event]) -> int:
-        """Record events, each once; one may come before its page. Gives how many were new."""
-        return _writing.put_events(self.engines, happened)
+        """Store events, each once; one may come before its page. Gives the number of new ones."""
+        return writing.put_events(self.connections, happened)
 
     def page(self, page_id: str) -> ShownPage | None:
         """A page as it was shown."""
-        asked = (
+        statement = (
             select(pages, feature_sets.c.names, page_features.c.matrix)
             .join(feature_sets, feature_sets.c.features == pages.c.features)
             .join(page_features, page_features.c.page_id == pages.c.page_id)
             .where(pages.c.page_id == page_id)
         )
         with self.reading() as connection:
-            row = connection.execute(asked).mappings().first()
+            row = connection.execute(statement).mappings().first()
         return None if row is None else page_of(row, row["names"], row["matrix"])
 
     def click_frame(
@@ -115,19 +111,19 @@ class Store:
     ) -> "polars.DataFrame":
         """One impression a row, as `ClickLog.from_frame` reads it; `depth` leaves out lower positions.
 
-        Repeated clicks on a document of a page count once; without `include_bots` what the rules of
-        `serve.events.filters` take for machines is left out. `intervention` and `original_position` say
-        what was swapped, as `rankloop.simulate` does.
+        Repeated clicks on a document of a page count once; without `include_bots` the traffic that
+        `serve.events.filters` does not take for people is left out. `intervention` and `original_position`
+        say what was swapped, as in a log of `rankloop.simulate`.
         """
         with self.reading() as connection:
-            left = _reading.read_kept(connection, since, until, layout, include_bots)
-        frame = _reading.click_frame(left.pages, left.events)
+            traffic = reading.read_traffic(connection, since, until, layout, include_bots)
+        frame = reading.click_frame(traffic.pages, traffic.events)
         return frame if depth is None else frame.filter(frame["position"] <= depth)
 
     def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
         """How many pages (and, under "time", events) each rule of `serve.events.filters` leaves out."""
         with self.reading() as connection:
-            return _reading.read_kept(connection, since, until, None, False).dropped
+            return reading.read_traffic(connection, since, until, None, False).dropped
 
     def dataset(
         self,
@@ -137,13 +133,13 @@ class Store:
         layout: str | None = None,
         having: Sequence[str] = (),
     ) -> RankingDataset:
-        """Per query every document shown in the window, with the features of the last time; labels are 0.
+        """Per query every document shown in the window, with the features last shown; labels are 0.
 
         Columns are those of the newest pages that have the features `having`; pages that share none with
         them, such as candidates of another engine, are left out.
         """
         with self.reading() as connection:
-            return _reading.dataset(connection, since, until, layout, having)
+            return reading.dataset(connection, since, until, layout, having)
 
     def credits(self, experiment: str) -> list[ExperimentPage]:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
@@ -153,19 +149,19 @@ class Store:
     def put_judgment(
         self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
     ) -> None:
-        """What a person thinks of a document for a query; a later opinion replaces their earlier one."""
+        """Store a person's grade of a document for a query; it replaces their earlier one."""
         with self.writing() as connection:
             now = time.time() if at is None else at
-            judging.put_judgment(connection, query, document, grade, user, now)
+            judgments.put_judgment(connection, query, document, grade, user, now)
 
     def judgments(self) -> Qrels:
-        """Everyone's grades, averaged: what offline evaluation reads."""
+        """Everyone's grades, averaged, for offline evaluation."""
         with self.reading() as connection:
-            return judging.read_judgments(connection)
+            return judgments.read_judgments(connection)
 
     def judgments_text(self) -> str:
         """The same as a qrels file; blanks in queries are written as %20, and percent signs as %25."""
-        return judging.as_text(self.judgments())
+        return judgments.as_text(self.judgments())
 
     def by_position(
         self, *, since: float | None = None, until: float | None = None, layout: str | None = None
@@ -175,14 +171,14 @@ class Store:
             return sums.by_position(connection, since, until, layout)
 
     def daily(self, *, since: float | None = None, until: float | None = None) -> list[DaySum]:
-        """What happened on each UTC day to the pages of each ranker."""
+        """Sums over the pages of each ranker on each UTC day."""
         with self.reading() as connection:
             return sums.daily(connection, since, until)
 
     def worst_queries(
         self, n: int = 20, *, since: float | None = None, until: float | None = None, seconds: float = 60.0
     ) -> list[WorstQuery]:
-        """The queries with most pages that failed: nothing was clicked, or it was asked in other words.
+        """The queries with most pages that failed: nothing was clicked, or the query was changed.
 
         `reformulated` counts pages whose user's next search was another one, within `seconds`.
         """
@@ -197,15 +193,15 @@ class Store:
             return sums.slowest_queries(connection, n, since, until)
 
     def retain(self, days: float, *, now: float | None = None) -> int:
-        """Delete what was shown more than `days` ago, with its events; gives how many pages went."""
-        return keeping.retain(self, days, time.time() if now is None else now)
+        """Delete what was shown more than `days` ago, with its events; gives the number of pages deleted."""
+        return retention.retain(self, days, time.time() if now is None else now)
 
     def forget(self, user: str, *, now: float | None = None) -> int:
-        """Delete everything of a user until now, by key (see `Signer.user_key`); gives how many pages went.
+        """Delete everything of a user until now, by key (see `Signer.user_key`); gives the number of pages.
 
-        Pages that still wait in a spool are not taken in any more.
+        Pages that still wait in a spool will not be stored.
         """
-        return keeping.forget(self, user, time.time() if now is None else now)
+        return retention.forget(self, user, time.time() if now is None else now)
 
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.events.export`."""

@@ -1,4 +1,4 @@
-"""The sums of the dashboard, each one pass over an index of the store."""
+"""The sums of the dashboard, each computed from an index of the store in one pass."""
 
 from typing import Any, NamedTuple
 
@@ -83,7 +83,7 @@ def daily(connection: Connection, since: float | None, until: float | None) -> l
             func.min(clicks.c.position).label("highest"),
         )
         .where(within(clicks, since, until), clicks.c.bot.is_(False))
-        .group_by(clicks.c.page_id)  # in the order of its key: nothing is sorted
+        .group_by(clicks.c.page_id)  # in the order of the primary key: nothing is sorted
         .subquery()
     )
     clicked = select(
@@ -100,8 +100,8 @@ def daily(connection: Connection, since: float | None, until: float | None) -> l
         shown.order_by(pages.c.day, pages.c.ranker)
     ):
         all_clicks, clicked_pages, first, reciprocal = hits.get((day, ranker), (0, 0, 0, 0.0))
-        told = (int(all_clicks), clicked_pages, int(first), float(reciprocal) / number)
-        days.append(DaySum(float(day * DAY), ranker, number, *told, float(seconds), timed, int(empty)))
+        counts = (int(all_clicks), clicked_pages, int(first), float(reciprocal) / number)
+        days.append(DaySum(float(day * DAY), ranker, number, *counts, float(seconds), timed, int(empty)))
     return days
 
 
@@ -118,7 +118,7 @@ def worst_queries(
     again = _reformulated(since, until, seconds).subquery()
     hits, anew = func.coalesce(clicked.c.pages, 0), func.coalesce(again.c.pages, 0)
     failed = shown.c.number - hits + anew
-    asked = (
+    statement = (
         select(shown.c.query, shown.c.number, hits, anew)
         .join(clicked, clicked.c.query == shown.c.query, isouter=True)
         .join(again, again.c.query == shown.c.query, isouter=True)
@@ -126,15 +126,15 @@ def worst_queries(
         .order_by(failed.desc(), shown.c.query)
         .limit(n)
     )
-    return [WorstQuery(*row) for row in connection.execute(asked)]
+    return [WorstQuery(*row) for row in connection.execute(statement)]
 
 
 def slowest_queries(
     connection: Connection, n: int, since: float | None, until: float | None
 ) -> list[SlowQuery]:
     mean = func.avg(pages.c.seconds).label("mean")
-    asked = _grouped(pages, (pages.c.query,), since, until, None, mean, func.max(pages.c.seconds))
-    rows = connection.execute(asked.order_by(mean.desc(), pages.c.query).limit(n))
+    statement = _grouped(pages, (pages.c.query,), since, until, None, mean, func.max(pages.c.seconds))
+    rows = connection.execute(statement.order_by(mean.desc(), pages.c.query).limit(n))
     return [SlowQuery(query, number, float(average), float(most)) for query, number, average, most in rows]
 
 
@@ -146,7 +146,7 @@ def _grouped(
     layout: str | None,
     *more: Any,
 ) -> Select[Any]:
-    """Keys, the number of rows, and more aggregates, of what people saw in a window."""
+    """Keys, the number of rows, and more aggregates, over the pages or clicks of people in a window."""
     return (
         select(*keys, func.count().label("number"), *more)
         .where(within(table, since, until, layout), table.c.bot.is_(False))
@@ -155,7 +155,7 @@ def _grouped(
 
 
 def _reformulated(since: float | None, until: float | None, seconds: float) -> Select[Any]:
-    """By query, the pages after which the same user asked something else within so many seconds."""
+    """By query, the pages whose user searched for something else within `seconds`."""
     searches = (
         select(
             pages.c.query,
@@ -183,5 +183,5 @@ def _next(column: Column[Any]) -> Over[Any]:
     return func.lead(column).over(partition_by=pages.c.user, order_by=pages.c.time)
 
 
-def _by_key(connection: Connection, asked: Select[Any]) -> dict[Any, int]:
-    return {row[0]: row[1] for row in connection.execute(asked)}
+def _by_key(connection: Connection, statement: Select[Any]) -> dict[Any, int]:
+    return {row[0]: row[1] for row in connection.execute(statement)}

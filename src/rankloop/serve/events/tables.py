@@ -1,16 +1,9 @@
-"""The tables of the event store: pages, events, and what the service decides."""
+"""The tables of the event store: pages, events, versions, experiments, learning runs."""
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Double,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-)
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Boolean, Column, Double, Index, Integer, LargeBinary, MetaData, Table, Text
 
 __all__ = [
     "SCHEMA",
@@ -29,8 +22,14 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 1
+SCHEMA = 2
 metadata = MetaData()
+
+
+def _required(kind: type[Any], *names: str) -> Iterator[Column[Any]]:
+    """Columns of one type that are never null."""
+    return (Column(name, kind, nullable=False) for name in names)
+
 
 schema_version = Table("schema_version", metadata, Column("version", Integer, primary_key=True))
 
@@ -46,7 +45,7 @@ pages = Table(
     Column("layout", Text, nullable=False),
     Column("policy", Text, nullable=False),
     Column("experiment", Text),
-    Column("randomness", Text),  # JSON, where chance played a part
+    Column("randomness", Text),  # JSON: what was drawn at random
     Column("generation", Integer, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("features", Text, nullable=False),  # the key of a feature set
@@ -91,43 +90,34 @@ events = Table(
     sqlite_with_rowid=False,
 )
 
-# The first click on each document of each page, with what its page says: sums need no other table.
+# The first click on each document of each page, with columns of its page: sums need no join.
 clicks = Table(
     "clicks",
     metadata,
     Column("page_id", Text, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("document", Text, nullable=False),
-    Column("clicked", Double, nullable=False),
-    Column("time", Double, nullable=False),  # of the page
-    Column("day", Integer, nullable=False),
-    Column("query", Text, nullable=False),
-    Column("ranker", Text, nullable=False),
-    Column("layout", Text, nullable=False),
+    *_required(Text, "document"),
+    *_required(Double, "clicked", "time"),  # of the click, of the page
+    *_required(Integer, "day"),
+    *_required(Text, "query", "ranker", "layout"),
     Column("experiment", Text),
-    Column("bot", Boolean, nullable=False),
+    *_required(Boolean, "bot"),
     Index("clicks_by_time", "time", "bot", "layout", "ranker", "position"),
     Index("clicks_by_query", "query", "page_id", "time", "bot"),
     Index("clicks_by_experiment", "experiment", "page_id"),
     sqlite_with_rowid=False,
 )
 
-# Who was forgotten, and when: a page of theirs that was still on its way is not taken in any more.
+# Who was forgotten, and when: pages of theirs that still waited in a spool are not stored.
 forgotten = Table(
-    "forgotten",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("time", Double, nullable=False),
+    "forgotten", metadata, Column("user", Text, primary_key=True), Column("time", Double, nullable=False)
 )
 
 judgments = Table(
     "judgments",
     metadata,
-    Column("query", Text, primary_key=True),
-    Column("document", Text, primary_key=True),
-    Column("user", Text, primary_key=True),
-    Column("grade", Double, nullable=False),
-    Column("time", Double, nullable=False),
+    *(Column(name, Text, primary_key=True) for name in ("query", "document", "user")),
+    *_required(Double, "grade", "time"),
 )
 
 models = Table(
@@ -135,9 +125,8 @@ models = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("version", Text, nullable=False, unique=True),
-    Column("time", Double, nullable=False),
-    Column("sha256", Text, nullable=False),
-    Column("lineage", Text, nullable=False),  # JSON
+    *_required(Double, "time"),
+    *_required(Text, "sha256", "lineage"),  # lineage is JSON
 )
 
 roles = Table(
@@ -145,36 +134,29 @@ roles = Table(
     metadata,
     Column("row", Integer, primary_key=True, autoincrement=False),  # there is one, row 1
     Column("production", Text),
-    Column("history", Text, nullable=False),  # JSON list: what was in production before, last last
+    Column("history", Text, nullable=False),  # JSON list: earlier versions in production, the latest last
     Column("shadow", Text),
     Column("canary", Text),
-    Column("share", Double, nullable=False),
-    Column("changed", Double, nullable=False),
+    *_required(Double, "share", "changed"),
 )
 
 experiments = Table(
     "experiments",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("a", Text, nullable=False),
-    Column("b", Text, nullable=False),
-    Column("share", Double, nullable=False),
-    Column("method", Text, nullable=False),
-    Column("seed", Integer, nullable=False),
-    Column("started", Double, nullable=False),
+    *_required(Text, "kind", "a", "b", "method", "note"),
+    *_required(Integer, "seed"),
+    *_required(Double, "share", "started"),
     Column("ended", Double),
-    Column("note", Text, nullable=False),
 )
 
 learning = Table(
     "learning",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("started", Double, nullable=False),
+    *_required(Double, "started"),
     Column("ended", Double),
-    Column("state", Text, nullable=False),
+    *_required(Text, "state", "record"),  # record is JSON: window, checks, candidates, gate
     Column("version", Text),
     Column("report", Text),
-    Column("record", Text, nullable=False),  # JSON: window, checks, candidates, gate
 )

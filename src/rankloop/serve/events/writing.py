@@ -1,4 +1,4 @@
-"""Batches into the store: each record once, and clicks put where their page showed them."""
+"""Batches into the store: each record once, and clicks with the position on their page."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any, TypeVarTuple
 from sqlalchemy import Column, Connection, CursorResult, Select, Table, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rankloop.serve.events.connections import Engines, connected
+from rankloop.serve.events.connections import Connections, connected
 from rankloop.serve.events.filters import in_time
 from rankloop.serve.events.records import event_row, feature_key, page_row
 from rankloop.serve.events.shown_page import Event, ShownPage
@@ -23,11 +23,11 @@ _EACH_ID = {
 }
 
 
-def put_pages(engines: Engines, shown: Sequence[ShownPage]) -> int:
-    """Record pages; one that is there already stays as it is. Gives how many were new."""
+def put_pages(connections: Connections, shown: Sequence[ShownPage]) -> int:
+    """Store pages; one that is stored already is not changed. Gives the number of new ones."""
     if not shown:
         return 0
-    with connected(engines, writes=True) as connection:
+    with connected(connections, writes=True) as connection:
         shown = _not_forgotten(connection, shown)
         sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
         known = [{"features": key, "names": json.dumps(names)} for names, key in sets.items()]
@@ -38,23 +38,23 @@ def put_pages(engines: Engines, shown: Sequence[ShownPage]) -> int:
         ]
         insert_new(connection, page_features, matrices)
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
-    _place_waiting_clicks(engines, [page.page_id for page in shown])
+    _place_waiting_clicks(connections, [page.page_id for page in shown])
     return new
 
 
-def put_events(engines: Engines, happened: Sequence[Event]) -> int:
-    """Record events, each once; one may come before its page. Gives how many were new."""
+def put_events(connections: Connections, happened: Sequence[Event]) -> int:
+    """Store events, each once; one may come before its page. Gives the number of new ones."""
     if not happened:
         return 0
-    with connected(engines, writes=True) as connection:
+    with connected(connections, writes=True) as connection:
         new = insert_new(connection, events, [event_row(one) for one in happened])
     clicked = ((one.page_id, one.document, one.time) for one in happened if one.kind == "click")
-    _place(engines, clicked)
+    _place(connections, clicked)
     return new
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
-    """Insert the rows whose key is new; gives how many were."""
+    """Insert the rows whose key is new; gives their number."""
     if not rows:
         return 0
     names = list(rows[0])
@@ -67,9 +67,9 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
         f"INSERT INTO {table.name} ({listed}) "
         f"SELECT {listed} FROM json_populate_recordset(NULL::{table.name}, :rows) ON CONFLICT DO NOTHING"
     )
-    told = json.dumps(rows, ensure_ascii=False, default=_hexadecimal)
+    whole = json.dumps(rows, ensure_ascii=False, default=_hexadecimal)
     return connection.execute(
-        text(into), {"rows": told}, execution_options={"preserve_rowcount": True}
+        text(into), {"rows": whole}, execution_options={"preserve_rowcount": True}
     ).rowcount
 
 
@@ -83,14 +83,18 @@ def upsert(connection: Connection, table: Table, row: dict[str, Any]) -> None:
 
 
 def having_ids(
-    connection: Connection, asked: "Select[*_Row]", column: Column[str], ids: Collection[str], **options: Any
+    connection: Connection,
+    statement: "Select[*_Row]",
+    column: Column[str],
+    ids: Collection[str],
+    **options: Any,
 ) -> "CursorResult[*_Row]":
-    """The rows of a query whose column holds one of many ids, which go to the database as one value.
+    """The rows of a statement whose column holds one of many ids, which are sent as one JSON value.
 
-    The value is no part of the query: values and table functions of SQLAlchemy's queries are cycles, and old
-    cycles stay in memory until Python looks through everything.
+    The value is not part of the statement: SQLAlchemy's values and table functions are reference cycles, and
+    old cycles stay in memory until a full garbage collection.
     """
-    chosen = asked.where(column.in_(_EACH_ID[connection.dialect.name]))
+    chosen = statement.where(column.in_(_EACH_ID[connection.dialect.name]))
     return connection.execute(chosen, {"ids": json.dumps(list(ids))}, execution_options=options)
 
 
@@ -100,42 +104,42 @@ def _hexadecimal(blob: bytes) -> str:
 
 
 def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
-    """Pages but those of people who were forgotten while the page was on its way."""
+    """The pages without those of people who were forgotten while the page waited in a spool."""
     users = {page.user for page in shown if page.user is not None}
-    asked = select(forgotten.c.user, forgotten.c.time)
-    gone = {row[0]: row[1] for row in having_ids(connection, asked, forgotten.c.user, users)}
+    statement = select(forgotten.c.user, forgotten.c.time)
+    gone = {row[0]: row[1] for row in having_ids(connection, statement, forgotten.c.user, users)}
     return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
 
 
-def _place_waiting_clicks(engines: Engines, page_ids: Collection[str]) -> None:
-    """Clicks that came before their page find their place now."""
-    asked = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
-    with connected(engines, writes=False) as connection:
-        waiting = having_ids(connection, asked, events.c.page_id, page_ids).all()
-    _place(engines, waiting)
+def _place_waiting_clicks(connections: Connections, page_ids: Collection[str]) -> None:
+    """Give clicks that came before their page their position."""
+    statement = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
+    with connected(connections, writes=False) as connection:
+        waiting = having_ids(connection, statement, events.c.page_id, page_ids).all()
+    _place(connections, waiting)
 
 
-def _place(engines: Engines, clicked: Iterable[tuple[str, str, float]]) -> None:
-    """Clicks and pages are joined after both are committed: of two writers, the later one sees both.
+def _place(connections: Connections, clicked: Iterable[tuple[str, str, float]]) -> None:
+    """Join clicks with pages after both are committed: of two writers, the later one sees both.
 
-    A writer that dies in between has not taken its batch off the spool, and joins them next time.
+    A writer that dies in between has not deleted its batch from the spool, and joins them next time.
     """
     by_page: dict[str, list[tuple[str, float]]] = {}
     for page_id, document, time in clicked:
         by_page.setdefault(page_id, []).append((document, time))
     if not by_page:
         return
-    with connected(engines, writes=False) as connection:
+    with connected(connections, writes=False) as connection:
         placed = list(_placed(connection, by_page))
     if placed:
-        with connected(engines, writes=True) as connection:
+        with connected(connections, writes=True) as connection:
             insert_new(connection, clicks, placed)
 
 
 def _placed(connection: Connection, by_page: dict[str, list[tuple[str, float]]]) -> Iterator[dict[str, Any]]:
     shown = select(*(pages.c[name] for name in _SHOWN), pages.c.documents)
-    for *told, documents in having_ids(connection, shown, pages.c.page_id, by_page):
-        page = dict(zip(_SHOWN, told, strict=True))
+    for *values, documents in having_ids(connection, shown, pages.c.page_id, by_page):
+        page = dict(zip(_SHOWN, values, strict=True))
         place = {document: rank for rank, document in enumerate(json.loads(documents), 1)}
         first: dict[str, float] = {}
         for document, time in by_page[page["page_id"]]:

@@ -1,4 +1,4 @@
-"""From rankings to the page that is shown, with what chance did to it."""
+"""From rankings to the page that is shown, and the randomness in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,41 +10,41 @@ from rankloop.interleaving import method
 from rankloop.search import Candidates
 from rankloop.serve.experiments.policy import Arm, swapped
 
-__all__ = ["Composed", "composed"]
+__all__ = ["ComposedPage", "compose"]
 
 
 @dataclass(frozen=True, eq=False)
-class Composed:
-    """The shown documents from the top, under which policy, and the randomness behind them."""
+class ComposedPage:
+    """The shown documents from the top, the policy behind them, and what was drawn at random."""
 
     shown: Candidates
     policy: str = "plain"
     randomness: dict[str, Any] = field(default_factory=dict)
 
 
-def composed(
+def compose(
     arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int, *, swap_rate: float, swap_top: int
-) -> Composed:
+) -> ComposedPage:
     """One page of at most `k` documents; neighbours are exchanged only outside experiments."""
     if len(rankings) > 1:
         return _interleaved(arm, rankings, page_id, k)
     shown = rankings[0].take(range(min(k, len(rankings[0]))))
     if arm.experiment is not None:
-        return Composed(shown, "ab")
+        return ComposedPage(shown, "ab")
     exchange = swapped(page_id, len(shown), swap_rate, swap_top)
     if exchange is None:
-        return Composed(shown)
+        return ComposedPage(shown)
     if exchange["swapped"]:
         order = np.arange(len(shown))
         low, high = (rank - 1 for rank in exchange["swap"])
         order[[low, high]] = high, low
         shown = shown.take(order)
-    return Composed(shown, "swap", exchange)
+    return ComposedPage(shown, "swap", exchange)
 
 
-def _interleaved(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) -> Composed:
+def _interleaved(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) -> ComposedPage:
     """Both rankers on one page; a document carries the score of the first ranker that has one."""
-    assert arm.experiment is not None  # two rankers meet in experiments only
+    assert arm.experiment is not None  # only experiments have two rankers
     how = method(arm.experiment.method, seed=arm.experiment.seed)
     tops = [[str(id) for id in one.snapshot.ids(one.rows[:k]).tolist()] for one in rankings]
     page = how.combine(tops, k, key=page_id)
@@ -55,4 +55,4 @@ def _interleaved(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int)
         scores |= dict(zip(one.rows.tolist(), one.scores.tolist(), strict=True))
     values = np.array([scores.get(row, 0.0) for row in shown.rows.tolist()])
     shown = replace(shown, scores=values, leaves=first.leaves, matches=first.matches)
-    return Composed(shown, "interleave", page.to_dict())
+    return ComposedPage(shown, "interleave", page.to_dict())

@@ -1,4 +1,4 @@
-"""Two versions compared on real people: interleaved on one page, or each on its own share of them."""
+"""Two versions compared on people: interleaved on one page, or each on its own share of them."""
 
 import secrets
 import time
@@ -13,10 +13,10 @@ from rankloop.interleaving import Page, ab_verdict, always_valid, method, verdic
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.events.tables import experiments
 
-__all__ = ["Experiment", "Experiments", "Standing"]
+__all__ = ["Experiment", "Experiments", "Progress"]
 
 KINDS = ("interleave", "ab")
-PATIENCE = 10  # times as long as a verdict took to find, it is told again
+CACHED = 10  # a verdict is reused for this many times the time it took to compute
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """An experiment and what its clicks say so far."""
+class Progress:
+    """An experiment and its verdict so far, for one look and for any number of looks."""
 
     experiment: Experiment
     pages: int
@@ -53,7 +53,7 @@ class Experiments:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._known: dict[str, tuple[float, Standing]] = {}
+        self._known: dict[str, tuple[float, Progress]] = {}
 
     def start(
         self, a: str, b: str, *, kind: str, share: float = 1.0, how: str = "team_draft", note: str = ""
@@ -102,7 +102,7 @@ class Experiments:
         return found
 
     def get(self, id: str) -> Experiment:
-        """One experiment; `LookupError` if there is none of that id."""
+        """One experiment; `LookupError` if there is none with this id."""
         with self.store.reading() as connection:
             row = connection.execute(select(experiments).where(experiments.c.id == id)).mappings().first()
         if row is None:
@@ -110,47 +110,47 @@ class Experiments:
         return Experiment(**row)
 
     def every(self) -> list[Experiment]:
-        """All of them, the newest first."""
+        """All experiments, the newest first."""
         with self.store.reading() as connection:
             rows = connection.execute(select(experiments).order_by(experiments.c.started.desc())).mappings()
             return [Experiment(**row) for row in rows]
 
     def running(self) -> tuple[Experiment, ...]:
-        """Those that pages are part of now, the oldest first."""
+        """The experiments that have not ended, the oldest first."""
         return tuple(one for one in reversed(self.every()) if one.ended is None)
 
-    def standing(self, one: Experiment) -> Standing:
-        """What the clicks say so far, with an interval for one look and one for any number of looks.
+    def progress(self, one: Experiment) -> Progress:
+        """The verdict so far, with an interval for one look and one for any number of looks.
 
-        What took long to find out is not asked again at once: many may look, one of them counts.
+        A verdict that took long to compute is reused for a while.
         """
         until, known = self._known.get(one.id, (0.0, None))
         if known is not None and known.experiment == one and time.monotonic() < until:
             return known
         start = time.monotonic()
-        found = self._standing(one)
+        found = self._progress(one)
         end = time.monotonic()
-        self._known[one.id] = (end + PATIENCE * (end - start), found)
+        self._known[one.id] = (end + CACHED * (end - start), found)
         return found
 
-    def _standing(self, one: Experiment) -> Standing:
+    def _progress(self, one: Experiment) -> Progress:
         pages = self.store.credits(one.id)
         if not pages:
-            return Standing(one, 0, None, None)
+            return Progress(one, 0, None, None)
         if one.kind == "ab":
-            return Standing(one, len(pages), *_ab(one, pages))
+            return Progress(one, len(pages), *_ab(one, pages))
         credits = _credits(one, pages)
         users = _users(pages)
-        said = verdict(credits, users=users, names=(one.a, one.b))
+        one_look = verdict(credits, users=users, names=(one.a, one.b))
         outcomes = _by_user(credits[:, 0] - credits[:, 1], users)
-        looked = always_valid(np.column_stack([outcomes, np.zeros(len(outcomes))]))
+        any_look = always_valid(np.column_stack([outcomes, np.zeros(len(outcomes))]))
         bound = {
-            "p_value": looked.p_value,
-            "low": looked.low,
-            "high": looked.high,
-            "decided": looked.stop is not None,
+            "p_value": any_look.p_value,
+            "low": any_look.low,
+            "high": any_look.high,
+            "decided": any_look.stop is not None,
         }
-        return Standing(one, len(pages), said.to_dict(), bound)
+        return Progress(one, len(pages), one_look.to_dict(), bound)
 
 
 def _credits(one: Experiment, pages: Sequence[ExperimentPage]) -> Any:
@@ -193,7 +193,7 @@ def _users(pages: Sequence[ExperimentPage]) -> list[str]:
 
 
 def _by_user(differences: Any, users: Sequence[str]) -> Any:
-    """One outcome per person, in the order in which they came: their pages are not independent."""
+    """One outcome per person, in the order of first pages: pages of a person are not independent."""
     place: dict[str, int] = {}
     at = [place.setdefault(user, len(place)) for user in users]
     return np.sign(np.bincount(at, differences, minlength=len(place)))

@@ -1,4 +1,4 @@
-"""Who ranks a page, and the small randomness that makes its clicks worth more."""
+"""Which version ranks a page, and the exchange of neighbours that estimators need."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ def arm_of(
     canary: str | None = None,
     share: float = 0.0,
 ) -> Arm:
-    """Who ranks for a unit: a person, or a page where the person is unknown.
+    """The versions for a unit: a person, or a page where the person is unknown.
 
-    Experiments take disjoint shares, so a unit is in one at most; a canary gets its share of the rest.
+    Experiments have disjoint shares, so a unit is in one at most; a canary gets its share of the rest.
 
     >>> arm_of("ann", "v1", canary="v2", share=1.0).versions
     ('v2',)
@@ -60,9 +60,9 @@ def arm_of(
 
 
 def swapped(page_id: str, shown: int, rate: float, top: int) -> dict[str, Any] | None:
-    """The exchange of two neighbours on this page, if it takes part; the coin leaves half as they were.
+    """The exchange of two neighbours on this page, if it takes part; half of those pages stay unchanged.
 
-    The draw depends on the page alone, so that a log can be checked.
+    The draw depends on the page id alone, so that a log can be checked.
 
     >>> swapped("a", 10, 1.0, 10)["swap"]
     [6, 7]

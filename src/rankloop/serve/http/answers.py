@@ -1,7 +1,7 @@
 """What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import to_thread
@@ -10,6 +10,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
     from rankloop.serve.http.metrics import Metrics
     from rankloop.serve.service import Service
 
@@ -17,11 +19,13 @@ __all__ = [
     "ADMIN",
     "PROBLEMS",
     "Problem",
-    "in_thread",
-    "in_waiting",
+    "call_on_start",
+    "in_search_thread",
+    "in_waiting_thread",
+    "json_answer",
     "metrics_of",
     "only_admin",
-    "said",
+    "problems",
     "service_of",
 ]
 
@@ -32,22 +36,22 @@ class Problem(BaseModel):
     detail: str
 
 
-def said(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The documentation of error answers."""
     return {status: {"model": Problem, "description": _MEANING[status]} for status in statuses}
 
 
 _MEANING = {
     400: "The request cannot be answered as it is.",
-    401: "The token of administration is missing or wrong.",
+    401: "The administration token is missing or wrong.",
     403: "Administration is off: the service was started without a token.",
     404: "There is no such thing.",
     413: "The request is too large.",
-    429: "Too many requests: come back after Retry-After seconds.",
-    503: "Not now: come back after Retry-After seconds.",
+    429: "Too many requests: try again after Retry-After seconds.",
+    503: "Not available: try again after Retry-After seconds.",
 }
-PROBLEMS = said(400, 413, 429, 503)
-ADMIN = said(400, 401, 403, 404, 413, 429, 503)
+PROBLEMS = problems(400, 413, 429, 503)
+ADMIN = problems(400, 401, 403, 404, 413, 429, 503)
 
 
 def service_of(request: Request) -> "Service":
@@ -61,30 +65,48 @@ def metrics_of(request: Request) -> "Metrics":
     return metrics
 
 
-async def in_thread(request: Request, work: Callable[[], BaseModel]) -> Response:
+async def in_search_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
     """Compute beside the event loop, in as many threads as there are cores for.
 
-    More threads would only make each search slower; who waits here waits in turn.
+    More threads would only make each search slower; requests beyond them wait in turn.
     """
-    return await to_thread.run_sync(_answer, work, limiter=request.app.state.threads)
+    return await to_thread.run_sync(_answer, work, limiter=request.app.state.search_threads)
 
 
-async def in_waiting(request: Request, work: Callable[[], BaseModel]) -> Response:
+async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
     """The same for work that waits for a disk or a database: many may wait at once."""
-    return await to_thread.run_sync(_answer, work, limiter=request.app.state.waiting)
+    return await to_thread.run_sync(_answer, work, limiter=request.app.state.waiting_threads)
 
 
-def _answer(work: Callable[[], BaseModel]) -> Response:
-    return Response(work().model_dump_json(), media_type="application/json")
+def json_answer(answer: BaseModel, status: int = 200) -> Response:
+    return Response(answer.model_dump_json(), status, media_type="application/json")
 
 
-_bearer = HTTPBearer(auto_error=False, description="The token of administration.")
+def _answer(work: Callable[[], BaseModel | Response]) -> Response:
+    answer = work()
+    return answer if isinstance(answer, Response) else json_answer(answer)
+
+
+async def call_on_start(
+    app: "ASGIApp", scope: "Scope", receive: "Receive", send: "Send", on_start: "Callable[[Message], None]"
+) -> None:
+    """Run an app, and call `on_start` with the message that begins its answer before it is sent."""
+
+    def sending(message: "Message") -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            on_start(message)
+        return send(message)
+
+    await app(scope, receive, sending if scope["type"] == "http" else send)
+
+
+_bearer = HTTPBearer(auto_error=False, description="The administration token.")
 
 
 def only_admin(
     request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> None:
-    """Let those through who have the token of administration."""
+    """Refuse requests without the administration token."""
     wanted = service_of(request).config.admin_token
     if not wanted:
         raise HTTPException(
@@ -93,6 +115,6 @@ def only_admin(
     if sent is None or not hmac.compare_digest(sent.credentials.encode(), wanted.encode()):
         raise HTTPException(
             401,
-            "this needs the token of administration: Authorization: Bearer ...",
+            "this needs the administration token: Authorization: Bearer ...",
             {"WWW-Authenticate": "Bearer"},
         )

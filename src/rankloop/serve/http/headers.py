@@ -1,6 +1,8 @@
-"""Headers that every answer carries: nothing from elsewhere, nothing guessed, nothing framed."""
+"""Security headers of every answer: nothing from other sites, no guessed types, no frames."""
 
 from typing import TYPE_CHECKING
+
+from rankloop.serve.http.answers import call_on_start
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,23 +25,18 @@ HEADERS = {
 
 
 class Headers:
-    """Middleware: adds what an answer does not say itself, and takes away who serves it."""
+    """Middleware: adds the headers that an answer does not set itself."""
 
     def __init__(self, app: "ASGIApp") -> None:
         self.app = app
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        await call_on_start(self.app, scope, receive, send, _add_headers)
 
-        async def with_headers(message: "Message") -> None:
-            if message["type"] == "http.response.start":
-                said = {name.lower() for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *((n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in said),
-                ]
-            await send(message)
 
-        await self.app(scope, receive, with_headers)
+def _add_headers(message: "Message") -> None:
+    present = {name.lower() for name, _ in message["headers"]}
+    message["headers"] = [
+        *message["headers"],
+        *((n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in present),
+    ]

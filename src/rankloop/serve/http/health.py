@@ -1,9 +1,9 @@
-"""Routes for machines that look after machines."""
+"""Routes for monitoring: health, readiness, metrics."""
 
 from fastapi import APIRouter, Request, Response
 
 from rankloop import __version__
-from rankloop.serve.http.answers import metrics_of, service_of
+from rankloop.serve.http.answers import json_answer, metrics_of, service_of
 from rankloop.serve.http.schema_admin import Health, Readiness
 
 __all__ = ["router"]
@@ -13,18 +13,15 @@ router = APIRouter(tags=["health"])
 
 @router.get("/health", response_model=Health)
 async def health() -> Response:
-    """That the process answers at all."""
-    told = Health(status="ok", version=__version__)
-    return Response(told.model_dump_json(), media_type="application/json")
+    """Whether the process answers."""
+    return json_answer(Health(status="ok", version=__version__))
 
 
 @router.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}})
 async def ready(request: Request) -> Response:
-    """Whether pages can be served and recorded; a database that is away is told, and waited for."""
-    told = service_of(request).readiness()
-    return Response(
-        told.model_dump_json(), status_code=200 if told.ready else 503, media_type="application/json"
-    )
+    """Whether pages can be served and recorded; it reports a database that does not answer."""
+    found = service_of(request).readiness()
+    return json_answer(found, 200 if found.ready else 503)
 
 
 @router.get(
@@ -34,5 +31,5 @@ async def ready(request: Request) -> Response:
 )
 async def metrics(request: Request) -> Response:
     """Counters and gauges for Prometheus."""
-    told = metrics_of(request)
-    return Response(told.text(), media_type=told.content_type)
+    found = metrics_of(request)
+    return Response(found.text(), media_type=found.content_type)

@@ -1,4 +1,4 @@
-"""What one client may do to the service: how much it sends, how often it asks."""
+"""Limits of one client: how much it sends, and how often."""
 
 import asyncio
 import json
@@ -17,10 +17,9 @@ UNLIMITED = ("/health", "/ready")
 
 
 class TokenBuckets:
-    """How often each client may ask: `burst` at once, `rate` a second in the long run.
+    """How many requests each client may send: `burst` at once, `rate` a second in the long run.
 
-    The least recent of more than `most` clients is forgotten, which gives it a full bucket: memory stays
-    bounded whoever asks.
+    Of more than `most` clients the least recent is dropped, which gives it a full bucket: memory is bounded.
 
     >>> buckets = TokenBuckets(rate=1.0, burst=2, most=100)
     >>> [buckets.wait("a", now) for now in (0.0, 0.0, 0.0, 1.0)]
@@ -35,7 +34,7 @@ class TokenBuckets:
         return len(self._left)
 
     def wait(self, client: str, now: float) -> float:
-        """Take a token: 0, or how many seconds until there is one."""
+        """Take a token: 0, or the seconds until there is one."""
         left, before = self._left.pop(client, (float(self.burst), now))
         left = min(self.burst, left + (now - before) * self.rate)
         allowed = left >= 1.0
@@ -46,9 +45,9 @@ class TokenBuckets:
 
 
 class Rates:
-    """Middleware: a client that asks too often is told when to come back (429).
+    """Middleware: a client that sends too many requests gets 429 with the time to wait.
 
-    Clients are told apart by their address, which the server takes from trusted proxies only.
+    A client is an address, which the server takes from the headers of trusted proxies only.
     """
 
     def __init__(self, app: "ASGIApp", buckets: TokenBuckets) -> None:
@@ -66,7 +65,7 @@ class Rates:
 
 
 class Bodies:
-    """Middleware: no more than `limit` bytes of a request are ever held, also when it comes in chunks."""
+    """Middleware: at most `limit` bytes of a request are held in memory, also when it comes in chunks."""
 
     def __init__(self, app: "ASGIApp", limit: int, seconds: float = SLOWEST_BODY) -> None:
         self.app, self.limit, self.seconds = app, limit, seconds
@@ -76,11 +75,11 @@ class Bodies:
             await self.app(scope, receive, send)
             return
         sent = dict(scope["headers"])
-        told = sent.get(b"content-length", b"0")
-        if told == b"0" and b"transfer-encoding" not in sent:
+        length = sent.get(b"content-length", b"0")
+        if length == b"0" and b"transfer-encoding" not in sent:
             await self.app(scope, receive, send)
             return
-        if not told.isdigit() or int(told) > self.limit:
+        if not length.isdigit() or int(length) > self.limit:
             await self._too_large(send)
             return
         try:
@@ -106,16 +105,16 @@ class Bodies:
                 return messages
 
     async def _too_large(self, send: "Send") -> None:
-        said = f"a request has at most {self.limit} bytes; send less at a time"
-        await refuse(send, 413, said, {"connection": "close"})
+        message = f"a request has at most {self.limit} bytes; send less at a time"
+        await refuse(send, 413, message, {"connection": "close"})
 
 
-async def refuse(send: "Send", status: int, said: str, headers: dict[str, str]) -> None:
+async def refuse(send: "Send", status: int, message: str, headers: dict[str, str]) -> None:
     """A short answer in place of the app's."""
-    body = json.dumps({"detail": said}).encode()
-    told = {"content-type": "application/json", "content-length": str(len(body)), **headers}
-    named = [(name.encode(), value.encode()) for name, value in told.items()]
-    await send({"type": "http.response.start", "status": status, "headers": named})
+    body = json.dumps({"detail": message}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": body})
 
 

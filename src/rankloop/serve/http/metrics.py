@@ -1,4 +1,4 @@
-"""What the service measures of itself, for Prometheus."""
+"""Metrics of the service for Prometheus."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,38 +15,35 @@ STAGE_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 
 class Metrics:
-    """Counters of one service, in a registry of its own; labels have few values, none from a client."""
+    """Metrics of one service, in a registry of its own; no label takes its value from a client."""
 
     def __init__(self, service: "Service") -> None:
         prometheus = require("prometheus_client", "serve")
-        self._service = service
         self._text = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
         self.registry = prometheus.CollectorRegistry()
-        told = {"registry": self.registry}
+        options = {"registry": self.registry}
         self._requests = prometheus.Counter(
-            "rankloop_requests", "Answers by route and status.", ["route", "status"], **told
+            "rankloop_requests", "Answers by route and status.", ["route", "status"], **options
         )
         self._seconds = prometheus.Histogram(
             "rankloop_stage_seconds",
             "Seconds of each stage of a search.",
             ["stage"],
             buckets=STAGE_BUCKETS,
-            **told,
+            **options,
         )
         self._pages = prometheus.Counter(
             "rankloop_pages",
             "Pages by ranker, and whether they were recorded.",
             ["ranker", "recorded"],
-            **told,
+            **options,
         )
-        self._events = prometheus.Counter("rankloop_events", "Events by outcome.", ["outcome"], **told)
-        self.registry.register(
-            _Standing(service, require("prometheus_client.core", "serve").GaugeMetricFamily)
-        )
+        self._events = prometheus.Counter("rankloop_events", "Events by outcome.", ["outcome"], **options)
+        self.registry.register(_Gauges(service, require("prometheus_client.core", "serve").GaugeMetricFamily))
 
     def text(self) -> bytes:
-        """All of them, as Prometheus reads them."""
+        """All metrics in the format of Prometheus."""
         return bytes(self._text(self.registry))
 
     def request(self, route: str, status: int) -> None:
@@ -62,8 +59,8 @@ class Metrics:
         self._events.labels("refused").inc(len(accepted.refused))
 
 
-class _Standing:
-    """What is read off the service when somebody looks."""
+class _Gauges:
+    """What is read from the service when the metrics are read."""
 
     def __init__(self, service: "Service", gauge: Any) -> None:
         self.service, self.gauge = service, gauge
@@ -73,16 +70,16 @@ class _Standing:
         yield self.gauge("rankloop_documents", "Documents in the index.", len(service.index))
         yield self.gauge("rankloop_generation", "Commits of the index.", service.index.generation)
         yield self.gauge(
-            "rankloop_spool_bytes", "Bytes on disk that wait for the store.", service.spool.waiting
+            "rankloop_spool_bytes", "Bytes on disk that wait for the store.", service.recorder.spool.waiting
         )
         yield self.gauge("rankloop_troubles", "Things that are wrong now.", len(service.troubles))
         serving = self.gauge("rankloop_serving", "Which version has which role.", labels=["role", "version"])
-        roles = service.live.roles
+        roles = service.versions.live.roles
         for role in ("production", "canary", "shadow"):
             if getattr(roles, role):
                 serving.add_metric([role, str(getattr(roles, role))], 1.0)
         yield serving
-        agreement = service.shadowing.agreement(roles.shadow) if roles.shadow else None
+        agreement = service.shadow.agreement(roles.shadow) if roles.shadow else None
         if agreement is not None:
             shadow = self.gauge(
                 "rankloop_shadow", "Agreement of the shadow with what was shown.", labels=["of"]

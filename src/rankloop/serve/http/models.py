@@ -1,12 +1,11 @@
-"""Routes of administration for versions: list, promote, roll back, shadow, canary."""
+"""Administration routes for versions: list, promote, roll back, shadow, canary."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from rankloop.serve.answer import plain
-from rankloop.serve.http.answers import ADMIN, in_waiting, only_admin, service_of
+from rankloop.serve.http.answers import ADMIN, in_waiting_thread, only_admin, service_of
 from rankloop.serve.http.schema_admin import (
     ForgetRequest,
     Forgotten,
@@ -15,6 +14,7 @@ from rankloop.serve.http.schema_admin import (
     PromoteRequest,
     RoleRequest,
 )
+from rankloop.serve.json_value import json_value
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
@@ -26,63 +26,63 @@ router = APIRouter(tags=["administration"], dependencies=[Depends(only_admin)])
 
 def models_answer(service: "Service") -> ModelsAnswer:
     """All versions and their roles."""
-    roles = service.models.roles()
+    roles = service.registry.roles()
     return ModelsAnswer(
         production=str(roles.production),
         previous=roles.previous,
         shadow=roles.shadow,
         canary=roles.canary,
         canary_share=roles.share,
-        shadow_agreement=service.shadowing.agreement(roles.shadow) if roles.shadow else None,
+        shadow_agreement=service.shadow.agreement(roles.shadow) if roles.shadow else None,
         versions=[
             ModelOut(
                 version=one.version,
                 role=one.role,
                 time=one.time,
                 sha256=one.sha256,
-                lineage=plain(one.lineage),
+                lineage=json_value(one.lineage),
             )
-            for one in service.models.versions()
+            for one in service.registry.versions()
         ],
     )
 
 
 @router.get("/models", response_model=ModelsAnswer, responses=ADMIN)
 async def models(request: Request) -> Response:
-    """All versions with their lineage, and who serves."""
+    """All versions with their lineage, and which of them serve."""
     service = service_of(request)
-    return await in_waiting(request, lambda: models_answer(service))
+    return await in_waiting_thread(request, lambda: models_answer(service))
 
 
 @router.post("/models/promote", response_model=ModelsAnswer, responses=ADMIN)
-async def promote(request: Request, asked: PromoteRequest) -> Response:
+async def promote(request: Request, body: PromoteRequest) -> Response:
     """Let a version serve everybody; one that cannot be loaded is refused, and nothing changes."""
-    return await _changed(request, lambda service: service.promote(asked.version))
+    return await _changed(request, lambda service: service.versions.promote(body.version))
 
 
 @router.post("/models/roll_back", response_model=ModelsAnswer, responses=ADMIN)
 async def roll_back(request: Request) -> Response:
     """Let the version before serve again."""
-    return await _changed(request, lambda service: service.roll_back())
+    return await _changed(request, lambda service: service.versions.roll_back())
 
 
 @router.post("/models/shadow", response_model=ModelsAnswer, responses=ADMIN)
-async def shadow(request: Request, asked: RoleRequest) -> Response:
-    """Let a version rank along unseen; without a version, end it."""
-    return await _changed(request, lambda service: service.shadow(asked.version))
+async def shadow(request: Request, body: RoleRequest) -> Response:
+    """Let a version rank pages that are not shown; without a version, end it."""
+    return await _changed(request, lambda service: service.versions.shadow(body.version))
 
 
 @router.post("/models/canary", response_model=ModelsAnswer, responses=ADMIN)
-async def canary(request: Request, asked: RoleRequest) -> Response:
+async def canary(request: Request, body: RoleRequest) -> Response:
     """Let a version serve a share of the people; without a version, end it."""
-    return await _changed(request, lambda service: service.canary(asked.version, asked.share))
+    return await _changed(request, lambda service: service.versions.canary(body.version, body.share))
 
 
 @router.post("/forget", response_model=Forgotten, responses=ADMIN)
-async def forget(request: Request, asked: ForgetRequest) -> Response:
+async def forget(request: Request, body: ForgetRequest) -> Response:
     """Delete everything recorded of a person."""
     service = service_of(request)
-    return await in_waiting(request, lambda: Forgotten(pages=service.forget(asked.user)))
+    return await in_waiting_thread(request, lambda: Forgotten(pages=service.forget(body.user)))
 
 
 async def _changed(request: Request, change: "Callable[[Service], object]") -> Response:
@@ -92,4 +92,4 @@ async def _changed(request: Request, change: "Callable[[Service], object]") -> R
         change(service)
         return models_answer(service)
 
-    return await in_waiting(request, work)
+    return await in_waiting_thread(request, work)

@@ -1,4 +1,4 @@
-"""The service as a process: it says what it serves, and ends with everything in the store."""
+"""The service as a process: it prints what it serves, and stores what waits before it ends."""
 
 import gc
 import os
@@ -15,16 +15,16 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from rankloop.serve.config import TOKEN_VARIABLE, Config
-from rankloop.serve.http.app import create_app, learning
+from rankloop.serve.http.create_app import create_app, learning
 from rankloop.serve.service import Service
 
 __all__ = ["listening", "run", "run_workers", "web", "worker"]
 
-SOURCE = "RANKLOOP_SERVE"  # the environment variable that tells workers what they serve
+SOURCE = "RANKLOOP_SERVE"  # the environment variable with the config file or index that workers serve
 BACKLOG = 2048
 LOCAL = ("127.0.0.1", "::1", "localhost")
-GARBAGE = 5000  # new objects after which those that are of no use are looked for
-PATIENCE = 10  # seconds for requests under way when it is asked to stop
+GARBAGE = 5000  # new objects between two runs of the garbage collector
+SHUTDOWN = 10  # seconds for requests under way when it stops
 
 
 def run(
@@ -37,11 +37,11 @@ def run(
 ) -> None:
     """Serve until interrupted or terminated; requests under way are answered, and what waits is stored.
 
-    `places` are more paths of the page to tell of, by name.
+    `places` are more paths to print at the start, by name.
     """
     signal.signal(signal.SIGTERM, _end)
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
-        service.warm()
+        service.searcher.warm()
         address = _address(host, found)
         server = _Server(web(service))
         server.greeting = _greeting(service, address, host, places or {})
@@ -59,47 +59,47 @@ def run_workers(
         raise ValueError(f"there is at least one worker, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
-        found.listen(BACKLOG)  # who comes before the workers do waits for them
+        found.listen(BACKLOG)  # requests that come before the workers wait for them
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
         os.environ[SOURCE] = str(source)
-        told = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
+        options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
         if open_browser:
             webbrowser.open(address)
         with learning(config):
-            Multiprocess(told, sockets=[found]).run()
+            Multiprocess(options, sockets=[found]).run()
 
 
 def worker() -> FastAPI:
-    """The app of one of several processes; learning is the business of the process above them."""
+    """The app of one of several processes; learning is done by the parent process."""
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
-    service.warm()
+    service.searcher.warm()
     app = create_app(service, own=True)
     _settle()
     return app
 
 
 def web(service: Service, **options: Any) -> uvicorn.Config:
-    """How a service is put on the web."""
+    """The settings of the web server of a service."""
     return uvicorn.Config(create_app(service), **(_options(service.config) | options))
 
 
 def _options(config: Config) -> dict[str, Any]:
-    """Only proxies that are named may say for whom they ask."""
+    """Only the X-Forwarded headers of proxies in the config are trusted."""
     return {
         "log_level": "warning",
         "server_header": False,
-        "timeout_graceful_shutdown": PATIENCE,
+        "timeout_graceful_shutdown": SHUTDOWN,
         "proxy_headers": bool(config.proxies),
         "forwarded_allow_ips": list(config.proxies),
     }
 
 
 def _settle() -> None:
-    """Take what was made so far out of Python's search for garbage, and search the rest often.
+    """Exclude the objects made so far from garbage collection, and collect the others often.
 
-    What is there at the start stays; all requests would wait while it is looked through. The command line,
-    in a hurry to start, searches so rarely that the remains of closed connections would pile up.
+    Objects of the start stay alive; all requests would wait while they are searched. The command line, to
+    start fast, collects so rarely that the remains of closed connections would pile up.
     """
     gc.collect()
     gc.freeze()
@@ -109,7 +109,7 @@ def _settle() -> None:
 def listening(host: str, port: int) -> socket.socket:
     """A socket on the port, or one sentence why not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Only a socket that says TCP gets TCP_NODELAY from asyncio; without it answers wait 40 ms.
+    # asyncio sets TCP_NODELAY only on a socket made with IPPROTO_TCP; without it answers wait 40 ms.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -119,13 +119,13 @@ def listening(host: str, port: int) -> socket.socket:
         if isinstance(error, OverflowError):
             raise ValueError(f"a port is a number from 0 to 65535, got {port}") from None
         if isinstance(error, socket.gaierror):
-            raise ValueError(f"{host!r} is no address of this machine; try --host 127.0.0.1") from None
-        raise ValueError(f"port {port} of {host} is not to be had ({error.strerror}); try --port 0") from None
+            raise ValueError(f"{host!r} is not an address of this machine; try --host 127.0.0.1") from None
+        raise ValueError(f"port {port} of {host} is not available ({error.strerror}); try --port 0") from None
     return found
 
 
 class _Server(uvicorn.Server):
-    """Says where it is once it can be reached."""
+    """Prints the greeting once it accepts connections."""
 
     greeting: tuple[str, ...] = ()
     page: str | None = None
@@ -142,10 +142,10 @@ def _address(host: str, found: socket.socket) -> str:
 
 
 def _greeting(service: Service, address: str, host: str, places: Mapping[str, str]) -> tuple[str, ...]:
-    """What is served and where; the token is never printed."""
-    config = service.config
+    """What is served, and its addresses; the token is never printed."""
+    config, production = service.config, service.versions.live.production
     lines = [
-        f"{len(service.index):,} documents of {config.index}, ranked by {service.live.production.version}",
+        f"{len(service.index):,} documents of {config.index}, ranked by {production.version}",
         f"  page       {address}/",
         *(f"  {name:<9}  {address}{path}" for name, path in places.items()),
         f"  dashboard  {address}/dashboard",
@@ -156,7 +156,7 @@ def _greeting(service: Service, address: str, host: str, places: Mapping[str, st
     if not config.admin_token:
         lines.append(f"administration is off; to promote and roll back, set {TOKEN_VARIABLE} to a token")
     if host not in LOCAL:
-        lines.append("other machines can reach this; put TLS before it")
+        lines.append("other machines can reach this; put a proxy with TLS in front of it")
     return tuple(lines)
 
 

@@ -1,4 +1,4 @@
-"""What everybody asks and is answered: the schema that clients are made from."""
+"""Requests and answers of the public routes: the schema that clients are generated from."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,7 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "Accepted",
-    "Asked",
     "Comparison",
     "EventIn",
     "EventsRequest",
@@ -20,6 +19,7 @@ __all__ = [
     "SearchAnswer",
     "SearchRequest",
     "Side",
+    "StrictModel",
     "Suggestions",
     "WordShare",
     "example",
@@ -34,17 +34,17 @@ FeatureValue = Annotated[float, Field(allow_inf_nan=False, ge=-1e30, le=1e30)]
 Scalar = Annotated[str, Field(max_length=500)] | bool | int | Number
 
 
-class Asked(BaseModel):
-    """What comes in: unknown names are mistakes, and are told."""
+class StrictModel(BaseModel):
+    """A request body: unknown names are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-def example(**told: Any) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [told]})
+def example(**body: Any) -> ConfigDict:
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [body]})
 
 
-class Range(Asked):
+class Range(StrictModel):
     """Numbers, or dates as ISO text, from `min` to `max`; either end may be open."""
 
     min: Number | Annotated[str, Field(max_length=40)] | None = None
@@ -54,8 +54,8 @@ class Range(Asked):
 FilterValue = Scalar | Range | Annotated[list[Scalar], Field(min_length=1, max_length=100)]
 
 
-class SearchRequest(Asked):
-    """A query, and what is known of who asks.
+class SearchRequest(StrictModel):
+    """A query, and what is known of the person.
 
     `user` is any stable identifier; it is stored as a keyed hash only. `record=False` answers without
     logging the page, for previews: its clicks cannot be counted.
@@ -70,7 +70,7 @@ class SearchRequest(Asked):
     )
 
     query: Annotated[str, Field(max_length=LONGEST_QUERY, examples=["red running shoes"])]
-    k: Annotated[int | None, Field(ge=1, le=MOST_RESULTS, description="As configured without it.")] = None
+    k: Annotated[int | None, Field(ge=1, le=MOST_RESULTS, description="By default as configured.")] = None
     filters: Annotated[
         dict[str, FilterValue],
         Field(
@@ -85,14 +85,14 @@ class SearchRequest(Asked):
         dict[str, Number], Field(max_length=100, description="For features like user(age).")
     ] = {}
     fields: Annotated[
-        list[Name] | None, Field(max_length=100, description="Stored fields to send; all without it.")
+        list[Name] | None, Field(max_length=100, description="Stored fields to send; by default all.")
     ] = None
     layout: Layout = "page"
     user_agent: Annotated[
         str | None,
-        Field(max_length=1000, description="The browser of who asks: pages of crawlers do not count."),
+        Field(max_length=1000, description="The person's browser: pages of crawlers do not count."),
     ] = None
-    unfinished: Annotated[bool, Field(description="The last word may still be typed.")] = False
+    unfinished: Annotated[bool, Field(description="The last word may be incomplete.")] = False
     record: bool = True
 
 
@@ -121,8 +121,8 @@ class SearchAnswer(BaseModel):
     seconds: dict[str, float]
 
 
-class EventIn(Asked):
-    """One thing a person did. `id` makes it count once, however often it is sent."""
+class EventIn(StrictModel):
+    """One thing a person did; with the same `id` it counts once, however often it is sent."""
 
     id: Annotated[
         str,
@@ -136,11 +136,11 @@ class EventIn(Asked):
     position: Annotated[int | None, Field(ge=1, le=MOST_CANDIDATES)] = None
     value: Annotated[
         float | None,
-        Field(ge=0, le=1e12, allow_inf_nan=False, description="Seconds of dwell, worth of a conversion."),
+        Field(ge=0, le=1e12, allow_inf_nan=False, description="Seconds of dwell, value of a conversion."),
     ] = None
 
 
-class EventsRequest(Asked):
+class EventsRequest(StrictModel):
     """A batch of events."""
 
     model_config = example(
@@ -165,23 +165,24 @@ class Refused(BaseModel):
 
 
 class Accepted(BaseModel):
-    """How many events are safely on disk, and which were refused."""
+    """How many events are on disk, and which were refused."""
 
     accepted: int
     refused: list[Refused] = []
 
 
-class RankCandidate(Asked):
-    """A document of the caller, with its own features or with those the index knows."""
+class RankCandidate(StrictModel):
+    """A document of the caller, with its own features or those of the index."""
 
     id: Annotated[str, Field(min_length=1, max_length=500)]
     features: Annotated[dict[str, FeatureValue | None] | None, Field(max_length=2000)] = None
 
 
-class RankRequest(Asked):
+class RankRequest(StrictModel):
     """Candidates of the caller's own engine, to be put in order.
 
-    Every candidate has `features` by name (missing ones are unknown), or none has, and the index has them.
+    Either every candidate has `features` by name (missing ones are unknown), or none has, and those of the
+    index are used.
     """
 
     model_config = example(
@@ -224,7 +225,7 @@ class WordShare(BaseModel):
 class Explanation(BaseModel):
     """Why a document is where it is: features by the size of their share, words by field.
 
-    `base + sum of shares` is the score. `against` tells why the upper of two documents is above the lower.
+    `base + sum of shares` is the score. `against` says why the upper of two documents is above the lower.
     """
 
     query: str
@@ -240,7 +241,7 @@ class Explanation(BaseModel):
 
 
 class Side(BaseModel):
-    """What one version shows."""
+    """The page of one version."""
 
     ranker: str
     results: list[Result]

@@ -1,10 +1,10 @@
-"""What those who administer ask and are answered, and machines that look after machines."""
+"""Requests and answers of the administration and monitoring routes."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from rankloop.serve.http.schema import Asked, example
+from rankloop.serve.http.schema import StrictModel, example
 
 __all__ = [
     "ExperimentOut",
@@ -30,7 +30,7 @@ class ModelOut(BaseModel):
 
 
 class ModelsAnswer(BaseModel):
-    """All versions, who serves, and how far the shadow agrees."""
+    """All versions, their roles, and how far the shadow agrees with what is shown."""
 
     production: str
     previous: str | None = None
@@ -41,20 +41,20 @@ class ModelsAnswer(BaseModel):
     versions: list[ModelOut]
 
 
-class PromoteRequest(Asked):
-    """Which version shall serve everybody."""
+class PromoteRequest(StrictModel):
+    """The version that shall serve everybody."""
 
     version: Annotated[str, Field(min_length=1, max_length=50, examples=["v2"])]
 
 
-class RoleRequest(Asked):
-    """Which version shall be shadow or canary; none ends it. `share` is of the people, for a canary."""
+class RoleRequest(StrictModel):
+    """The version that shall be shadow or canary; none ends it. `share` of the people get a canary."""
 
     version: Annotated[str | None, Field(max_length=50)] = None
     share: Annotated[float, Field(gt=0, le=1)] = 0.05
 
 
-class ExperimentRequest(Asked):
+class ExperimentRequest(StrictModel):
     """Two versions to compare on a share of the people."""
 
     model_config = example(kind="interleave", a="v1", b="v2", share=0.5, note="is the new one better?")
@@ -68,7 +68,7 @@ class ExperimentRequest(Asked):
 
 
 class ExperimentOut(BaseModel):
-    """An experiment and its verdict so far; `always_valid` may be looked at every day."""
+    """An experiment and its verdict so far; `verdict` holds for one look, `always_valid` for any number."""
 
     id: str
     kind: str
@@ -88,8 +88,8 @@ class ExperimentsAnswer(BaseModel):
     experiments: list[ExperimentOut]
 
 
-class ForgetRequest(Asked):
-    """Whose pages and events are to be deleted."""
+class ForgetRequest(StrictModel):
+    """The person whose pages and events are deleted."""
 
     user: Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -104,7 +104,7 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether pages can be served, and what is wrong with the rest."""
+    """Whether pages can be served, and what else is wrong."""
 
     ready: bool
     ranker: str | None

@@ -1,4 +1,4 @@
-"""Rankers learned from a window of clicks, and how each would have done, judged on other queries."""
+"""Rankers learned from a window of clicks, and the estimated value of each on queries held out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
 from rankloop.rankers import LinearRanker, Ranker
+from rankloop.serve.json_value import json_value
 from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
 from rankloop.unbiased.counterfactual_estimate import Question
 
-__all__ = ["Candidate", "Gain", "Trained", "compared", "trained"]
+__all__ = ["Candidate", "Gain", "Trained", "estimate_gains", "train_candidates"]
 
 Floats = NDArray[np.float64]
 Curve = Propensity | dict[str, Propensity]
@@ -26,7 +27,7 @@ JUDGE = 60  # trees of the model of relevance behind the doubly robust estimate
 
 @dataclass(frozen=True)
 class Gain:
-    """A value with its interval, and how far it is above production with bounds, at the gate's confidence."""
+    """A value and its gain over production, each with bounds at the gate's confidence."""
 
     value: float
     low: float
@@ -34,7 +35,7 @@ class Gain:
     gain: float
     gain_low: float
     gain_high: float
-    clicks: float  # that the estimate is worth
+    clicks: float  # effective sample size of the estimate
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -55,17 +56,17 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Candidates by name, the curve they were learned with, and what `unbiased.learn` says of itself."""
+    """Candidates by name, the curve they were learned with, and the result of `unbiased.learn`."""
 
     candidates: dict[str, Candidate]
     curve: Curve
     learned: Learned
 
 
-def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
-    """Three ways to learn: trees and weights with the bias taken out, and weights that believe the clicks.
+def train_candidates(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
+    """Three rankers: trees and linear weights with the bias corrected, and linear weights from plain clicks.
 
-    Each is learned once on all queries, and once without each of three parts of them, to be judged there.
+    Each is learned once on all queries, and once without each of three folds, to be evaluated there.
     """
     learned = learn(log, data, propensity=curve, rankers=candidates(trees=TREES, threads=1), seed=seed)
     known = Propensity.given(learned.curve) if curve is None else curve
@@ -76,7 +77,7 @@ def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: i
         "naive weights": lambda some, of: _weights().fit(naive(some, of)),
     }
     part = _parts(data.n_queries, seed)
-    whole = {"unbiased trees": learned.ranker}
+    fitted = {"unbiased trees": learned.ranker}
     made = {}
     for name, way in ways.items():
         scores = np.empty(data.n_documents)
@@ -84,12 +85,12 @@ def trained(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: i
             ranker = way(_of_queries(log, data.qid[part != one]), data.select(np.flatnonzero(part != one)))
             rows = part[data.row_query] == one
             scores[rows] = ranker.predict(data.select(np.flatnonzero(part == one)))
-        ranker = whole.get(name) or way(log, data)
+        ranker = fitted.get(name) or way(log, data)
         made[name] = Candidate(ranker, scores, _plain(ranker))
     return Trained(made, known, learned)
 
 
-def compared(
+def estimate_gains(
     log: ClickLog,
     data: RankingDataset,
     curve: Curve,
@@ -100,10 +101,9 @@ def compared(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Gain]:
-    """Each ranking (one score per row) by the doubly robust estimate, beside the one in production.
+    """The doubly robust estimate of each ranking (one score per row), and its gain over production.
 
-    The interval of a value holds with the given confidence; bounds of a gain are one-sided, each holds with
-    it by itself.
+    The interval of a value is two-sided; each bound of a gain is one-sided, with the given confidence.
     """
     judge = likelihood_ranker(trees=JUDGE, threads=1)
     question = Question(log, metric, data, curve, "doubly_robust", seed, {"ranker": judge})
@@ -138,10 +138,6 @@ def _of_queries(log: ClickLog, queries: NDArray[Any]) -> ClickLog:
 
 
 def _plain(ranker: Ranker) -> dict[str, Any]:
-    """The parameters of a ranker as a record can hold them."""
-    told = {name: value for name, value in ranker.get_params(deep=False).items() if value is not None}
-    return {"ranker": type(ranker).__name__, **{name: _said(value) for name, value in told.items()}}
-
-
-def _said(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str | dict | list) else str(value)
+    """The parameters of a ranker in JSON's types."""
+    given = {name: value for name, value in ranker.get_params(deep=False).items() if value is not None}
+    return {"ranker": type(ranker).__name__, **json_value(given)}

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankloop.serve.config import Gate
+from rankloop.online.gate import GateDecision
+from rankloop.serve.config import GateSettings
 
 if TYPE_CHECKING:
     from rankloop.metrics import Comparison
@@ -11,8 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Decision", "decide", "judged_worse"]
 
-LEAST = 100.0  # clicks that an estimate must be worth
-JUDGED = 10  # queries with judgments below which they have no say
+LEAST_CLICKS = 100.0  # effective number of clicks behind an estimate
+JUDGED = 10  # queries with judgments, below which judgments are not used
 
 
 @dataclass(frozen=True)
@@ -29,33 +30,33 @@ class Decision:
         return {"opens": self.opens, "reasons": list(self.reasons)}
 
 
-def decide(gate: Gate, pages: int, found: "Gain", alarms: tuple[str, ...] = ()) -> Decision:
-    """Enough pages, a gain that is surely above the bar, and nothing that makes the numbers doubtful.
+def decide(gate: GateSettings, pages: int, found: "Gain", alarms: tuple[str, ...] = ()) -> Decision:
+    """Enough pages and clicks, a lower bound of the gain above the bar, and no alarm.
 
     >>> from rankloop.serve.learning.candidates import Gain
     >>> found = Gain(0.5, 0.45, 0.55, gain=0.1, gain_low=-0.02, gain_high=0.22, clicks=900)
-    >>> print(decide(Gate(pages=100), 5000, found))
-    the gate stays shut: dcg@10 gains +0.1000, but surely (95 %) only -0.0200, and the bar is 0
+    >>> print(decide(GateSettings(pages=100), 5000, found))
+    the gate stays shut: dcg@10 gains +0.1000, with a lower bound (95 %) of -0.0200; it must be above 0
     """
     reasons = []
     if pages < gate.pages:
-        reasons.append(f"{pages:,} pages, and {gate.pages:,} are asked for")
-    if not found.gain_low > gate.gain:
+        reasons.append(f"{pages:,} pages, {gate.pages:,} are needed")
+    if not GateDecision(found.gain_low, found.gain_high, bar=gate.gain).deploy:
         reasons.append(
-            f"{gate.metric} gains {found.gain:+.4f}, but surely ({100 * gate.confidence:g} %) only "
-            f"{found.gain_low:+.4f}, and the bar is {gate.gain:g}"
+            f"{gate.metric} gains {found.gain:+.4f}, with a lower bound ({100 * gate.confidence:g} %) of "
+            f"{found.gain_low:+.4f}; it must be above {gate.gain:g}"
         )
-    if found.clicks < LEAST:
-        reasons.append(f"the estimate rests on {found.clicks:.0f} clicks' worth, {LEAST:.0f} are asked for")
+    if found.clicks < LEAST_CLICKS:
+        reasons.append(f"the estimate rests on {found.clicks:.0f} clicks, {LEAST_CLICKS:.0f} are needed")
     reasons += alarms
     return Decision(not reasons, tuple(reasons))
 
 
-def judged_worse(said: "Comparison | None", metric: str) -> list[str]:
+def judged_worse(comparison: "Comparison | None", metric: str) -> list[str]:
     """An alarm where people's own judgments say that the new ranking is worse."""
-    if said is None:
+    if comparison is None:
         return []
-    verdict = said.verdicts[metric]["candidate"]
-    if verdict.high >= 0:
+    verdict = comparison.verdicts[metric]["candidate"]
+    if not GateDecision(verdict.low, verdict.high, bar=0.0).reject:
         return []
     return [f"judgments say it is worse: {metric} {verdict.difference:+.4f} (to {verdict.high:+.4f})"]

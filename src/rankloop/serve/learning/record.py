@@ -1,4 +1,4 @@
-"""What is kept of learning: a row for every run, written before it starts and when it ends."""
+"""Records of learning runs: a row for each, written when it starts and when it ends."""
 
 import json
 import secrets
@@ -19,7 +19,7 @@ class LearningRun:
     """One run: "promoted", "registered" (the gate stayed shut), "too little", "nothing new" or "failed".
 
     A run that was killed is "running" until the next one finds it, and then "stopped". `record` holds the
-    window, the checks, every candidate with its numbers, and what the gate said.
+    window, the checks, every candidate with its estimates, and the decision of the gate.
     """
 
     id: str
@@ -45,9 +45,8 @@ class LearningRun:
             against = "" if name == "production" else "  gain {:+.4f} ({:+.4f} to {:+.4f})".format(*gain)
             lines.append(f"  {name:<18} {value[0]:.4f} ({value[1]:.4f} to {value[2]:.4f}){against}")
         lines += [f"warning: {one}" for one in self.record.get("warnings", ())]
-        for name, label in (("said", ""), ("version", "registered as "), ("report", "report: ")):
-            told = self.record.get(name) if name == "said" else getattr(self, name)
-            lines += [f"{label}{told}"] if told else []
+        ends = {"": self.record.get("message"), "registered as ": self.version, "report: ": self.report}
+        lines += [f"{label}{value}" for label, value in ends.items() if value]
         return "\n".join(lines)
 
 
@@ -69,7 +68,7 @@ def finish(store: Store, run: LearningRun, now: float, **changes: Any) -> Learni
 
 
 def stop_unfinished(store: Store, now: float) -> None:
-    """Runs that were killed: called by the one who holds the lock, so nobody runs them any more."""
+    """Mark runs that were killed; the caller holds the lock, so none of them is still running."""
     with store.writing() as connection:
         unfinished = update(learning).where(learning.c.state == "running")
         connection.execute(unfinished.values(state="stopped", ended=now))
@@ -77,14 +76,14 @@ def stop_unfinished(store: Store, now: float) -> None:
 
 def runs(store: Store, n: int = 50) -> list[LearningRun]:
     """The last runs, newest first."""
-    asked = select(learning).order_by(learning.c.started.desc(), learning.c.id.desc()).limit(n)
+    statement = select(learning).order_by(learning.c.started.desc(), learning.c.id.desc()).limit(n)
     with store.reading() as connection:
-        rows = connection.execute(asked).mappings().all()
+        rows = connection.execute(statement).mappings().all()
     return [LearningRun(**{**row, "record": json.loads(row["record"])}) for row in rows]
 
 
 def newest(store: Store) -> LearningRun | None:
-    """The last run that came to an end."""
+    """The last run that ended with a result."""
     done = ("promoted", "registered", "too little")
     return next((run for run in runs(store) if run.state in done), None)
 

@@ -1,4 +1,4 @@
-"""The page of a learning run: what was read, what was learned, and why it serves or does not."""
+"""The report of a learning run: what was read, what was learned, and why it serves or does not."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,8 +21,8 @@ _LEFT_OUT = {
     "bot": "pages of crawlers, left out",
     "searches": "pages of people who search too often, left out",
     "clicks": "pages with too many clicks at once, left out",
-    "viewport": "pages clicked on out of view, left out",
-    "time": "events outside the life of their page, left out",
+    "viewport": "pages clicked without coming into view, left out",
+    "time": "events before their page or a day after it, left out",
     "features": "pages described by other features, left out",
 }
 
@@ -34,7 +34,7 @@ def report_of_run(
     made: "Trained",
     judged: "Comparison | None",
 ) -> Report:
-    """One page that says whether to believe the new ranking, with everything it was decided by."""
+    """One page with the decision on the new ranking and everything behind it."""
     best = record["best"]
     gain = record["candidates"][best]["gain"]
     report = Report(
@@ -42,29 +42,28 @@ def report_of_run(
     )
     report.add(
         "The verdict",
-        f"Against production, {best} gains {gain[0]:+.4f} (surely at least {gain[1]:+.4f}): "
-        f"{record['said']}.",
-        *(f"Beware: {one}." for one in record["warnings"]),
+        f"Against production, {best} gains {gain[0]:+.4f} (lower bound {gain[1]:+.4f}): {record['message']}.",
+        *(f"Warning: {one}." for one in record["warnings"]),
     )
-    report.add("How each would have done", *_estimates(record), _table(record))
+    report.add("Estimated value of each ranking", *_estimates(record), _table(record))
     if judged is not None:
-        report.add("By people's own judgments", judged)
+        report.add("By judgments", judged)
     curves = {
         name: (one["values"], one["low"], one["high"]) if one["method"] != "given" else one["values"]
         for name, one in record["curves"].items()
     }
-    report.add("How likely each rank is to be seen", position_curve(curves), ctr_by_position(window.log))
-    report.add("What the candidates look at", *_features(made, best))
-    return report.add("What was read", _facts(record["window"], record["dropped"]))
+    report.add("Examination by rank", position_curve(curves), ctr_by_position(window.log))
+    report.add("Features of the candidate", *_features(made, best))
+    return report.add("Clicks that were read", _facts(record["window"], record["dropped"]))
 
 
 def _facts(window: Mapping[str, Any], dropped: Mapping[str, int]) -> dict[str, Any]:
-    """The window in words, with times as people read them and what each rule left out."""
-    told = {name: value for name, value in window.items() if value is not None}
+    """The window with readable times, and how much each rule left out."""
+    facts = {name: value for name, value in window.items() if value is not None}
     for name in ("since", "until"):
-        if name in told:
-            told[name] = f"{datetime.fromtimestamp(told[name], UTC):%Y-%m-%d %H:%M} UTC"
-    return told | {_LEFT_OUT.get(rule, f"left out: {rule}"): count for rule, count in dropped.items()}
+        if name in facts:
+            facts[name] = f"{datetime.fromtimestamp(facts[name], UTC):%Y-%m-%d %H:%M} UTC"
+    return facts | {_LEFT_OUT.get(rule, f"left out: {rule}"): count for rule, count in dropped.items()}
 
 
 def _estimates(record: Mapping[str, Any]) -> list[Any]:
@@ -75,10 +74,13 @@ def _estimates(record: Mapping[str, Any]) -> list[Any]:
         metric_intervals(
             values,
             title="Estimated from clicks, by the doubly robust estimate",
-            note="Every query is judged by a ranker that did not learn from it.",
+            note="Every query is evaluated with a ranker that was learned without it.",
         ),
         metric_intervals(
-            gains, signed=True, title="Gain over production", note="Bounds at the gate's level."
+            gains,
+            signed=True,
+            title="Gain over production",
+            note="One-sided bounds of the gate.",
         ),
     ]
 
@@ -93,7 +95,7 @@ def _table(record: Mapping[str, Any]) -> Table:
         )
         for name, one in record["candidates"].items()
     ]
-    return Table(("ranking", "value", "gain", "surely above", "surely below", "worth clicks"), rows)
+    return Table(("ranking", "value", "gain", "lower bound", "upper bound", "effective clicks"), rows)
 
 
 def _features(made: "Trained", best: str) -> list[Any]:

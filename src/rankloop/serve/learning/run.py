@@ -19,14 +19,14 @@ from rankloop.rankers import Ranker
 from rankloop.search import Features, Index, Pipeline, Query, first
 from rankloop.search.index.lock import WriterLock
 from rankloop.search.judged_lists import run_of
-from rankloop.serve.config import Config, Gate
+from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
-from rankloop.serve.learning.candidates import Gain, Trained, compared, trained
+from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, decide, judged_worse
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
-from rankloop.serve.models.live import first_model
+from rankloop.serve.models.live import ensure_production
 from rankloop.serve.models.registry import Registry
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ __all__ = ["LearningRun", "learn_once", "runs"]
 
 METRIC = "ndcg@10"  # of judgments
 DAY = 86_400.0
-LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with one, below which nothing is tried
+LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with a click, below which nothing is learned
 
 
 def learn_once(
@@ -45,8 +45,8 @@ def learn_once(
     """Read new clicks, learn candidates, compare them with production, register the best, and promote it
     if the gate of the config opens.
 
-    Nothing is done where nobody searched since the last run, unless `again` asks for it. One run at a time;
-    one that is killed leaves its row, perhaps a version that nobody serves, and nothing else.
+    Nothing is done where nobody searched since the last run, unless `again` is set. Runs never overlap; one
+    that is killed leaves its row, perhaps a version that does not serve, and nothing else.
     """
     with _opened(served) as at:
         lock = WriterLock(at.config.home / "learning.lock")
@@ -58,57 +58,57 @@ def learn_once(
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """Where a run reads and writes."""
+class _Parts:
+    """What a run reads and writes."""
 
     config: Config
     index: Index
     store: Store
-    models: Registry
+    registry: Registry
 
 
 @contextmanager
-def _opened(served: "Service | Config | str | Path") -> Iterator[_Place]:
+def _opened(served: "Service | Config | str | Path") -> Iterator[_Parts]:
     if not isinstance(served, Config | str | Path):
-        yield _Place(served.config, served.index, served.store, served.models)
+        yield _Parts(served.config, served.index, served.store, served.registry)
         return
     config = served if isinstance(served, Config) else Config.read(served)
     config.home.mkdir(parents=True, exist_ok=True)
     with Store.open(config.database) as store:
-        yield _Place(config, Index.open(config.index), store, Registry(store, config.home / "models"))
+        yield _Parts(config, Index.open(config.index), store, Registry(store, config.home / "models"))
 
 
-def _run(at: _Place, again: bool, seed: int, now: float) -> LearningRun:
+def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
     stop_unfinished(at.store, now)
     before = newest(at.store)
     if before is not None and not again:
         since = float(before.record.get("window", {}).get("until", before.started))
         if not searched(at.store, since=since, until=now):
             return LearningRun(
-                "-", now, now, "nothing new", record={"said": "nobody searched since the last run"}
+                "-", now, now, "nothing new", record={"message": "nobody searched since the last run"}
             )
     run = begin(at.store, now)
     try:
         return _learn(at, run, seed, now)
     except BaseException as error:
-        said = {"said": f"{type(error).__name__}: {error}"}
-        with suppress(StoreAway):  # then the next run finds it unfinished
-            finish(at.store, run, time.time(), state="failed", record=said)
+        failure = {"message": f"{type(error).__name__}: {error}"}
+        with suppress(StoreAway):  # then the next run marks it as stopped
+            finish(at.store, run, time.time(), state="failed", record=failure)
         raise
 
 
-def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
+def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     gate = at.config.gate
     since = now - DAY * at.config.window_days if at.config.window_days > 0 else None
     production, pipeline = _production(at)
     having = pipeline.features.names
     window = read_window(at.store, since=since, until=now, depth=at.config.swap_top, having=having)
     if window is None or window.clicks < LEAST_CLICKS or window.clicked_queries < LEAST_QUERIES:
-        said = (
-            f"learning takes {LEAST_CLICKS} clicks on {LEAST_QUERIES} queries, there are "
+        message = (
+            f"learning needs {LEAST_CLICKS} clicks on {LEAST_QUERIES} queries, there are "
             f"{window.clicks if window else 0} on {window.clicked_queries if window else 0}"
         )
-        return finish(at.store, run, time.time(), state="too little", record={"said": said})
+        return finish(at.store, run, time.time(), state="too little", record={"message": message})
     curves, log = curves_of(window.log, seed=seed)
     record: dict[str, Any] = {
         "window": window.to_dict(),
@@ -117,16 +117,16 @@ def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
         "production": production,
     }
     try:
-        made, found, warned = _tried(pipeline, window, log, curves, gate, seed)
+        made, found, warned = _train_and_compare(pipeline, window, log, curves, gate, seed)
     except ValueError as error:  # too few queries, no clicks, features that are no longer logged
-        said = f"the window does not teach anything: {error}"
-        return finish(at.store, run, time.time(), state="too little", record={**record, "said": said})
+        message = f"nothing can be learned from the window: {error}"
+        return finish(at.store, run, time.time(), state="too little", record={**record, "message": message})
     name = max(
         (one for one in made.candidates if one.startswith("unbiased")), key=lambda one: found[one].gain_low
     )
     candidate = _pipeline(at, pipeline, window.data, made.candidates[name].ranker)
     judged = _judged(at, pipeline, candidate)
-    alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_hands_on(at, production))
+    alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_changes_by_people(at, production))
     decision = decide(gate, log.n_pages, found[name], alarms)
     record |= {
         "curves": _curves(curves, made),
@@ -134,45 +134,46 @@ def _learn(at: _Place, run: LearningRun, seed: int, now: float) -> LearningRun:
         "best": name,
         "judged": None if judged is None else _difference(judged),
         "gate": decision.to_dict(),
-        "said": str(decision),
+        "message": str(decision),
         "warnings": [*curves.notes, *warned],
     }
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
     lineage = _lineage(name, made, found, judged, record, report, gate.metric)
-    version = at.models.register(candidate, lineage=lineage)
+    version = at.registry.register(candidate, lineage=lineage)
     if decision.opens:
-        at.models.load(version, at.index)  # what cannot be loaded must not serve
-        at.models.promote(version)
+        at.registry.load(version, at.index)  # a version that cannot be loaded must not serve
+        at.registry.promote(version)
     state = "promoted" if decision.opens else "registered"
     return finish(at.store, run, time.time(), state=state, version=version, report=report, record=record)
 
 
-def _production(at: _Place) -> tuple[str, Pipeline]:
-    version = at.models.roles().production
-    if version is None:
-        version = at.models.register(first_model(at.index, at.config), lineage={"made": "built in"})
-        at.models.promote(version)
-    return version, at.models.load(version, at.index)
+def _production(at: _Parts) -> tuple[str, Pipeline]:
+    version = ensure_production(at.registry, at.index, at.config)
+    return version, at.registry.load(version, at.index)
 
 
-def _hands_on(at: _Place, production: str) -> list[str]:
-    """What people who look after the service are doing, and learning must not undo."""
-    roles = at.models.roles()
-    said = [] if roles.production == production else [f"{roles.production} took over while this was learned"]
-    return said + ([] if roles.canary is None else [f"{roles.canary} is tried as a canary; end that first"])
+def _changes_by_people(at: _Parts, production: str) -> list[str]:
+    """Changes of roles by people, which a promotion must not undo."""
+    roles = at.registry.roles()
+    alarms = []
+    if roles.production != production:
+        alarms.append(f"{roles.production} was promoted during the run")
+    if roles.canary is not None:
+        alarms.append(f"{roles.canary} is a canary; end that first")
+    return alarms
 
 
-def _tried(
-    pipeline: Pipeline, window: Window, log: ClickLog, curves: Curves, gate: Gate, seed: int
+def _train_and_compare(
+    pipeline: Pipeline, window: Window, log: ClickLog, curves: Curves, gate: GateSettings, seed: int
 ) -> tuple[Trained, dict[str, Gain], list[str]]:
-    """Candidates, what each would have gained over production, and what they were wary of."""
+    """Candidates, the estimated gain of each over production, and warnings."""
     base = _scores(pipeline, window.data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = trained(log, window.data, curves.given, seed=seed)
-        found = compared(
+        made = train_candidates(log, window.data, curves.given, seed=seed)
+        found = estimate_gains(
             log,
             window.data,
             made.curve,
@@ -186,26 +187,26 @@ def _tried(
 
 
 def _scores(pipeline: Pipeline, data: RankingDataset) -> NDArray[np.float64]:
-    """What production says of the documents as they were served."""
+    """The scores of production for the documents with their logged features."""
     wanted, logged = pipeline.features.names, list(data.feature_names or ())
     missing = [name for name in wanted if name not in logged]
     if missing:
         raise ValueError(
-            f"production looks at {missing[0]!r}, which is not logged; serve it for a while first"
+            f"production uses the feature {missing[0]!r}, which is not logged; serve it for a while first"
         )
     columns = [logged.index(name) for name in wanted]
-    ranker: Ranker = pipeline._learned().ranker
+    ranker: Ranker = pipeline.ranker
     return ranker.predict(data.replace(X=data.X[:, columns], feature_names=wanted))
 
 
-def _pipeline(at: _Place, production: Pipeline, data: RankingDataset, ranker: Ranker) -> Pipeline:
-    """Found as production finds, described as it was logged, in the new order."""
+def _pipeline(at: _Parts, production: Pipeline, data: RankingDataset, ranker: Ranker) -> Pipeline:
+    """The retriever of production, the logged features, and the new ranker."""
     features = Features(data.feature_names or ())
     return Pipeline((production.stages[0],)) >> features >> ranker >> first(at.config.k)
 
 
-def _judged(at: _Place, production: Pipeline, candidate: Pipeline) -> Comparison | None:
-    """Both rankings by people's own judgments, where there are enough."""
+def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison | None:
+    """Both rankings compared on judgments, where there are enough."""
     judgments = at.store.judgments()
     if len(judgments.qid) < JUDGED:
         return None
@@ -220,8 +221,8 @@ def _curves(curves: Curves, made: Trained) -> dict[str, Any]:
     return {"learned": Propensity.given(made.learned.curve).to_dict()}
 
 
-def _difference(said: Comparison) -> dict[str, Any]:
-    verdict = said.verdicts[METRIC]["candidate"]
+def _difference(comparison: Comparison) -> dict[str, Any]:
+    verdict = comparison.verdicts[METRIC]["candidate"]
     return {"metric": METRIC, "difference": [verdict.difference, verdict.low, verdict.high]}
 
 

@@ -1,4 +1,4 @@
-"""Learning on a schedule, in a process of its own: searching does not wait for it."""
+"""Learning on a schedule, in a process of its own, so that searches do not wait for it."""
 
 import json
 import logging
@@ -35,10 +35,10 @@ _PROGRAM = (
 
 
 class Schedule:
-    """Every `config.learn_every` seconds one run of `learn_once`; what it promotes, the service notices.
+    """Runs `learn_once` every `config.learn_every` seconds; the service notices what it promotes.
 
-    A run that is still going is not joined by another, and `stop` ends it: a run that is killed leaves
-    nothing half-written. `last` is what the last run said.
+    Runs never overlap, and `stop` kills the one under way, which leaves nothing half-written. `last` is the
+    message of the last run.
     """
 
     def __init__(self, config: Config) -> None:
@@ -55,7 +55,7 @@ class Schedule:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and the run under way with it."""
+        """End, and kill the run under way."""
         self._stopped.set()
         process = self._process
         if process is not None:
@@ -78,18 +78,18 @@ class Schedule:
         )
         if self._stopped.is_set():
             self._process.kill()
-        said, _ = self._process.communicate(json.dumps(_told(self.config)))
+        output, _ = self._process.communicate(json.dumps(_settings(self.config)))
         done, self._process = self._process.returncode, None
         if done == 0:
-            return said.strip()
-        failed = f"learning failed: {said.strip().rpartition(chr(10))[2]}"
+            return output.strip()
+        failed = f"learning failed: {output.strip().rpartition(chr(10))[2]}"
         if not self._stopped.is_set():
             _LOG.warning(failed)
         return failed
 
 
-def _told(config: Config) -> dict[str, Any]:
-    """The settings that learning reads, as JSON: through a pipe, as a database may have a password in it."""
-    told = {name: getattr(config, name) for name in _READ}
+def _settings(config: Config) -> dict[str, Any]:
+    """The settings that learning reads; sent through a pipe, as the database URL may hold a password."""
+    settings = {name: getattr(config, name) for name in _READ}
     paths = {"index": str(Path(config.index).absolute()), "folder": str(config.home.absolute())}
-    return {**told, **paths, "features": list(config.features), "gate": asdict(config.gate)}
+    return {**settings, **paths, "features": list(config.features), "gate": asdict(config.gate)}

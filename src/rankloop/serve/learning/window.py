@@ -1,4 +1,4 @@
-"""What a learning run reads: the clicks of a window, the documents behind them, and how ranks are seen."""
+"""What a learning run reads: the clicks of a window, the documents, and propensity curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity, drift, swap_intervention
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import pages
-from rankloop.serve.learning.curve import steadied
+from rankloop.serve.learning.curve import shrunk
 
 __all__ = ["Curves", "Window", "curves_of", "read_window", "searched"]
 
-UNSURE = 10.0  # upper by lower end of an interval, beyond which a curve is a guess
-HALVES = 2000  # pages below which the curve of either half says little
+UNSURE = 10.0  # ratio of the ends of an interval, above which a curve gets a warning
+HALVES = 2000  # pages that each half needs to be compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class Window:
 
     @property
     def clicked_queries(self) -> int:
-        """Queries with a click at least."""
+        """Queries with at least one click."""
         clicked = np.add.reduceat(self.log.click.astype(np.int64), self.log.offsets[:-1]) > 0
         return len(np.unique(self.log.page_query.code[clicked]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Which window it was, and how much was in it."""
+        """The window and how much is in it."""
         return {
             "since": self.since,
             "until": self.until,
@@ -57,7 +57,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """One curve per layout (or none that an experiment gives), and what speaks against trusting them."""
+    """One curve per layout with swapped pages, and reasons not to trust them."""
 
     by_layout: dict[str, Propensity] = field(default_factory=dict)
     alarms: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Curves:
 
     @property
     def given(self) -> "Propensity | dict[str, Propensity] | None":
-        """What corrections take: one curve, one per layout, or nothing."""
+        """The argument of corrections: one curve, one per layout, or None."""
         if len(self.by_layout) == 1:
             return next(iter(self.by_layout.values()))
         return self.by_layout or None
@@ -91,17 +91,17 @@ def read_window(
 
 def searched(store: Store, *, since: float | None, until: float) -> bool:
     """Whether anybody was shown anything in a window."""
-    asked = select(pages.c.page_id).where(pages.c.time < until, pages.c.shown > 0, pages.c.bot.is_(False))
+    statement = select(pages.c.page_id).where(pages.c.time < until, pages.c.shown > 0, pages.c.bot.is_(False))
     if since is not None:
-        asked = asked.where(pages.c.time >= since)
+        statement = statement.where(pages.c.time >= since)
     with store.reading() as connection:
-        return connection.execute(asked.limit(1)).first() is not None
+        return connection.execute(statement.limit(1)).first() is not None
 
 
 def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
-    """How likely each rank is to be seen, by layout, and the pages of layouts for which that is known.
+    """The propensity curve of each layout, and the pages of layouts that have one.
 
-    Curves come from experiments in the log (swaps). Without one there is no curve, and an alarm says so.
+    Curves come from swapped pages in the log. Without any there is no curve, and an alarm says so.
     """
     names = ["page"] if log.page_layout is None else _present(log)
     found: dict[str, Propensity] = {}
@@ -112,7 +112,7 @@ def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
         except ValueError as error:
             notes.append(f"layout {name!r} has no curve: {error}")
     if not found:
-        alarm = "no swapped pages show how ranks are seen, so the curve is learned with the ranker"
+        alarm = "there are no swapped pages, so the propensity curve is learned with the ranker"
         return Curves({}, (alarm,), tuple(notes)), log
     kept = log
     if len(found) < len(names):
@@ -134,7 +134,7 @@ def _of_layout(log: ClickLog, name: str) -> ClickLog:
 
 
 def _curve(log: ClickLog, seed: int) -> Propensity:
-    """From swapped pages as deep as they tell ranks apart, and steadied down to the last rank."""
+    """From swapped pages, as deep as they determine ranks, and shrunk towards a power of the rank."""
     deepest = log.n_positions
     for depth in range(deepest, 1, -1):
         try:
@@ -143,16 +143,16 @@ def _curve(log: ClickLog, seed: int) -> Propensity:
             if depth == 2:
                 raise
         else:
-            return steadied(found, depth=deepest)
-    raise ValueError("pages of one result show no second rank")
+            return shrunk(found, depth=deepest)
+    raise ValueError("all pages have one result; a curve needs two ranks")
 
 
 def _unsure(name: str, curve: Propensity) -> list[str]:
-    """Only a note: the bounds of every estimate already count how unsure the curve is."""
+    """A note only: the bounds of every estimate include the uncertainty of the curve."""
     factor = float(np.max(curve.high / np.maximum(curve.low, 1e-300)))
     if factor <= UNSURE:
         return []
-    return [f"the curve of layout {name!r} is known to a factor of {factor:.0f} only; swap more pages"]
+    return [f"the curve of layout {name!r} is uncertain by a factor of {factor:.0f}; swap more pages"]
 
 
 def _changed(log: ClickLog, seed: int) -> list[str]:
@@ -166,4 +166,6 @@ def _changed(log: ClickLog, seed: int) -> list[str]:
         found = drift(first, last)
     except ValueError:  # a half without swaps at every rank cannot be compared
         return []
-    return [] if found.holds else [f"how ranks are seen changed within the window (p = {found.p_value:.2g})"]
+    return (
+        [] if found.holds else [f"the propensity curve changed within the window (p = {found.p_value:.2g})"]
+    )

@@ -1,1 +1,1 @@
-"""Versions of rankers: the registry, and those that serve right now."""
+"""Versions of rankers: the registry, and those that serve now."""

@@ -1,4 +1,4 @@
-"""Files of models, kept under the hash of their content: whole, or refused."""
+"""Files of models, named by the hash of their content; damaged ones are refused."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ from rankloop._atomic import replacing
 if TYPE_CHECKING:
     from rankloop.search.pipeline import Pipeline
 
-__all__ = ["keep", "kept"]
+__all__ = ["add_file", "checked_file"]
 
 
-def keep(search: "Pipeline | str | Path", folder: Path) -> str:
-    """Put a pipeline, or the file of one, into a folder, whole or not at all; give its hash."""
+def add_file(search: "Pipeline | str | Path", folder: Path) -> str:
+    """Put a pipeline, or the file of one, into a folder, whole or not at all; gives its hash."""
     beside = folder / f".{os.getpid()}-{time.time_ns()}.part"
     try:
         if isinstance(search, str | Path):
@@ -36,8 +36,8 @@ def keep(search: "Pipeline | str | Path", folder: Path) -> str:
     return digest
 
 
-def kept(digest: str, folder: Path, name: str) -> Path:
-    """The file with this hash, if it still has it."""
+def checked_file(digest: str, folder: Path, name: str) -> Path:
+    """The file with this hash, if its content still has it."""
     path = folder / f"{digest}.zip"
     if not path.is_file():
         raise ValueError(f"the file of {name} is gone from {folder}; register the model again")

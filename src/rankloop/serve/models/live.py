@@ -1,22 +1,23 @@
-"""The versions that serve right now, swapped as one reference."""
+"""The versions in memory, and those that serve now, swapped as one reference."""
 
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rankloop.search import BM25, Features, Index, Pipeline, first
-from rankloop.search.ranked import Ranked
+from rankloop.search import BM25, Features, Index, Pipeline, Query, first
+from rankloop.serve.events.shown_page import ShownPage
 
 if TYPE_CHECKING:
     from rankloop.serve.config import Config
     from rankloop.serve.experiments.experiments import Experiment
     from rankloop.serve.models.registry import Registry, Roles
 
-__all__ = ["Live", "Model", "Models", "first_model", "logged_features"]
+__all__ = ["Live", "Model", "Models", "ensure_production", "logged_features"]
 
-REMEMBERED = 8  # versions in memory beside those that serve, and fingerprints of each
+CACHED = 8  # versions in memory beside those that serve, and fingerprints of each
+BUILT_IN = {"name": "bm25", "made": "built in"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +33,26 @@ class Model:
         found = self._prints.get(generation)
         if found is None:
             found = self.pipeline.fingerprint
-            if len(self._prints) >= REMEMBERED:
+            if len(self._prints) >= CACHED:
                 self._prints.clear()
             self._prints[generation] = found
         return found
 
-    @property
-    def ranked(self) -> Ranked:
-        """The stage that orders."""
-        return next(stage for stage in self.pipeline.stages if isinstance(stage, Ranked))
+    def page(self, page_id: str, query: Query, generation: int, **shown: Any) -> ShownPage:
+        """A page that this model ranked for a query."""
+        return ShownPage(
+            page_id=page_id,
+            time=float(query.at or 0.0),
+            query=" ".join(query.text.split()),
+            generation=generation,
+            fingerprint=self.fingerprint(generation),
+            **shown,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """Who serves what: all that a request looks at, and never half of it old."""
+    """All that a request reads about what serves, replaced as a whole."""
 
     roles: "Roles"
     experiments: "tuple[Experiment, ...]"
@@ -59,7 +66,7 @@ class Live:
 
 
 class Models:
-    """Versions of the registry in memory; those that serve stay, the others come and go."""
+    """Versions of the registry in memory: those that serve, and the last few others."""
 
     def __init__(self, registry: "Registry", index: Index) -> None:
         self.registry = registry
@@ -77,12 +84,12 @@ class Models:
         model.fingerprint(self.index.generation)
         with self._lock:
             self._known[version] = model
-            while len(self._known) > REMEMBERED:
+            while len(self._known) > CACHED:
                 self._known.popitem(last=False)
         return model
 
     def live(self, roles: "Roles", experiments: "Iterable[Experiment]", before: Live | None = None) -> Live:
-        """All that serves, loaded; what cannot be loaded stays out, and production stays what it was."""
+        """All that serves, loaded; a version that cannot be loaded is left out, and production stays."""
         models: dict[str, Model] = {}
         troubles: list[str] = []
 
@@ -111,8 +118,17 @@ class Models:
         return Live(roles, running, models, tuple(troubles))
 
 
-def first_model(index: Index, config: "Config") -> Pipeline:
-    """BM25 with all features beside it, so that learning needs no second pass over the index."""
+def ensure_production(registry: "Registry", index: Index, config: "Config") -> str:
+    """The version in production; where there is none, BM25 is registered and promoted."""
+    version = registry.roles().production
+    if version is None:
+        version = registry.register(_first_model(index, config), lineage=BUILT_IN)
+        registry.promote(version)
+    return version
+
+
+def _first_model(index: Index, config: "Config") -> Pipeline:
+    """BM25 with all features logged beside it, so that learning needs no second pass over the index."""
     from rankloop.rankers import FeatureSum
 
     features = logged_features(index, config)
@@ -129,5 +145,5 @@ def first_model(index: Index, config: "Config") -> Pipeline:
 
 
 def logged_features(index: Index, config: "Config") -> Features:
-    """What is logged of every shown document, whichever version ranked it."""
+    """The features logged of every shown document, whichever version ranked it."""
     return Features(config.features) if config.features else Features.standard(index)

@@ -1,7 +1,6 @@
-"""The model registry: versions with their lineage, and which of them serves."""
+"""The model registry: versions with their lineage and roles."""
 
 import json
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from rankloop._names import unknown
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import models, roles
 from rankloop.serve.events.writing import insert_new
-from rankloop.serve.models.files import keep, kept
+from rankloop.serve.json_value import json_value
+from rankloop.serve.models.files import add_file, checked_file
 
 if TYPE_CHECKING:
     from rankloop.search import Index
@@ -25,7 +25,7 @@ __all__ = ["Registry", "Roles", "Version"]
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A model: where it comes from, the hash of its file, and what it does now."""
+    """A model: its lineage, the hash of its file, and its role now."""
 
     version: str
     time: float
@@ -36,7 +36,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """Who serves: `canary` a `share` of the users, `shadow` nobody; `previous` is what a rollback brings."""
+    """Who serves: `canary` a `share` of the users, `shadow` nobody; `previous` returns with a rollback."""
 
     production: str | None = None
     previous: str | None = None
@@ -45,16 +45,16 @@ class Roles:
     share: float = 0.0
 
     def of(self, version: str) -> str | None:
-        """What a version does now."""
+        """The role of a version now."""
         names = ("production", "canary", "shadow", "previous")
         return next((name for name in names if getattr(self, name) == version), None)
 
 
 class Registry:
-    """Versions "v1", "v2", ... whose files lie in `folder` under their hash, and rows in the store.
+    """Versions "v1", "v2", ...: their files are in `folder` under their hash, their rows in the store.
 
-    A file is written beside and renamed before its row is there, and the row names its hash: a version that
-    can be seen is whole. Every change of roles is one transaction, so that all workers agree.
+    A file is written beside and renamed before its row, which has its hash, is inserted: a version that is
+    listed is whole. Every change of roles is one transaction, so that all workers agree.
     """
 
     def __init__(self, store: Store, folder: str | Path) -> None:
@@ -62,15 +62,15 @@ class Registry:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def register(self, search: "Pipeline | str | Path", *, lineage: Mapping[str, Any]) -> str:
-        """Keep a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
-        told = _json(lineage)
-        digest = keep(search, self.folder)
+        """Add a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
+        text = json.dumps(json_value(lineage, strict=True))
+        digest = add_file(search, self.folder)
         with self.store.writing() as connection:
             _one_at_a_time(connection)
             number = (connection.execute(select(func.max(models.c.number))).scalar() or 0) + 1
             version = f"v{number}"
             row = {"number": number, "version": version, "time": time.time(), "sha256": digest}
-            connection.execute(insert(models), {**row, "lineage": told})
+            connection.execute(insert(models), {**row, "lineage": text})
         return version
 
     def versions(self) -> list[Version]:
@@ -89,7 +89,9 @@ class Registry:
         """The pipeline of a version, if its file is what was registered; `options` as of `load_pipeline`."""
         from rankloop.search import load_pipeline
 
-        return load_pipeline(kept(self.version(version).sha256, self.folder, version), index, **options)
+        return load_pipeline(
+            checked_file(self.version(version).sha256, self.folder, version), index, **options
+        )
 
     def path(self, version: str) -> Path:
         """The file of a version."""
@@ -101,10 +103,10 @@ class Registry:
             _one_at_a_time(connection)
             lineage = {**json.loads(_row(connection, version)["lineage"]), **results}
             change = update(models).where(models.c.version == version)
-            connection.execute(change.values(lineage=_json(lineage)))
+            connection.execute(change.values(lineage=json.dumps(json_value(lineage, strict=True))))
 
     def roles(self) -> Roles:
-        """Who serves now."""
+        """Which versions serve now."""
         with self.store.reading() as connection:
             return _roles(connection)
 
@@ -121,7 +123,7 @@ class Registry:
             _change(connection, production=version, history=json.dumps(history), **_freed(now, version))
 
     def roll_back(self) -> str:
-        """Let the version before serve again, and give its name."""
+        """Let the version before serve again; gives its name."""
         with self.store.writing() as connection:
             history = _one_at_a_time(connection)
             if not history:
@@ -132,7 +134,7 @@ class Registry:
         return version
 
     def shadow(self, version: str | None) -> None:
-        """Let a version score what others serve, unseen; None ends it."""
+        """Let a version rank pages that are not shown; None ends it."""
         self._assign("shadow", version)
 
     def canary(self, version: str | None, share: float = 0.05) -> None:
@@ -147,25 +149,12 @@ class Registry:
             if version is not None:
                 _row(connection, version)
                 if _roles(connection).production == version:
-                    raise ValueError(f"{version} is in production; a {role} is another version")
+                    raise ValueError(f"{version} is in production; choose another version as {role}")
             _change(connection, **{role: version}, **others)
 
 
-def _json(lineage: Mapping[str, Any]) -> str:
-    """As JSON that every client reads: a number that is none is null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(name): plain(one) for name, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
-
-    return json.dumps(plain(lineage))
-
-
 def _one_at_a_time(connection: Connection) -> list[str]:
-    """Lock the row of roles until the transaction ends, and give what was in production before."""
+    """Lock the row of roles until the transaction ends; gives the earlier versions in production."""
     empty = {"row": 1, "history": "[]", "share": 0.0, "changed": time.time()}
     insert_new(connection, roles, [empty])
     history: list[str] = json.loads(
@@ -197,7 +186,7 @@ def _version(row: RowMapping, now: Roles) -> Version:
 
 
 def _freed(now: Roles, version: str) -> dict[str, Any]:
-    """A version that serves everybody is no shadow and no canary any more."""
+    """What ends for a version that serves everybody: being shadow or canary."""
     freed: dict[str, Any] = {"shadow": None} if now.shadow == version else {}
     return freed | ({"canary": None, "share": 0.0} if now.canary == version else {})
 

@@ -1,17 +1,17 @@
-"""A version that ranks along without being shown: off the path of requests, how far does it agree?"""
+"""A version that ranks pages that are not shown, and how far it agrees with what was shown."""
 
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Shadowing"]
+__all__ = ["Shadow"]
 
-WAITING = 64  # pages; more are let go: a shadow is a sample
+WAITING = 64  # pages; more are dropped: a sample is enough
 
 
-class Shadowing:
-    """Ranks shown pages again with the shadow in a thread of its own, and keeps means of agreement."""
+class Shadow:
+    """Ranks shown pages again with the shadow version, in a thread of its own, and averages the agreement."""
 
     def __init__(self) -> None:
         self._pages: queue.Queue[tuple[str, Sequence[str], Callable[[], Sequence[str]]] | None] = queue.Queue(
@@ -20,6 +20,8 @@ class Shadowing:
         self._sums: dict[str, dict[str, float]] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="rankloop-shadow", daemon=True)
+
+    def start(self) -> None:
         self._thread.start()
 
     def offer(self, version: str, shown: Sequence[str], rank: Callable[[], Sequence[str]]) -> bool:
@@ -49,8 +51,9 @@ class Shadowing:
         self._pages.join()
 
     def close(self) -> None:
-        self._pages.put(None)
-        self._thread.join(timeout=10)
+        if self._thread.ident is not None:
+            self._pages.put(None)
+            self._thread.join(timeout=10)
 
     def _work(self) -> None:
         while (page := self._pages.get()) is not None:

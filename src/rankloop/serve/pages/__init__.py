@@ -1,1 +1,1 @@
-"""The search page and the dashboard: rendered here, usable without scripts, nothing from elsewhere."""
+"""The search page and the dashboard: rendered here, usable without scripts, nothing from other sites."""

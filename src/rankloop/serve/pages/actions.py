@@ -1,4 +1,4 @@
-"""What the dashboard can change: which version serves, and which experiments run."""
+"""Changes from the dashboard: which version serves, and which experiments run."""
 
 from typing import Annotated
 
@@ -7,41 +7,46 @@ from fastapi.responses import RedirectResponse
 
 from rankloop.serve.http.answers import service_of
 from rankloop.serve.http.schema_admin import ExperimentRequest
-from rankloop.serve.pages.login import Form, form, let_change
+from rankloop.serve.pages.login import Form, form, require_admin
 from rankloop.serve.pages.rendering import PageRoute
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/dashboard", route_class=PageRoute, include_in_schema=False)
 
-Told = Annotated[Form, Depends(form)]
+Fields = Annotated[Form, Depends(form)]
 
 
 @router.post("/promote")
-def promote(request: Request, told: Told) -> Response:
+def promote(request: Request, fields: Fields) -> Response:
     """Let a version serve everybody."""
-    let_change(request)
-    service_of(request).promote(told.get("version", ""))
+    require_admin(request)
+    service_of(request).versions.promote(fields.get("version", ""))
     return _back()
 
 
 @router.post("/experiments")
-def start(request: Request, told: Told) -> Response:
+def start(request: Request, fields: Fields) -> Response:
     """Begin an experiment between two versions."""
-    let_change(request)
-    share = told.get("share", "")
+    require_admin(request)
+    share = fields.get("share", "")
     if not share.isdecimal() or not 1 <= int(share[:9]) <= 100:
         raise ValueError(f"a share of the people is a whole number from 1 to 100, got {share[:20]!r}")
-    asked = {"a": told.get("a"), "b": told.get("b"), "kind": told.get("kind"), "share": int(share) / 100}
-    service_of(request).start_experiment(ExperimentRequest.model_validate(asked))
+    wanted = {
+        "a": fields.get("a"),
+        "b": fields.get("b"),
+        "kind": fields.get("kind"),
+        "share": int(share) / 100,
+    }
+    service_of(request).versions.start_experiment(ExperimentRequest.model_validate(wanted))
     return _back()
 
 
 @router.post("/experiments/end")
-def end(request: Request, told: Told) -> Response:
+def end(request: Request, fields: Fields) -> Response:
     """End an experiment; its verdict stays."""
-    let_change(request)
-    service_of(request).end_experiment(told.get("experiment", ""))
+    require_admin(request)
+    service_of(request).versions.end_experiment(fields.get("experiment", ""))
     return _back()
 
 

@@ -1,4 +1,4 @@
-"""What the address of a page asks for: a query, filters, how many results."""
+"""The search in the address of a page: a query, filters, how many results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,22 +8,22 @@ from urllib.parse import urlencode
 from rankloop.search import Field
 from rankloop.serve.http.schema import MOST_RESULTS, FilterValue, Range
 
-__all__ = ["Asked"]
+__all__ = ["SearchAddress"]
 
 FILTER, FROM, TO = "f.", "from.", "to."
-LONGEST = 500  # letters of a value
+LONGEST = 500  # characters of a value
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A search as an address says it: `?q=red+shoes&f.brand=Hare&f.price=10..50&k=20`.
+class SearchAddress:
+    """A search as it is written in an address: `?q=red+shoes&f.brand=Hare&f.price=10..50&k=20`.
 
-    A form says a range in two parts, `from.price=10&to.price=50`.
+    A form sends a range in two parts, `from.price=10&to.price=50`.
 
-    >>> asked = Asked.of([("q", "red shoes"), ("f.brand", "Hare")], k=10)
-    >>> asked.chosen
+    >>> address = SearchAddress.of([("q", "red shoes"), ("f.brand", "Hare")], k=10)
+    >>> address.chosen
     (('f.brand', 'Hare'),)
-    >>> asked.toggled("brand", "Hare").href
+    >>> address.toggled("brand", "Hare").href
     '/?q=red+shoes'
     """
 
@@ -34,8 +34,8 @@ class Asked:
     most: int = MOST_RESULTS
 
     @classmethod
-    def of(cls, pairs: Sequence[tuple[str, str]], k: int, most: int = MOST_RESULTS) -> "Asked":
-        """The search in the pairs of an address; what is no number of results is the usual one."""
+    def of(cls, pairs: Sequence[tuple[str, str]], k: int, most: int = MOST_RESULTS) -> "SearchAddress":
+        """The search in the pairs of an address; without a valid `k` it has the usual number of results."""
         given = dict(pairs)
         typed = {name.partition(".")[2] for name, _ in pairs if name.startswith((FROM, TO))}
         chosen = dict.fromkeys(
@@ -57,33 +57,33 @@ class Asked:
         many = [("k", str(self.k))] if self.k != self.usual else []
         return "/?" + urlencode([("q", self.query), *self.chosen, *many])
 
-    def toggled(self, field: str, value: str) -> "Asked":
-        """The same with one filter more, or less if it was there."""
+    def toggled(self, field: str, value: str) -> "SearchAddress":
+        """The same with a filter added, or removed if it was there."""
         one = (FILTER + field, value)
         others = tuple(pair for pair in self.chosen if pair != one)
         return replace(
             self, chosen=others if len(others) < len(self.chosen) else (*others, one), k=self.usual
         )
 
-    def longer(self) -> "Asked":
+    def longer(self) -> "SearchAddress":
         """The same with more results."""
         return replace(self, k=min(self.k + max(self.usual, 10), self.most))
 
     def filters(self, fields: Mapping[str, Field]) -> dict[str, FilterValue]:
         """The filters as a request takes them: one of several values, or a range `low..high`."""
-        made: dict[str, FilterValue] = {}
+        filters: dict[str, FilterValue] = {}
         for name, value in self.chosen:
             field = name.removeprefix(FILTER)
             if len(value) > LONGEST:
-                raise ValueError(f"a filter has at most {LONGEST} letters, got {len(value)}")
+                raise ValueError(f"a filter has at most {LONGEST} characters, got {len(value)}")
             if field in fields and fields[field].kind in ("number", "date"):
                 low, dots, high = value.partition("..")
                 ends = [_end(field, fields[field].kind, end) for end in ((low, high) if dots else (low, low))]
-                made[field] = Range(min=ends[0], max=ends[1])
+                filters[field] = Range(min=ends[0], max=ends[1])
             else:
-                before = made.get(field, [])
-                made[field] = [*(before if isinstance(before, list) else []), value]
-        return made
+                before = filters.get(field, [])
+                filters[field] = [*(before if isinstance(before, list) else []), value]
+        return filters
 
 
 def _end(field: str, kind: str, text: str) -> float | str | None:

@@ -22,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
-    """A file of the page; browsers keep it and ask whether it changed."""
+    """A file of the page; browsers cache it and check whether it changed."""
     if name not in FILES:
         return Response(status_code=404)
     headers = {"ETag": TAGS[name], "Cache-Control": "no-cache"}

@@ -23,13 +23,13 @@ def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response
     """What each of two versions shows for a query, and how far documents move between them."""
     service = service_of(request)
     query = " ".join(q.split())
-    versions = {one.version: name_of(one) for one in service.models.versions()}
-    production = str(service.live.roles.production)
+    versions = {one.version: name_of(one) for one in service.registry.versions()}
+    production = str(service.versions.live.roles.production)
     others = [one for one in versions if one != production]
     left, right = a or (others[0] if others else production), b or production
     sides, found = [], 0
     if query:
-        compared = service.compare(query, [left, right], k=service.config.k)
+        compared = service.searcher.compare(query, [left, right], k=service.config.k)
         sides, found = _sides(compared, query, service.index), compared.found
     both = [{one.id for one in side.results} for side in sides]
     return page(
@@ -79,7 +79,7 @@ def _sides(compared: Comparison, query: str, index: Index) -> list[Column]:
 
 
 def _move(id: str, orders: Sequence[Sequence[str]], *, right: bool) -> tuple[str, str]:
-    """What is said beside a result: on the left what is gone, on the right where it was.
+    """The mark beside a result: on the left whether it is gone, on the right how it moved.
 
     >>> _move("a", [["a", "b"], ["b", "a"]], right=True), _move("b", [["a"], ["b"]], right=True)
     (('▼ 1', 'down'), ('new', 'up'))

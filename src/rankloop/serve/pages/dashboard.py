@@ -1,4 +1,4 @@
-"""The dashboard, for those who have the token."""
+"""The dashboard, which needs the token."""
 
 import re
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rankloop.serve.http.answers import service_of
-from rankloop.serve.pages.login import door, has_token, let_look, may_look
+from rankloop.serve.pages.login import has_token, login_form, may_view, require_view
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -21,10 +21,10 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/dashboard")
 def dashboard(request: Request) -> Response:
-    """What people do, what rankers do, and what is wrong."""
+    """Traffic, versions, experiments, learning runs, and troubles."""
     service = service_of(request)
-    if not may_look(request):
-        return door(request, status=401)
+    if not may_view(request):
+        return login_form(request, status=401)
     days = request.query_params.get("days", "")
     chosen = int(days) if days in map(str, SPANS) else 30
     return page(
@@ -41,7 +41,7 @@ def dashboard(request: Request) -> Response:
 @router.get("/reports/{name}")
 def report(request: Request, name: str) -> Response:
     """A report that learning wrote."""
-    let_look(request)
+    require_view(request)
     path = service_of(request).config.home / "reports" / name
     if not _REPORT.fullmatch(name) or not path.is_file():
         raise LookupError(f"there is no report {name[:100]!r}")

@@ -1,4 +1,4 @@
-"""The panel of drift: whether the last day differs from the days before it."""
+"""The drift panel: whether the last day differs from the days before it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "changed_features", "changed_shares", "drift"]
 
-DIFFERS = 0.001  # the chance of a false alarm, each time the page is looked at
+DIFFERS = 0.001  # the probability of a false alarm at each look
 SAMPLE = 300  # pages of the last day, and as many before it
 SHOWN = 3  # features
 _SHARES = {
@@ -32,7 +32,7 @@ _TITLE = "Drift"
 
 @dataclass(frozen=True)
 class Change:
-    """Something before and lately, with the chance of such a difference if nothing changed."""
+    """A value before and on the last day, with the p-value of the difference."""
 
     name: str
     before: str
@@ -41,21 +41,21 @@ class Change:
 
 
 def drift(service: "Service", rows: "Sequence[DaySum]", since: float) -> Panel:
-    """Clicks, and features as they were served, of the version that served most on the last day."""
+    """Clicks and logged features of the version with most pages on the last day."""
     last = max((one.day for one in rows), default=0.0)
     new = max((one for one in rows if one.day == last), key=lambda one: one.pages, default=None)
     old = [one for one in rows if new is not None and one.day < last and one.ranker == new.ranker]
     if new is None or not old:
-        who = "Two days of pages" if new is None else f"Two days of pages of {new.ranker}"
-        return Panel("drift", _TITLE, f"{who} are needed to see a change.")
-    names = service.features.names
+        pages = "pages" if new is None else f"pages of {new.ranker}"
+        return Panel("drift", _TITLE, f"This needs two days of {pages}.")
+    names = service.searcher.features.names
     before = sampled_features(service.store, names, SAMPLE, since=since, until=last, ranker=new.ranker)
     lately = sampled_features(service.store, names, SAMPLE, since=last, ranker=new.ranker)
     return _panel(new.ranker, changed_shares(old, new), changed_features(names, before, lately))
 
 
 def changed_shares(old: "Sequence[DaySum]", new: "DaySum") -> list[Change]:
-    """By the two-sided test of two shares with a pooled variance."""
+    """Shares before and on the last day, by the two-sided test with pooled variance."""
     found = []
     for name, what in _SHARES.items():
         hits, pages = sum(getattr(one, what) for one in old), sum(one.pages for one in old)
@@ -70,9 +70,10 @@ def changed_shares(old: "Sequence[DaySum]", new: "DaySum") -> list[Change]:
 def changed_features(
     names: Sequence[str], before: Sequence[NDArray[np.float32]], lately: Sequence[NDArray[np.float32]]
 ) -> list[Change]:
-    """The features that changed most, by the test of Kolmogorov and Smirnov on the means of pages.
+    """The features that changed most, by the Kolmogorov-Smirnov test on the means of pages.
 
-    A page counts once, as its documents are alike; p-values are those of so many looks (Bonferroni).
+    A page counts once, as its documents are not independent; p-values are corrected for the number of
+    features (Bonferroni).
     """
     if not before or not lately:
         return []
@@ -101,9 +102,9 @@ def _panel(ranker: str, shares: list[Change], features: list[Change]) -> Panel:
     return Panel(
         "drift",
         _TITLE,
-        f"The last day beside the days before it in this window, of pages by {ranker}: shares, and the "
-        "features that changed most (means of pages).",
+        f"The last day and the days before it, on pages of {ranker}: shares, and the features that changed "
+        "most (means over pages).",
         heads=(Head("What"), Head("Before", True), Head("Last day", True), Head("p-value", True)),
         rows=table((one.name, one.before, one.lately, f"{one.p_value:.2g}") for one in found),
-        alarm="; ".join(alarms) + " is more than chance." if alarms else "",
+        alarm="; ".join(alarms) + ": more than chance." if alarms else "",
     )

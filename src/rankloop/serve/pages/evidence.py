@@ -1,4 +1,4 @@
-"""Panels about rankers: what is known of each version, how they were learned, what they look at."""
+"""Panels about rankers: versions, their metrics, learning runs, feature importance."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
     from rankloop.serve.models.registry import Version
     from rankloop.serve.service import Service
 
-__all__ = ["learning", "looked_at", "metrics", "name_of", "propensity", "versions"]
+__all__ = ["feature_importance", "learning", "metrics", "name_of", "propensity", "versions"]
 
-LATELY = 100  # pages whose features are looked at
-FEW = 20  # documents, and orders of features, where shares are drawn at random
+LAST = 100  # pages whose features are used
+FEW = 20  # documents, and permutations of features, where contributions are sampled
 
 
 def name_of(version: "Version") -> str:
-    """What a version is called beside its number."""
-    told = version.lineage.get("name") or version.lineage.get("made") or ""
-    return str(told)[:60]
+    """The name of a version beside its number."""
+    return str(version.lineage.get("name") or version.lineage.get("made") or "")[:60]
 
 
 def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: bool) -> Panel:
-    """All versions, with how their pages did."""
+    """All versions, with their pages and clicks."""
     pages: dict[str, tuple[int, int]] = {}
     for one in rows:
         shown, clicked = pages.get(one.ranker, (0, 0))
@@ -69,13 +68,15 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: 
 def metrics(known: "Sequence[Version]") -> Panel | None:
     """The metrics that were measured when a version was made."""
     found = {
-        f"{one.version} {name_of(one)}": {str(name): value for name, value in told.items()}
+        f"{one.version} {name_of(one)}": {str(name): value for name, value in measured.items()}
         for one in known
-        if isinstance(told := one.lineage.get("metrics"), Mapping) and told
+        if isinstance(measured := one.lineage.get("metrics"), Mapping) and measured
     }
     if not found:
         return None
-    drawing = metric_intervals({name: _tuples(told) for name, told in found.items()}, title="", note="")
+    drawing = metric_intervals(
+        {name: _tuples(measured) for name, measured in found.items()}, title="", note=""
+    )
     return Panel(
         "metrics",
         "Metrics by version",
@@ -86,32 +87,32 @@ def metrics(known: "Sequence[Version]") -> Panel | None:
 
 
 def propensity(known: "Sequence[Version]") -> Panel:
-    """How likely each rank is to be seen, as the newest learned version knows it."""
-    title = "How likely each rank is seen"
+    """The propensity curve of the newest learned version."""
+    title = "Examination by rank"
     for one in reversed(known):
-        told = one.lineage.get("propensity")
-        if isinstance(told, Mapping) and told.get("values"):
+        saved = one.lineage.get("propensity")
+        if isinstance(saved, Mapping) and saved.get("values"):
             curve = tuple(
-                np.array(told.get(part, told["values"]), float) for part in ("values", "low", "high")
+                np.array(saved.get(part, saved["values"]), float) for part in ("values", "low", "high")
             )
-            said = f"Relative to the first, as {one.version} was learned with; bands are 95 % intervals."
-            return Panel("propensity", title, said, drawn(position_curve(curve, title="", note=""), title))
-    return Panel("propensity", title, "It is estimated when a ranker is learned from the clicks.")
+            text = f"Relative to the first rank, as {one.version} was learned with; bands are 95 % intervals."
+            return Panel("propensity", title, text, drawn(position_curve(curve, title="", note=""), title))
+    return Panel("propensity", title, "Estimated when a ranker is learned from clicks.")
 
 
 def learning(known: "Sequence[LearningRun]") -> Panel:
-    """What the last runs of learning came to."""
+    """The results of the last learning runs."""
     return Panel(
         "learning",
         "Learning",
-        "" if known else "No ranker was learned from the clicks yet: rankloop learn does it.",
-        heads=(Head("Started", whole=True), Head("Came to"), Head("Version"), Head("Why"), Head("Report")),
+        "" if known else "No ranker was learned from clicks yet; run rankloop learn.",
+        heads=(Head("Started", whole=True), Head("Result"), Head("Version"), Head("Why"), Head("Report")),
         rows=table(
             (
                 moment(one.started),
                 Cell("", tag=one.state),
                 one.version or "",
-                str(one.record.get("said", "")),
+                str(one.record.get("message", "")),
                 _report(one.report),
             )
             for one in known
@@ -120,26 +121,28 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
     )
 
 
-def looked_at(service: "Service") -> Panel:
-    """How far each feature moves the scores of pages shown lately: the mean size of its share."""
-    title = "What the ranker looks at"
-    production = str(service.live.roles.production)
-    model = service.model(production)
+def feature_importance(service: "Service") -> Panel:
+    """The mean absolute contribution of each feature to the scores of the last pages."""
+    title = "Feature importance"
+    production = str(service.versions.live.roles.production)
+    model = service.versions.model(production)
     names = model.pipeline.features.names
-    pages = sampled_features(service.store, names, LATELY)
+    pages = sampled_features(service.store, names, LAST)
     if not pages:
-        return Panel("features", title, "No page with its features was shown yet.")
-    size = _moved(model.ranked.ranker, pages, names)
+        return Panel("features", title, "No page with features was shown yet.")
+    size = _contribution(model.pipeline.ranker, pages, names)
     moving = [(name, value) for name, value in zip(names, size.tolist(), strict=True) if value > 0]
     if not moving:
-        return Panel("features", title, "No feature moves the scores of the last pages.")
+        return Panel("features", title, "No feature changes the scores of the last pages.")
     drawing = importance_picture(tuple(zip(*moving, strict=True)), k=12, title="")
-    said = f"How far each feature moves the scores of {production} on the last {len(pages)} pages."
-    return Panel("features", title, said, drawn(drawing, title))
+    text = f"Mean contribution of each feature to the scores of {production} on the last {len(pages)} pages."
+    return Panel("features", title, text, drawn(drawing, title))
 
 
-def _moved(ranker: Ranker, pages: list[NDArray[np.float32]], names: Sequence[str]) -> NDArray[np.float64]:
-    """The mean size of each feature's share; of a few documents where shares have to be drawn at random."""
+def _contribution(
+    ranker: Ranker, pages: list[NDArray[np.float32]], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """The mean absolute contribution of each feature; on a few documents where it has to be sampled."""
     page = np.repeat(np.arange(len(pages)), [len(rows) for rows in pages])
     data = RankingDataset(np.vstack(pages), np.zeros(len(page)), page, feature_names=tuple(names))
     few = np.linspace(0, len(page) - 1, FEW).astype(np.int64)
@@ -160,9 +163,9 @@ def _report(name: str | None) -> Cell:
     return Cell("report", href=f"/reports/{quote(name, safe='')}") if name else Cell("")
 
 
-def _rate(told: tuple[int, int]) -> float | None:
-    return told[1] / told[0] if told[0] else None
+def _rate(counts: tuple[int, int]) -> float | None:
+    return counts[1] / counts[0] if counts[0] else None
 
 
-def _tuples(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""The panel of experiments, with what their clicks say so far."""
+"""The panel of experiments and their verdicts so far."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, signed
 
 if TYPE_CHECKING:
-    from rankloop.serve.experiments.experiments import Experiment, Standing
+    from rankloop.serve.experiments.experiments import Experiment, Progress
     from rankloop.serve.models.registry import Version
     from rankloop.serve.service import Service
 
@@ -18,16 +18,16 @@ FINISHED = 5  # experiments that ended and are still shown
 
 
 def experiments(service: "Service", known: "Sequence[Version]", *, changing: bool) -> Panel:
-    """Running experiments with what their clicks say, and the last that ended."""
+    """Running experiments with their verdicts, and the last that ended."""
     every = service.experiments.every()
     running = [one for one in every if one.ended is None]
     ended = [one for one in every if one.ended is not None][:FINISHED]
-    told = [service.experiments.standing(one) for one in (*running, *ended)]
-    duels = [_counts(one.verdict) for one in told if one.verdict and one.experiment.kind == "interleave"]
+    shown = [service.experiments.progress(one) for one in (*running, *ended)]
+    duels = [_counts(one.verdict) for one in shown if one.verdict and one.experiment.kind == "interleave"]
     return Panel(
         "experiments",
         "Experiments",
-        "" if told else "None has run yet.",
+        "" if shown else "No experiment was started yet.",
         drawn(preference(duels, title="", note=""), "Which ranking people prefer") if duels else None,
         heads=(
             Head("Versions"),
@@ -48,7 +48,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
                 _verdict(one),
                 *([_end(one.experiment)] if changing else []),
             )
-            for one in told
+            for one in shown
         ),
         versions=tuple(one.version for one in known) if changing and len(known) > 1 else (),
         free=round(100 * (1 - sum(one.share for one in running))),
@@ -62,21 +62,21 @@ def _kind(one: "Experiment") -> str:
 
 
 def _counts(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Wins, losses and ties: what they prove is in the table, which may be looked at every day."""
+    """Wins, losses and ties; the table has the verdict that is valid at any look."""
     return {name: verdict[name] for name in ("first", "second", "wins", "losses", "ties")}
 
 
-def _difference(one: "Standing") -> str:
-    told: Mapping[str, Any] = one.verdict or {}
+def _difference(one: "Progress") -> str:
+    verdict: Mapping[str, Any] = one.verdict or {}
     if one.experiment.kind == "ab":
-        told = told.get("clicked", {})
-    value = told.get("difference")
+        verdict = verdict.get("clicked", {})
+    value = verdict.get("difference")
     if value is None:
         return "\N{EN DASH}"
-    return f"{signed(value)} [{signed(told['low'])}, {signed(told['high'])}]"
+    return f"{signed(value)} [{signed(verdict['low'])}, {signed(verdict['high'])}]"
 
 
-def _verdict(one: "Standing") -> str:
+def _verdict(one: "Progress") -> str:
     if not one.verdict:
         return "no clicks yet"
     winner = one.verdict.get("winner")

@@ -12,29 +12,29 @@ from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
 __all__ = ["router"]
 
 SHOWN, GAPS = 8, 4  # features
-LONGEST = 60  # letters of the other's title
+LONGEST = 60  # characters of the other's title
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/why")
 def why(request: Request, q: str = "", document: str = "", above: str = "", version: str = "") -> Response:
-    """The reasons for one document, and why `above` is above it: a page, or a piece of one (`fragment=1`)."""
+    """Why a document is where it is, and why `above` is above it: a page, or a part of one (`fragment=1`)."""
     service = service_of(request)
-    found = service.explain(q, document, above or None, version or None)
+    found = service.searcher.explain(q, document, above or None, version or None)
 
     def title(id: str) -> str:
-        return service.showing.title_of(id, service.index[id])
+        return service.searcher.presenter.title_of(id, service.index[id])
 
-    told = Told.of(found, title(document), title(above) if above else "")
+    view = ExplanationView.of(found, title(document), title(above) if above else "")
     if "fragment" in request.query_params:
-        return fragment("reasons.html", told=told)
-    return page(request, "why.html", query=q, told=told)
+        return fragment("reasons.html", why=view)
+    return page(request, "why.html", query=q, why=view)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A share of the score, and where its bar begins and how wide it is, in percent of the room."""
+    """A share of the score, with the start and width of its bar in percent."""
 
     name: str
     value: float | None
@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Gap:
-    """What one feature adds to the distance between two documents, with its values in the upper and lower."""
+    """What one feature adds to the difference of two scores, with its values in the upper and lower."""
 
     name: str
     share: float
@@ -58,34 +58,34 @@ class Gap:
 class Rival:
     """Why a document is above or below another, and one change that would lift the lower."""
 
-    said: str
+    heading: str
     gaps: list[Gap]
     change: str
 
     @classmethod
     def of(cls, found: Explanation, other: str) -> "Rival":
-        told: Any = found.against
-        above = told["above"]["document"] == found.document
+        against: Any = found.against
+        above = against["above"]["document"] == found.document
         name = other if len(other) <= LONGEST else f"{other[:LONGEST]}…"
-        by = figure(told["above"]["score"] - told["below"]["score"])
+        by = figure(against["above"]["score"] - against["below"]["score"])
         change = ""
-        if told["changes"]:
-            one = told["changes"][0]
+        if against["changes"]:
+            one = against["changes"][0]
             now = "unknown" if one["now"] is None else figure(one["now"])
-            lifted = f"{name} to it" if above else "it there"
-            change = f"{one['feature']} at {figure(one['value'])} in place of {now} would lift {lifted}."
+            lifted = f"{name} would reach its score" if above else f"it would reach the score of {name}"
+            change = f"With {one['feature']} at {figure(one['value'])} instead of {now}, {lifted}."
         gaps = [
             Gap(one["feature"], one["share"], one["above"], one["below"])
-            for one in told["features"]
+            for one in against["features"]
             if one["share"]
         ]
-        said = f"It is above {name} by {by}" if above else f"{name} is above it by {by}"
-        return cls(said, gaps[:GAPS], change)
+        heading = f"It is above {name} by {by}" if above else f"{name} is above it by {by}"
+        return cls(heading, gaps[:GAPS], change)
 
 
 @dataclass(frozen=True)
-class Told:
-    """An explanation as the page draws it: the largest shares, and the rest as one sum."""
+class ExplanationView:
+    """An explanation as the page shows it: the largest shares, and the sum of the others."""
 
     title: str
     ranker: str
@@ -101,7 +101,7 @@ class Told:
     rival: "Rival | None"
 
     @classmethod
-    def of(cls, found: Explanation, title: str, other: str = "") -> "Told":
+    def of(cls, found: Explanation, title: str, other: str = "") -> "ExplanationView":
         moving = [one for one in found.features if one.share]
         shown = moving[:SHOWN]
         least = min((one.share for one in shown), default=0.0)

@@ -1,4 +1,4 @@
-"""Thumbs that become judgments, and the judgments as a qrels file."""
+"""Thumbs stored as judgments, and the judgments as a qrels file."""
 
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from rankloop.serve.http.answers import service_of
-from rankloop.serve.pages.address import Asked
-from rankloop.serve.pages.login import Form, form, let_look
+from rankloop.serve.pages.address import SearchAddress
+from rankloop.serve.pages.login import Form, form, require_view
 from rankloop.serve.pages.rendering import PageRoute
 from rankloop.serve.pages.visitors import visitor
 
@@ -24,11 +24,11 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.post("/judge")
-def judge(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
-    """Note that a document is a good or a poor answer; the signature of its page must come along."""
+def judge(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
+    """Store that a document is a good or a poor answer; needs the signature of its page."""
     service = service_of(request)
-    page_id = service.signer.open(told.get("impression", ""))
-    grade, document = told.get("grade", ""), told.get("document", "")
+    page_id = service.recorder.signer.open(fields.get("impression", ""))
+    grade, document = fields.get("grade", ""), fields.get("document", "")
     if grade not in GRADES:
         raise ValueError(f"a grade is 0 or 1, got {grade[:20]!r}")
     shown = _shown(service.store, page_id)
@@ -37,23 +37,23 @@ def judge(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
     if document not in shown.documents:
         raise ValueError("only a document of the page can be judged")
     who = visitor(request)
-    user = service.signer.user_key(who.id) if who.id else page_id
+    user = service.recorder.signer.user_key(who.id) if who.id else page_id
     service.store.put_judgment(shown.query, document, GRADES[grade], user)
     if "application/json" in request.headers.get("accept", ""):
         return Response(status_code=204)
-    return RedirectResponse(Asked(shown.query).href, status_code=303)
+    return RedirectResponse(SearchAddress(shown.query).href, status_code=303)
 
 
 @router.get("/judgments.qrels")
 def qrels(request: Request) -> Response:
-    """All judgments in TREC form, for those who administer."""
-    let_look(request)
+    """All judgments in TREC format, for administrators."""
+    require_view(request)
     headers = {"Content-Disposition": 'attachment; filename="judgments.qrels"'}
     return PlainTextResponse(service_of(request).store.judgments_text(), headers=headers)
 
 
 def _shown(store: "Store", page_id: str) -> "ShownPage | None":
-    """The page, which may be on its way to the store."""
+    """The page; it may still wait in the spool for a moment."""
     for _ in range(TRIES):
         shown = store.page(page_id)
         if shown is not None:

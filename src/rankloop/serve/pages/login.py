@@ -1,4 +1,4 @@
-"""The door to the dashboard: a token once, then a signed cookie."""
+"""Login to the dashboard: a token once, then a signed cookie."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ from rankloop.serve.events.signer import Signer
 from rankloop.serve.http.answers import service_of
 from rankloop.serve.pages.rendering import PageRoute, page
 
-__all__ = ["Form", "door", "form", "has_token", "let_change", "let_look", "may_look", "router"]
+__all__ = ["Form", "form", "has_token", "login_form", "may_view", "require_admin", "require_view", "router"]
 
 COOKIE = "rankloop_admin"
 HOURS = 12
@@ -28,7 +28,7 @@ async def form(request: Request) -> Form:
 
 
 def has_token(request: Request) -> bool:
-    """Whether the request comes with the cookie of someone who had the token."""
+    """Whether the request has the cookie of someone who logged in with the token."""
     token = service_of(request).config.admin_token
     try:
         opened = _signer(request).open(request.cookies.get(COOKIE, ""))
@@ -37,36 +37,36 @@ def has_token(request: Request) -> bool:
     return bool(token) and hmac.compare_digest(opened, _name(token))
 
 
-def may_look(request: Request) -> bool:
+def may_view(request: Request) -> bool:
     """Whether this person may see the dashboard: with the token, or where it is open to all."""
     return service_of(request).config.open_dashboard or has_token(request)
 
 
-def let_look(request: Request) -> None:
-    """Refuse those who may not look."""
-    if not may_look(request):
-        raise PermissionError("this needs the token of administration; open the dashboard first")
+def require_view(request: Request) -> None:
+    """Refuse people who may not see the dashboard."""
+    if not may_view(request):
+        raise PermissionError("this needs the administration token; log in at the dashboard first")
 
 
-def let_change(request: Request) -> None:
-    """Refuse those without the token; other sites cannot send its cookie."""
+def require_admin(request: Request) -> None:
+    """Refuse people without the token; other sites cannot send its cookie."""
     if not has_token(request):
-        raise PermissionError("changes need the token of administration; log in first")
+        raise PermissionError("changes need the administration token; log in first")
 
 
 @router.get("/login")
 def login_page(request: Request) -> Response:
     """The form for the token."""
-    return door(request)
+    return login_form(request)
 
 
 @router.post("/login")
-def login(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
+def login(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
     """Exchange the token for a cookie that scripts and other sites cannot use."""
     wanted = service_of(request).config.admin_token
-    given = told.get("token", "")
+    given = fields.get("token", "")
     if not wanted or not hmac.compare_digest(given.encode(), wanted.encode()):
-        return door(request, status=403, wrong="This is not the token.")
+        return login_form(request, status=403, wrong="This is not the token.")
     response = RedirectResponse("/dashboard", status_code=303)
     response.set_cookie(
         COOKIE,
@@ -81,13 +81,13 @@ def login(request: Request, told: Annotated[Form, Depends(form)]) -> Response:
 
 @router.post("/logout")
 def logout(request: Request) -> Response:
-    """Close the door again."""
+    """Delete the cookie."""
     response = RedirectResponse("/", status_code=303)
     response.delete_cookie(COOKIE)
     return response
 
 
-def door(request: Request, *, status: int = 200, wrong: str = "") -> Response:
+def login_form(request: Request, *, status: int = 200, wrong: str = "") -> Response:
     """The page that asks for the token."""
     closed = not service_of(request).config.admin_token
     return page(request, "login.html", status=status, closed=closed, wrong=wrong, place="dashboard")
@@ -98,5 +98,5 @@ def _signer(request: Request) -> Signer:
 
 
 def _name(token: str) -> str:
-    """Another token makes older cookies worthless."""
+    """A hash of the token: a new token invalidates older cookies."""
     return hashlib.sha256(token.encode()).hexdigest()[:32]

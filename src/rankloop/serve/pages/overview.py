@@ -1,4 +1,4 @@
-"""All of the dashboard, as panels."""
+"""The dashboard as panels."""
 
 import time
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankloop.serve.learning.record import runs
-from rankloop.serve.pages import drift as drifting
 from rankloop.serve.pages import evidence, traffic
-from rankloop.serve.pages import experiments as trials
+from rankloop.serve.pages.drift import drift
+from rankloop.serve.pages.experiments import experiments
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
 
@@ -24,7 +24,7 @@ QUERIES, RUNS = 10, 8  # in a table
 
 @dataclass(frozen=True)
 class Overview:
-    """What the dashboard tells about the last days."""
+    """The dashboard of the last days."""
 
     days: int
     figures: list[Number]
@@ -33,12 +33,12 @@ class Overview:
 
 
 def overview(service: "Service", days: int, *, changing: bool = False, now: float | None = None) -> Overview:
-    """Each panel is one question to the store, the registry or the experiments.
+    """The panels of the last `days`; with `changing`, with buttons beside versions and experiments.
 
-    With `changing` there are buttons beside versions and experiments.
+    Each panel is one query of the store, the registry or the experiments.
     """
     since = (time.time() if now is None else now) - days * DAY
-    store, versions = service.store, service.models.versions()
+    store, versions = service.store, service.registry.versions()
     daily = store.daily(since=since)
     panels = [
         traffic.by_position(store.by_position(since=since)),
@@ -46,12 +46,12 @@ def overview(service: "Service", days: int, *, changing: bool = False, now: floa
         traffic.by_day(daily, versions),
         evidence.versions(versions, daily, changing=changing),
         evidence.metrics(versions),
-        trials.experiments(service, versions, changing=changing),
+        experiments(service, versions, changing=changing),
         evidence.learning(runs(store, RUNS)),
         traffic.worst(store.worst_queries(n=QUERIES, since=since)),
         traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),
-        evidence.looked_at(service),
-        drifting.drift(service, daily, since),
+        evidence.feature_importance(service),
+        drift(service, daily, since),
     ]
     return Overview(
         days,
@@ -67,7 +67,7 @@ def _figures(service: "Service", daily: "Sequence[DaySum]") -> list[Number]:
     clicked = sum(one.clicked_pages for one in daily)
     timed = sum(one.timed for one in daily)
     seconds = sum(one.seconds * one.timed for one in daily)
-    production = service.models.version(str(service.live.roles.production))
+    production = service.registry.version(str(service.versions.live.roles.production))
     return [
         Number("Pages shown", count(pages)),
         Number("Pages with a click", percent(clicked / pages if pages else None)),

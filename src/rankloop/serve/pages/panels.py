@@ -1,4 +1,4 @@
-"""What a dashboard is made of: panels with a sentence, a figure and a table."""
+"""The parts of a dashboard: panels with a text, a figure and a table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ WIDTHS = (340, 500, 760, 1040)
 
 
 class Head(NamedTuple):
-    """The head of a column; numbers stand to the right, what is `whole` stays on one line."""
+    """The head of a column; numbers are right-aligned, a `whole` column is not wrapped."""
 
     name: str
     number: bool = False
@@ -22,7 +22,7 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What stands in a table: text, a link, a small tag, or a button that posts `name=value` to `action`."""
+    """A cell of a table: text, a link, a small tag, or a button that posts `name=value` to `action`."""
 
     text: str
     href: str = ""
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 class Number(NamedTuple):
-    """One of the large figures on top."""
+    """One of the large numbers at the top."""
 
     name: str
     value: str
@@ -42,14 +42,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One question and its answer; `figure` is safe SVG of `rankloop.report`.
+    """One part of the dashboard; `figure` is safe SVG of `rankloop.report`.
 
     With `versions`, a form starts an experiment between two of them on at most `free` percent of people.
     """
 
     id: str
     title: str
-    said: str = ""
+    text: str = ""
     figure: Markup | None = None
     heads: tuple[Head, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
@@ -60,9 +60,9 @@ class Panel:
 
 
 def drawn(figure: Figure, title: str) -> Markup:
-    """A figure under the heading of its panel, drawn for several widths: the room there is decides.
+    """A figure drawn for several widths, of which the style sheet shows the one that fits.
 
-    A screen reader hears the title. Every label in it is escaped by the layer that draws.
+    `title` is read by screen readers. Labels are escaped by `rankloop.report`.
     """
     named = replace(figure, title=title)
     parts = (f'<div class="at-{width}">{named.inline(width)}</div>' for width in WIDTHS)

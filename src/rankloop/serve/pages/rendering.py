@@ -1,11 +1,10 @@
-"""Templates to answers: everything escaped, nothing undefined, no script but our own."""
+"""Templates to answers, with everything escaped; errors as pages."""
 
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
@@ -21,7 +20,6 @@ __all__ = [
     "duration",
     "figure",
     "fragment",
-    "in_turn",
     "moment",
     "page",
     "percent",
@@ -30,7 +28,7 @@ __all__ = [
     "words",
 ]
 
-KEEPING = {"Cache-Control": "private, no-cache"}  # so that going back shows the page as it was
+NO_CACHE = {"Cache-Control": "private, no-cache"}  # going back shows the page as it was
 
 
 def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
@@ -45,25 +43,20 @@ def page(request: Request, template: str, *, status: int = 200, **shown: Any) ->
     return fragment(template, status=status, **(frame | shown))
 
 
-async def in_turn(request: Request, work: Callable[[Request], Response]) -> Response:
-    """Run work in one of the threads for searching: more of them than cores only make each slower."""
-    return await to_thread.run_sync(work, request, limiter=request.app.state.threads)
-
-
 def fragment(template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
-    """A piece of a page."""
-    return HTMLResponse(_TEMPLATES.get_template(template).render(shown), status, KEEPING)
+    """A part of a page."""
+    return HTMLResponse(_TEMPLATES.get_template(template).render(shown), status, NO_CACHE)
 
 
 def problem(request: Request, status: int, heading: str, sentence: str) -> HTMLResponse:
-    """What went wrong and what to do, as a page; scripts read it from a header."""
+    """An error as a page; scripts read the sentence from a header."""
     answer = page(request, "problem.html", status=status, heading=heading, sentence=sentence)
     answer.headers["X-Problem"] = sentence.encode("ascii", "replace").decode().replace("\n", " ")[:300]
     return answer
 
 
 class PageRoute(APIRoute):
-    """A mistake of the reader is a page that says so."""
+    """A route whose errors are pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -72,9 +65,9 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except PermissionError as error:
-                return problem(request, 403, "Closed", _sentence(error))
+                return problem(request, 403, "Not allowed", _sentence(error))
             except StoreAway as error:
-                return problem(request, 503, "Not available just now", _sentence(error))
+                return problem(request, 503, "Not available", _sentence(error))
             except LookupError as error:
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
                     raise
@@ -88,18 +81,18 @@ class PageRoute(APIRoute):
 
 
 def _sentence(error: Exception) -> str:
-    said = str(error.args[0]) if error.args else "nothing is here"
-    return said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")
+    text = str(error.args[0]) if error.args else "there is no such page"
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _first_of(error: ValidationError) -> str:
-    """The first thing that is wrong with a request, without what was sent."""
+    """The first error of a request, without the value that was sent."""
     wrong = error.errors()[0]
     return f"{words(str(wrong['loc'][0]))}: {wrong['msg'][:1].lower()}{wrong['msg'][1:]}."
 
 
 def count(value: float) -> str:
-    """A whole number, its thousands apart."""
+    """A whole number with thousands separated."""
     return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
@@ -113,7 +106,7 @@ def duration(seconds: float) -> str:
 
 
 def figure(value: float) -> str:
-    """A number with as many digits as one wants to read."""
+    """A number with three significant digits, or a whole number."""
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
 
 
@@ -133,7 +126,7 @@ def moment(seconds: float) -> str:
 
 
 def words(name: str) -> str:
-    """The name of a field for people."""
+    """The name of a field as a label."""
     return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
 
 

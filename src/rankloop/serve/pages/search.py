@@ -1,4 +1,4 @@
-"""The search page, whole or in pieces, and a page for each document."""
+"""The search page, its results alone, and a page for each document."""
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from rankloop.serve.answer import Showing
 from rankloop.serve.events.filters import is_bot
-from rankloop.serve.http.answers import metrics_of, service_of
+from rankloop.serve.http.answers import in_search_thread, metrics_of, service_of
 from rankloop.serve.http.schema import SearchRequest
-from rankloop.serve.pages.address import Asked
-from rankloop.serve.pages.rendering import PageRoute, fragment, in_turn, page
+from rankloop.serve.pages.address import SearchAddress
+from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, facet_fields, view
 from rankloop.serve.pages.visitors import COOKIE, visitor
+from rankloop.serve.presenter import Presenter
 
 __all__ = ["router"]
 
@@ -22,48 +22,48 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/")
 async def search_page(request: Request) -> Response:
-    """The whole page; a search on it is recorded. A browser that guesses what comes next is sent away."""
+    """The whole page; its search is recorded. Requests that prefetch are refused."""
     if "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", "")):
         return Response(status_code=503)
-    return await in_turn(request, _whole)
+    return await in_search_thread(request, lambda: _whole(request))
 
 
 @router.get("/fragment")
 async def results_alone(request: Request) -> Response:
     """The results for what is typed so far; only a settled query is recorded."""
-    return await in_turn(request, _results)
+    return await in_search_thread(request, lambda: _results(request))
 
 
 def _whole(request: Request) -> Response:
     service = service_of(request)
-    asked = _asked(request)
+    address = _address(request)
     who = visitor(request)
     response = page(
         request,
         "search.html",
-        query=asked.query,
-        asked=asked,
-        view=_found(request, asked, settled=True, user=who.id) if asked.query else None,
+        query=address.query,
+        address=address,
+        view=_found(request, address, settled=True, user=who.id) if address.query else None,
         documents=len(service.index),
-        production=service.live.roles.production,
+        production=service.versions.live.roles.production,
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
-    if asked.query:
-        who.keep(request, response)
+    if address.query:
+        who.set_cookie(request, response)
     return response
 
 
 def _results(request: Request) -> Response:
-    asked = _asked(request)
-    if not asked.query:
+    address = _address(request)
+    if not address.query:
         raise ValueError("type something to search for")
     who = visitor(request)
     settled = request.query_params.get("settled") == "1"
-    shown = _found(request, asked, settled=settled, user=who.id)
-    response = fragment("results.html", asked=asked, view=shown)
+    shown = _found(request, address, settled=settled, user=who.id)
+    response = fragment("results.html", address=address, view=shown)
     if settled:
-        who.keep(request, response)
+        who.set_cookie(request, response)
     return response
 
 
@@ -73,7 +73,7 @@ def document_page(request: Request, id: str) -> Response:
     service = service_of(request)
     if id not in service.index:
         raise LookupError(f"no document {id[:100]!r} is in the index")
-    shown = Document.of(id, service.index[id], service.showing)
+    shown = Document.of(id, service.index[id], service.searcher.presenter)
     return page(request, "document.html", shown=shown)
 
 
@@ -85,12 +85,12 @@ class Document(NamedTuple):
     fields: list[tuple[str, str]]
 
     @classmethod
-    def of(cls, id: str, stored: Mapping[str, Any], showing: Showing) -> "Document":
-        """The stored fields as text; a link only where it leads to the web."""
-        title, url = showing.title_of(id, stored), showing.url_of(stored)
+    def of(cls, id: str, stored: Mapping[str, Any], presenter: Presenter) -> "Document":
+        """The stored fields as text; the link only if it is http or https."""
+        title, url = presenter.title_of(id, stored), presenter.url_of(stored)
         left_out = {
-            showing.title if title != id else None,
-            showing.url if url else None,
+            presenter.title if title != id else None,
+            presenter.url if url else None,
             "id" if title == id else None,
         }
         return cls(title, url, list(_readable(stored, left_out)))
@@ -100,13 +100,16 @@ def _readable(stored: Mapping[str, Any], left_out: set[str | None]) -> Iterable[
     for name, value in stored.items():
         if name in left_out or hasattr(value, "dtype") or value in (None, "", []):
             continue
-        yield name, ", ".join(map(_said, value)) if isinstance(value, list | tuple) else _said(value)
+        yield (
+            name,
+            ", ".join(map(_text, value)) if isinstance(value, list | tuple) else _text(value),
+        )
 
 
-def _said(value: Any) -> str:
-    """A stored value as one reads it.
+def _text(value: Any) -> str:
+    """A stored value as text.
 
-    >>> _said(2.0794415416798357), _said(3.0), _said(1999.99), _said(20_130_501)
+    >>> _text(2.0794415416798357), _text(3.0), _text(1999.99), _text(20_130_501)
     ('2.07944', '3', '1999.99', '20130501')
     """
     if not isinstance(value, float) or not isfinite(value):
@@ -114,18 +117,18 @@ def _said(value: Any) -> str:
     return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
-def _asked(request: Request) -> Asked:
+def _address(request: Request) -> SearchAddress:
     config = service_of(request).config
-    return Asked.of(request.query_params.multi_items(), config.k, config.limits.k)
+    return SearchAddress.of(request.query_params.multi_items(), config.k, config.limits.k)
 
 
-def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -> View:
+def _found(request: Request, address: SearchAddress, *, settled: bool, user: str | None) -> View:
     service = service_of(request)
-    answer = service.search(
+    answer = service.searcher.search(
         SearchRequest(
-            query=asked.query,
-            k=asked.k,
-            filters=asked.filters(service.index.fields),
+            query=address.query,
+            k=address.k,
+            filters=address.filters(service.index.fields),
             facets=facet_fields(service.index.fields),
             user=user,
             record=settled,
@@ -134,4 +137,4 @@ def _found(request: Request, asked: Asked, *, settled: bool, user: str | None) -
         bot=is_bot(request.headers.get("user-agent")),
     )
     metrics_of(request).page(answer)
-    return view(answer, asked, service.index, settled=settled)
+    return view(answer, address, service.index, settled=settled)

@@ -1,4 +1,4 @@
-"""Panels about what people did: clicks by position, days, and queries that fail."""
+"""Panels about traffic: clicks by position and by day, and queries that fail."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -34,11 +34,11 @@ def by_position(rows: "Sequence[PositionSum]") -> Panel:
 
 
 def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
-    """How high the clicks of each version stand, day by day."""
+    """The mean reciprocal rank of clicks of each version, day by day."""
     title = "Versions over time"
     enough = sorted((one for one in rows if one.pages >= ENOUGH), key=lambda row: row.day)
     if len({one.day for one in enough}) < 2:
-        return Panel("days", title, f"Two days with {ENOUGH} pages are needed to draw this.", broad=True)
+        return Panel("days", title, f"This needs two days with {ENOUGH} pages each.", broad=True)
     series: dict[str, tuple[list[float], list[float]]] = {}
     for one in enough:
         times, values = series.setdefault(one.ranker, ([], []))
@@ -49,45 +49,44 @@ def by_day(rows: "Sequence[DaySum]", versions: "Sequence[Version]") -> Panel:
     }
     shared = any(" + " in name for name in series)
     figure = over_time(series, y="mean reciprocal rank", marks=marks, title="")
-    said = (
-        "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages by day, "
+    text = (
+        "The reciprocal rank of the highest click, 0 without one: the mean of each version's pages of a day, "
         f"on days with at least {ENOUGH}." + (" Two versions share interleaved pages." if shared else "")
     )
-    return Panel("days", title, said, drawn(figure, title), broad=True)
+    return Panel("days", title, text, drawn(figure, title), broad=True)
 
 
 def worst(rows: "Sequence[WorstQuery]") -> Panel:
-    """Queries that people do not get an answer to."""
-    return Panel(
-        "worst",
-        "Queries that fail",
-        "No click, or asked again in other words within a minute." if rows else "None so far.",
-        heads=(Head("Query"), Head("Pages", True), Head("Without a click", True), Head("Asked again", True)),
-        rows=table(
-            (
-                _query(one.query),
-                count(one.pages),
-                percent(1 - one.clicked_pages / one.pages),
-                percent(one.reformulated / one.pages),
-            )
-            for one in rows
-        ),
-    )
+    """The queries whose pages fail most."""
+    cells = [
+        (
+            _query(one.query),
+            count(one.pages),
+            percent(1 - one.clicked_pages / one.pages),
+            percent(one.reformulated / one.pages),
+        )
+        for one in rows
+    ]
+    text = "No click, or the query was changed within a minute."
+    return _queries("worst", "Queries that fail", text, ("Pages", "Without a click", "Changed"), cells)
 
 
 def slowest(rows: "Sequence[SlowQuery]") -> Panel:
-    """Queries that take long; what was put into the store without a time is left out."""
-    timed = [one for one in rows if one.slowest > 0]
-    return Panel(
-        "slowest",
-        "Queries that take long",
-        "Time to answer, the longest on average first." if timed else "None so far.",
-        heads=(Head("Query"), Head("Pages", True), Head("Mean", True), Head("Slowest", True)),
-        rows=table(
-            (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
-            for one in timed
-        ),
-    )
+    """The slowest queries; pages stored without a time are left out."""
+    cells = [
+        (_query(one.query), count(one.pages), duration(one.seconds), duration(one.slowest))
+        for one in rows
+        if one.slowest > 0
+    ]
+    text = "Time to answer, the longest on average first."
+    return _queries("slowest", "Slow queries", text, ("Pages", "Mean", "Slowest"), cells)
+
+
+def _queries(
+    id: str, title: str, text: str, numbers: Sequence[str], rows: Sequence[Sequence[str | Cell]]
+) -> Panel:
+    heads = (Head("Query"), *(Head(name, number=True) for name in numbers))
+    return Panel(id, title, text if rows else "None so far.", heads=heads, rows=table(rows))
 
 
 def _query(text: str) -> Cell:

@@ -1,4 +1,4 @@
-"""What the templates show of an answer: titles with their words marked, links, facts, filters."""
+"""An answer as the templates show it: titles with words marked, links, facts, filters."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from rankloop.search import Field, Index
 from rankloop.search.text.query import parse
 from rankloop.search.text.snippet import snippet
 from rankloop.serve.http.schema import Result, SearchAnswer
-from rankloop.serve.pages.address import FILTER, Asked
+from rankloop.serve.pages.address import FILTER, SearchAddress
 
 __all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fields", "hits", "view"]
 
@@ -37,7 +37,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Choice:
-    """A filter to set or to take away."""
+    """A filter to add or to remove."""
 
     name: str
     value: str
@@ -54,7 +54,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class Span:
-    """A range to set: what is set now, and what else the form carries along."""
+    """A range to set: its ends now, and the other fields of the form."""
 
     name: str
     kind: str
@@ -81,24 +81,24 @@ class View:
     unfiltered: str
 
 
-def view(answer: SearchAnswer, asked: Asked, index: Index, *, settled: bool) -> View:
+def view(answer: SearchAnswer, address: SearchAddress, index: Index, *, settled: bool) -> View:
     """The answer to a search as its page shows it."""
-    shown = hits(answer.results, asked.query, index)
-    names = [(name.removeprefix(FILTER), value) for name, value in asked.chosen]
-    more = len(shown) == asked.k < min(answer.found, asked.most)
+    shown = hits(answer.results, address.query, index)
+    names = [(name.removeprefix(FILTER), value) for name, value in address.chosen]
+    more = len(shown) == address.k < min(answer.found, address.most)
     return View(
-        query=asked.query,
+        query=address.query,
         impression=answer.impression,
         settled=settled,
         found=max(answer.found, len(shown)),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
         ranker=answer.ranker,
         results=shown,
-        facets=list(_facets(answer.facets, asked)),
-        spans=list(_spans(index.fields, asked)),
-        chosen=[Choice(name, value, asked.toggled(name, value).href, chosen=True) for name, value in names],
-        more=asked.longer().href if more else None,
-        unfiltered=Asked(asked.query).href,
+        facets=list(_facets(answer.facets, address)),
+        spans=list(_spans(index.fields, address)),
+        chosen=[Choice(name, value, address.toggled(name, value).href, chosen=True) for name, value in names],
+        more=address.longer().href if more else None,
+        unfiltered=SearchAddress(address.query).href,
     )
 
 
@@ -129,12 +129,12 @@ def _above(results: Sequence[Result], at: int) -> dict[str, str]:
 def _passage(one: Result) -> Markup:
     """The snippet, unless all its words are in the title."""
     passage, title = Markup(one.snippet), one.title.lower()
-    said = _WORD.findall(passage.striptags().lower())
-    return Markup() if all(word in title for word in said) else passage
+    words = _WORD.findall(passage.striptags().lower())
+    return Markup() if all(word in title for word in words) else passage
 
 
 def document_path(id: str) -> str:
-    """Where a document without an address of its own is shown."""
+    """The address of a document that has no link of its own."""
     return "/document/" + quote(id, safe="")
 
 
@@ -143,12 +143,16 @@ def facet_fields(fields: Mapping[str, Field]) -> list[str]:
     return [name for name, field in fields.items() if field.kind == "keyword"][:FACETS]
 
 
-def _facets(counts: Mapping[str, Mapping[str, int]], asked: Asked) -> Iterable[Facet]:
-    """Fields that divide the results; one in which every value is different does not help."""
+def _facets(counts: Mapping[str, Mapping[str, int]], address: SearchAddress) -> Iterable[Facet]:
+    """Fields with a value that several results share, or with a chosen filter."""
     for name, values in counts.items():
         choices = tuple(
             Choice(
-                name, value, asked.toggled(name, value).href, count, (FILTER + name, value) in asked.chosen
+                name,
+                value,
+                address.toggled(name, value).href,
+                count,
+                (FILTER + name, value) in address.chosen,
             )
             for value, count in list(values.items())[:CHOICES]
         )
@@ -157,24 +161,24 @@ def _facets(counts: Mapping[str, Mapping[str, int]], asked: Asked) -> Iterable[F
             yield Facet(name, choices)
 
 
-def _spans(fields: Mapping[str, Field], asked: Asked) -> Iterable[Span]:
+def _spans(fields: Mapping[str, Field], address: SearchAddress) -> Iterable[Span]:
     """Number and date fields, the first few."""
     ranged = [name for name, field in fields.items() if field.kind in ("number", "date")]
     for name in ranged[:SPANS]:
-        set_now = next((value for key, value in asked.chosen if key == FILTER + name), "")
+        set_now = next((value for key, value in address.chosen if key == FILTER + name), "")
         low, dots, high = set_now.partition("..")
-        others = (("q", asked.query), *(pair for pair in asked.chosen if pair[0] != FILTER + name))
+        others = (("q", address.query), *(pair for pair in address.chosen if pair[0] != FILTER + name))
         yield Span(name, fields[name].kind, low, high if dots else low, others)
 
 
 def _facts(document: Mapping[str, Any], fields: Mapping[str, Field], title: str) -> Iterable[str]:
-    """Short things to know: keywords and dates, the first few that are there."""
-    told = 0
+    """The first few keywords and dates of a document."""
+    found = 0
     for name, field in fields.items():
         value = document.get(name)
-        if field.kind not in ("keyword", "date") or value in (None, "", [], title) or told == FACTS:
+        if field.kind not in ("keyword", "date") or value in (None, "", [], title) or found == FACTS:
             continue
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         if len(text) <= LONGEST_FACT:
-            told += 1
+            found += 1
             yield text

@@ -1,4 +1,4 @@
-"""Who is searching: a random number in a cookie, and none for those who ask not to be followed."""
+"""Visitors: a random number in a cookie, and none for people who opted out of tracking."""
 
 import re
 import secrets
@@ -13,25 +13,25 @@ from rankloop.serve.pages.rendering import PageRoute
 __all__ = ["COOKIE", "Visitor", "router", "visitor"]
 
 COOKIE = "rankloop_user"
-KEPT = 180 * 86_400  # seconds
+LIFETIME = 180 * 86_400  # seconds
 _MADE_HERE = re.compile(r"[0-9a-f]{32}")
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 class Visitor(NamedTuple):
-    """The number that stands for a person, and whether it has just been drawn."""
+    """The random number of a person, and whether it is new."""
 
     id: str | None
     new: bool = False
 
-    def keep(self, request: Request, response: Response) -> None:
-        """Let the browser remember a new number."""
+    def set_cookie(self, request: Request, response: Response) -> None:
+        """Store a new number in the browser."""
         if self.id and self.new:
             response.set_cookie(
                 COOKIE,
                 self.id,
-                max_age=KEPT,
+                max_age=LIFETIME,
                 httponly=True,
                 samesite="lax",
                 secure=request.url.scheme == "https",
@@ -39,7 +39,7 @@ class Visitor(NamedTuple):
 
 
 def visitor(request: Request) -> Visitor:
-    """The person behind a request; nobody where Global Privacy Control or Do Not Track is on."""
+    """The person behind a request; None where Global Privacy Control or Do Not Track is on."""
     if request.headers.get("sec-gpc") == "1" or request.headers.get("dnt") == "1":
         return Visitor(None)
     known = request.cookies.get(COOKIE, "")
@@ -50,7 +50,7 @@ def visitor(request: Request) -> Visitor:
 
 @router.post("/forget-me")
 def forget(request: Request) -> Response:
-    """Forget every search of this browser; a cookie is not sent from other sites, so nobody else can ask."""
+    """Delete every search of this browser; the cookie is same-site, so other sites cannot do it."""
     known = request.cookies.get(COOKIE, "")
     if _MADE_HERE.fullmatch(known):
         service_of(request).forget(known)

@@ -1,4 +1,4 @@
-// The same document on both sides is marked while one of the two is pointed at.
+// Marks the same document on both sides while the pointer or the focus is on one of them.
 export function compare() {
   const sides = document.querySelector("[data-sides]");
   if (!sides) return;

@@ -1,5 +1,5 @@
-// What was looked at, opened and read, sent without holding anything up.
-// Only results with a signed impression are told of; a look is half of a result for a second.
+// Sends what was seen, opened and read, without delaying the page.
+// Only for results with a signed impression; a result is seen when half of it was in view for a second.
 const LEFT = "rankloop.left", LOOK = 1000, LONGEST = 3600;
 const looked = new Set();
 let observer = null, looks = [];
@@ -32,9 +32,9 @@ function identifier() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
 }
 
-function send(told) {
-  if (!told.length) return;
-  const body = new Blob([JSON.stringify({ events: told })], { type: "application/json" });
+function send(events) {
+  if (!events.length) return;
+  const body = new Blob([JSON.stringify({ events })], { type: "application/json" });
   if (!navigator.sendBeacon("/events", body)) fetch("/events", { method: "POST", body, keepalive: true }).catch(() => {});
 }
 
@@ -70,9 +70,9 @@ function seen(entries) {
 
 function look(result) {
   if (!result.isConnected) return;
-  const told = event("viewport", result), once = `${told.impression} ${told.document}`;
+  const view = event("viewport", result), once = `${view.impression} ${view.document}`;
   if (looked.has(once)) return;
   looked.add(once);
-  looks.push(told);
+  looks.push(view);
   if (looks.length === 1) setTimeout(() => send(looks.splice(0)), 2 * LOOK);
 }

@@ -1,4 +1,4 @@
-// A thumb stays pressed, and nothing else moves.
+// A thumb stays pressed without loading the page again.
 import { say } from "./say.js";
 
 export function judge() {
@@ -6,14 +6,14 @@ export function judge() {
     const form = event.target.closest?.("form[data-judge]"), pressed = event.submitter;
     if (!form || !pressed) return;
     event.preventDefault();
-    const told = new URLSearchParams(new FormData(form, pressed));
+    const fields = new URLSearchParams(new FormData(form, pressed));
     try {
-      const answer = await fetch("/judge", { method: "POST", body: told, headers: { Accept: "application/json" } });
+      const answer = await fetch("/judge", { method: "POST", body: fields, headers: { Accept: "application/json" } });
       if (!answer.ok) throw new Error(answer.statusText);
       for (const button of form.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button === pressed));
-      say("Noted, thank you.");
+      say("Saved, thank you.");
     } catch {
-      say("This could not be noted; please try again.");
+      say("This could not be saved; please try again.");
     }
   });
 }

@@ -1,4 +1,4 @@
-// The keyboard: / types, j and k move, Enter opens, w tells why, ? helps.
+// Keyboard shortcuts: / types, j and k move, Enter opens, w explains, ? shows help.
 import { toggle } from "./why.js";
 
 export function keys() {

@@ -1,4 +1,4 @@
-// What makes the page quicker to use; without it, searching works all the same.
+// Scripts that make the page quicker to use; searching works without them.
 import { compare } from "./compare.js";
 import { events } from "./events.js";
 import { judge } from "./judge.js";

@@ -1,4 +1,4 @@
-// Search as one types. A page counts as shown (and is recorded) once the query has settled:
+// Search as you type. A page counts as shown (and is recorded) once the query has settled:
 // on Enter, or after a pause. Answers to older keystrokes are dropped.
 import { watch } from "./events.js";
 import { say } from "./say.js";

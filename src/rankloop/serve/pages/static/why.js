@@ -1,4 +1,4 @@
-// "why" opens beneath its result.
+// "why" opens an explanation beneath its result.
 import { say } from "./say.js";
 
 export function why() {
@@ -25,6 +25,6 @@ export async function toggle(link) {
     result.insertAdjacentHTML("beforeend", await answer.text());
   } catch {
     link.setAttribute("aria-expanded", "false");
-    say("No reasons could be had just now.");
+    say("The explanation is not available.");
   }
 }

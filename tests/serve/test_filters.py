@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from rankloop.serve.events.filters import CLICKS_A_SECOND, SEARCHES_A_MINUTE, in_time, is_bot, kept
+from rankloop.serve.events.filters import CLICKS_A_SECOND, SEARCHES_A_MINUTE, human_traffic, in_time, is_bot
 
 
 def frames(pages, events=()):
@@ -24,14 +24,14 @@ def frames(pages, events=()):
 def test_people_are_kept():
     pages = [(f"p{i}", 60.0 * i, "u", "list", False) for i in range(5)]
     events = [(f"p{i}", "click", document, 60.0 * i + 3) for i in range(5) for document in "ab"]
-    left = kept(*frames(pages, events))
+    left = human_traffic(*frames(pages, events))
     assert left.pages.height == 5
     assert left.events.height == 10
     assert set(left.dropped.values()) == {0}
 
 
 def test_crawlers_go_with_their_events():
-    left = kept(
+    left = human_traffic(
         *frames([("p", 0.0, None, "list", True), ("q", 0.0, None, "list", False)], [("p", "click", "a", 1.0)])
     )
     assert left.pages["page_id"].to_list() == ["q"]
@@ -47,7 +47,7 @@ def test_nobody_searches_that_often(searches, gone):
     pages = [(f"p{i}", i * 59.0 / searches, "fast", "list", False) for i in range(searches)]
     pages += [("later", 5000.0, "fast", "list", False), ("slow", 0.0, "slow", "list", False)]
     pages += [(f"n{i}", 0.0, None, "list", False) for i in range(50)]  # nobody in particular
-    left = kept(*frames(pages))
+    left = human_traffic(*frames(pages))
     assert left.dropped["searches"] == gone
     assert "slow" in left.pages["page_id"]
 
@@ -56,25 +56,25 @@ def test_nobody_searches_that_often(searches, gone):
 def test_nobody_clicks_that_fast(documents, gone):
     pages = [("p", 0.0, "u", "list", False)]
     events = [("p", "click", str(i), 5.0 + 0.9 * i / documents) for i in range(documents)]
-    assert kept(*frames(pages, events)).dropped["clicks"] == gone
+    assert human_traffic(*frames(pages, events)).dropped["clicks"] == gone
     again = [("p", "click", "same", 5.0 + 0.01 * i) for i in range(20)]  # a nervous finger
-    assert kept(*frames(pages, again)).dropped["clicks"] == 0
+    assert human_traffic(*frames(pages, again)).dropped["clicks"] == 0
 
 
 def test_events_outside_the_life_of_their_page_go():
     pages = [("p", 1000.0, "u", "list", False)]
     events = [("p", "click", "a", time) for time in (900.0, 998.5, 1000.0, 1000.0 + 86_400, 1001.0 + 86_400)]
-    left = kept(*frames(pages, events))
+    left = human_traffic(*frames(pages, events))
     assert left.events["time"].to_list() == [time for *_, time in events[1:4]]
     assert left.dropped["time"] == 2
     assert [in_time(time, 1000.0) for *_, time in events] == [False, True, True, True, False]
 
 
-def test_clicks_on_what_was_never_in_view_go_where_views_are_told():
+def test_clicks_on_what_was_never_in_view_go_where_views_are_errors():
     pages = [(f"p{i}", 0.0, None, "list", False) for i in range(4)] + [("api", 0.0, None, "api", False)]
     events = [(f"p{i}", "viewport", "a", 1.0) for i in range(3)]
     events += [(page, "click", "a", 2.0) for page in ("p0", "p1", "p2", "p3", "api")]
-    left = kept(*frames(pages, events))
+    left = human_traffic(*frames(pages, events))
     assert left.pages["page_id"].to_list() == ["p0", "p1", "p2", "api"]
     assert left.dropped["viewport"] == 1
 

@@ -46,14 +46,14 @@ def process(folder):
         text=True,
     )
     try:
-        said = []
+        output = []
         for line in started.stdout:
-            said.append(line)
+            output.append(line)
             if "page " in line:
                 address = line.split()[-1]
                 break
         else:
-            pytest.fail("".join(said))
+            pytest.fail("".join(output))
         with httpx.Client(base_url=address, timeout=30, headers={"user-agent": "Mozilla/5.0"}) as client:
             yield started, client
     finally:
@@ -76,8 +76,8 @@ class Visitors(threading.Thread):
                 for number in range(100_000):
                     page = client.post("/search", json={"query": "red shoes", "k": 3}).json()
                     self.pages.append(page["impression"].split(".")[0])
-                    told = {"id": f"e{number}", "impression": page["impression"], "kind": "click"}
-                    event = {**told, "document": page["results"][0]["id"]}
+                    click = {"id": f"e{number}", "impression": page["impression"], "kind": "click"}
+                    event = {**click, "document": page["results"][0]["id"]}
                     if client.post("/events", json={"events": [event]}).json()["accepted"] == 1:
                         self.events.append((self.pages[-1], event["document"]))
             except httpx.HTTPError:
@@ -129,9 +129,9 @@ def test_killed_in_the_middle_of_everything(tmp_path):
         assert page["found"] == len(Index.open(index.path)) - len(index) > 0
         started.send_signal(signal.SIGTERM)
         assert started.wait(timeout=60) == 0
-        said = started.stdout.read()
-        assert TOKEN not in said
-        assert (tmp_path / "shop.serve" / "secret").read_text() not in said
+        output = started.stdout.read()
+        assert TOKEN not in output
+        assert (tmp_path / "shop.serve" / "secret").read_text() not in output
     with Store.open(f"sqlite:///{tmp_path}/shop.serve/events.db") as store:
         frame = store.click_frame(include_bots=True)
         assert pages <= set(frame["session"])
@@ -144,21 +144,21 @@ def test_a_port_in_use_is_one_sentence(tmp_path):
     make_index(tmp_path)
     with listening("127.0.0.1", 0) as taken:
         taken.listen()
-        with pytest.raises(ValueError, match="is not to be had"):
+        with pytest.raises(ValueError, match="is not available"):
             serve(tmp_path / "shop.index", port=taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"port": 99_999}, "a number from 0 to 65535, got 99999"),
-        ({"host": "300.1.1.1", "port": 0}, "no address of this machine"),
+        ({"host": "300.1.1.1", "port": 0}, "not an address of this machine"),
         ({"workers": 0, "port": 0}, "at least one worker, got 0"),
     ],
 )
-def test_wrong_options_are_one_sentence(tmp_path, options, said):
+def test_wrong_options_are_one_sentence(tmp_path, options, message):
     make_index(tmp_path)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         serve(tmp_path / "shop.index", **options)
 
 
@@ -173,7 +173,7 @@ def test_what_is_neither_config_nor_index_is_one_sentence(tmp_path):
 def test_a_first_search_does_not_wait_for_kernels(tmp_path):
     make_index(tmp_path)
     with Service.open(config(tmp_path)) as service:
-        service.warm()
+        service.searcher.warm()
         assert service.search(SearchRequest(query="red")).seconds["total"] < 0.5
 
 
@@ -234,5 +234,5 @@ def test_one_of_several_workers(tmp_path, monkeypatch, thawed):
             assert service.search(SearchRequest(query="red")).impression
 
     asyncio.run(lifespan())
-    assert service.spool.waiting == 0
-    assert not service._watcher.is_alive()
+    assert service.recorder.spool.waiting == 0
+    assert not service._watcher._thread.is_alive()

@@ -20,6 +20,7 @@ from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
+from rankloop.serve.http.answers import call_on_start
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["create_app", "learning"]
 
 RETRY = "5"  # seconds
-WAITING = 64  # requests that wait for the disk at once: they share one wait
-DESCRIPTION = "Search that logs what estimators need, learns from clicks, and proves that it got better."
+WAITING = 64  # requests that wait for the disk at once; they share one flush
+DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
 
 def create_app(config: Config | Service | str | Path, *, own: bool = False) -> FastAPI:
-    """The app of a service, a config, a config file or an index; it closes what it opened, or `own`s."""
+    """The app of a service, a config, a config file or an index; it closes a service it opened or `own`s."""
     service = config if isinstance(config, Service) else Service.open(config)
     own = own or service is not config
     settings = service.config
@@ -54,18 +55,18 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # their scripts come from elsewhere
+        docs_url=None,  # their scripts come from another site
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     app.state.metrics = Metrics(service)
-    app.state.threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
-    app.state.waiting = CapacityLimiter(WAITING)
+    app.state.search_threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
+    app.state.waiting_threads = CapacityLimiter(WAITING)
     for part in (api_search, api_models, api_experiments, api_health):
         app.include_router(part.router)
     app.include_router(pages)
-    _say_errors(app)
+    _handle_errors(app)
     limits = settings.limits
     app.add_middleware(Bodies, limit=limits.body)
     app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
@@ -85,7 +86,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
 
 @contextmanager
 def learning(settings: Config) -> Iterator[None]:
-    """New rankers are learned beside the service for as long as it runs, if that was asked for."""
+    """Learn new rankers beside the service for as long as it runs, if `learn_every` is set."""
     if settings.learn_every <= 0:
         yield
         return
@@ -99,13 +100,13 @@ def learning(settings: Config) -> Iterator[None]:
         schedule.stop()
 
 
-def _say_errors(app: FastAPI) -> None:
-    """A mistake of the caller is told in one sentence; what it sent is not repeated."""
+def _handle_errors(app: FastAPI) -> None:
+    """A mistake of the caller is answered with one sentence that does not repeat what it sent."""
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        told = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
-        return JSONResponse({"detail": told}, 422)
+        details = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
+        return JSONResponse({"detail": details}, 422)
 
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Response:
@@ -123,8 +124,8 @@ def _say_errors(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     async def broken(request: Request, error: OSError) -> Response:
-        said = f"the service cannot write: {error.strerror or 'its disk fails'}"
-        return JSONResponse({"detail": said}, 503, {"Retry-After": RETRY})
+        message = f"the service cannot write: {error.strerror or 'its disk fails'}"
+        return JSONResponse({"detail": message}, 503, {"Retry-After": RETRY})
 
 
 def _sentence(error: Exception) -> str:
@@ -138,14 +139,8 @@ class _Counted:
         self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        def count(message: "Message") -> None:
+            route: Any = scope.get("route")
+            self.metrics.request(getattr(route, "path", "other"), message["status"])
 
-        async def counting(message: "Message") -> None:
-            if message["type"] == "http.response.start":
-                route: Any = scope.get("route")
-                self.metrics.request(getattr(route, "path", "other"), message["status"])
-            await send(message)
-
-        await self.app(scope, receive, counting)
+        await call_on_start(self.app, scope, receive, send, count)

@@ -40,7 +40,7 @@ def test_swapping_under_load_fails_no_request(tmp_path):
                 assert client.post(f"/models/{path}", json=body, headers=ADMIN).status_code == 200
                 writer.add([{"id": 1000 + number, "title": "red shoes anew", "price": number}])
                 writer.commit()
-                service.reload()
+                service.versions.reload()
                 reached = len(seen)
                 wait_until(lambda at=reached: len(seen) > at + 8 or failures)
             ends.set()
@@ -54,7 +54,8 @@ def test_every_page_is_of_one_version_and_one_generation(tmp_path):
         dear = another(service)
         expected = {
             version: [
-                result.id for result in service.search(SearchRequest(query="red"), version=version).results
+                result.id
+                for result in service.searcher.search(SearchRequest(query="red"), version=version).results
             ]
             for version in ("v1", dear)
         }
@@ -62,8 +63,8 @@ def test_every_page_is_of_one_version_and_one_generation(tmp_path):
 
         def changing():
             while not ends.is_set():
-                service.promote(dear)
-                service.roll_back()
+                service.versions.promote(dear)
+                service.versions.roll_back()
 
         with ThreadPoolExecutor(1) as pool:
             changing_now = pool.submit(changing)
@@ -77,8 +78,10 @@ def test_every_page_is_of_one_version_and_one_generation(tmp_path):
 def test_other_workers_follow(tmp_path):
     with serving(tmp_path) as one, Service.open(config(tmp_path)) as two:
         dear = another(one)
-        one.promote(dear)
-        wait_until(lambda: two.search(SearchRequest(query="red"), record=False).ranker == dear, seconds=10)
+        one.versions.promote(dear)
+        wait_until(
+            lambda: two.searcher.search(SearchRequest(query="red"), record=False).ranker == dear, seconds=10
+        )
         writer = Index.open(one.config.index)
         writer.add([{"id": 999, "title": "purple umbrella"}])
         writer.commit()
@@ -86,7 +89,7 @@ def test_other_workers_follow(tmp_path):
 
 
 def damage(service, version):
-    path = service.models.path(version)
+    path = service.registry.path(version)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(content)
@@ -99,7 +102,7 @@ def test_a_damaged_version_is_refused_and_the_old_one_stays(tmp_path):
         answer = client.post("/models/promote", json={"version": dear}, headers=ADMIN)
         assert answer.status_code == 400
         assert "damaged" in answer.json()["detail"]
-        assert service.models.roles().production == "v1"
+        assert service.registry.roles().production == "v1"
         for path, body in (
             ("/models/shadow", {"version": dear}),
             ("/models/canary", {"version": dear, "share": 1.0}),
@@ -114,30 +117,39 @@ def test_a_version_damaged_behind_our_back_is_not_served(tmp_path):
     with client_of(tmp_path) as (client, service):
         dear = another(service)
         damage(service, dear)
-        service.models.promote(dear)
-        service.reload()
+        service.registry.promote(dear)
+        service.versions.reload()
         assert client.post("/search", json={"query": "red"}).json()["ranker"] == "v1"
         ready = client.get("/ready").json()
         assert ready["ready"]
         assert any(f"{dear} is refused" in trouble for trouble in ready["troubles"])
-        service.models.roll_back()
-        service.reload()
+        service.registry.roll_back()
+        service.versions.reload()
         assert client.get("/ready").json()["troubles"] == []
 
 
 def test_a_missing_production_model_is_one_sentence_at_the_start(tmp_path):
     with serving(tmp_path) as service:
-        service.models.path("v1").unlink()
+        service.registry.path("v1").unlink()
     with pytest.raises(ValueError, match="the version in production cannot be served"):
         Service.open(config(tmp_path))
+
+
+def test_a_service_that_cannot_start_leaves_no_threads(tmp_path):
+    make_index(tmp_path)
+    Service.open(config(tmp_path)).close()
+    before = set(threading.enumerate())
+    with pytest.raises(ValueError, match="nonsense"):
+        Service.open(config(tmp_path, features=("nonsense(title)",)))
+    assert set(threading.enumerate()) <= before
 
 
 def test_the_first_model_is_registered_once(tmp_path):
     make_index(tmp_path)
     for _ in range(2):
         with Service.open(config(tmp_path)) as service:
-            assert [one.version for one in service.models.versions()] == ["v1"]
-            assert service.live.production.version == "v1"
+            assert [one.version for one in service.registry.versions()] == ["v1"]
+            assert service.versions.live.production.version == "v1"
 
 
 def test_closing_is_quick(tmp_path):
@@ -151,19 +163,20 @@ def test_threads_see_what_one_sees(tmp_path):
     """Kernels and forests are shared by all threads of the service."""
     with serving(tmp_path, swap_rate=0.0) as service:
         queries = ["red shoes", "running hat", "polish", "green", "fine number"]
-        features = service.features
+        features = service.searcher.features
         X = np.concatenate(
             [(service.index.retriever() >> features)(query).columns["features"] for query in queries]
         )
         y = np.arange(len(X)) % 3
         data = RankingDataset(X, y, np.zeros(len(X)), feature_names=features.names)
         ranker = LambdaMART(trees=20, leaves=4, min_sum_hessian=0.0, threads=1).fit(data)
-        service.promote(service.models.register(service.index.retriever() >> features >> ranker, lineage={}))
+        search = service.index.retriever() >> features >> ranker
+        service.versions.promote(service.registry.register(search, lineage={}))
 
         def scores(query):
             return [
                 (one.id, one.score)
-                for one in service.search(SearchRequest(query=query), record=False).results
+                for one in service.searcher.search(SearchRequest(query=query), record=False).results
             ]
 
         alone = {query: scores(query) for query in queries}
