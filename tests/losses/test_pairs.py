@@ -279,7 +279,7 @@ def test_options_are_checked():
     ]:
         with pytest.raises(ValueError, match=message):
             LambdaRank(**wrong)
-    with pytest.raises(ValueError, match="takes the labels 0 to 1, got 2"):
+    with pytest.raises(ValueError, match="takes the labels 0 to 1, got label 2"):
         LambdaRank(gain=(0.0, 1.0))([0.0, 1.0], [0, 2], [0, 2])
     with pytest.raises(ValueError, match="take gain='linear'"):
         LambdaRank()([0.0, 1.0], [0, 900], [0, 2])

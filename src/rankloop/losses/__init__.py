@@ -12,13 +12,15 @@ from rankloop.losses.distill import Distill
 from rankloop.losses.exponential import Exponential
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
-from rankloop.losses.infonce import InfoNCE, in_batch
-from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.losses.in_batch import in_batch
+from rankloop.losses.infonce import InfoNCE
+from rankloop.losses.lambdagap import LambdaGap
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
 from rankloop.losses.listmle import ListMLE
 from rankloop.losses.listnet import ListNet
-from rankloop.losses.loss import loss, redraw, settle
+from rankloop.losses.loss import Loss, loss
+from rankloop.losses.loss_result import LossResult
 from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.ordinal import Ordinal
 from rankloop.losses.pirank import PiRank
@@ -26,6 +28,8 @@ from rankloop.losses.plistmle import PListMLE
 from rankloop.losses.plrank import PLRank
 from rankloop.losses.rankdistil import RankDistil
 from rankloop.losses.ranknet import RankNet
+from rankloop.losses.redraw import redraw
+from rankloop.losses.settle import settle
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
@@ -44,6 +48,7 @@ __all__ = [
     "Gumbel",
     "Hinge",
     "InfoNCE",
+    "LambdaGap",
     "LambdaLoss",
     "LambdaRank",
     "ListMLE",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 
 __all__ = ["LocalOptimum", "local_optimum", "symmetry"]

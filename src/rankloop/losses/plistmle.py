@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.ideal import discounts, ranks
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import list_discounts, ranks
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice
 from rankloop.losses.kernels.plackett_luce import plackett_luce
 from rankloop.losses.listmle import label_order
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["PListMLE"]
 
@@ -35,12 +36,12 @@ class PListMLE(Loss):
         choice(self, "decay", self.decay, ("exp2", "log2"))
         choice(self, "ties", self.ties, ("average", "random"))
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order, blocks = label_order(lists, self.ties, self.seed)
         rank = ranks(lists.offsets)
         if self.decay == "log2":
-            stage = discounts(rank)
+            stage = list_discounts(lists.offsets)
         else:
-            last = np.exp2(1.0 - np.repeat(np.diff(lists.offsets), np.diff(lists.offsets)))
+            last = np.exp2(1.0 - lists.spread(np.diff(lists.offsets)))
             stage = (np.exp2(1.0 - rank) - last) / np.where(last < 1.0, 1.0 - last, 1.0)
         return plackett_luce(lists, order, blocks, stage)

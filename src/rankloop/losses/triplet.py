@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice, positive
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Triplet"]
 
@@ -47,7 +48,7 @@ class Triplet(Loss):
     def smooth(self) -> bool:
         return False
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
         rival = np.full(lists.n_documents, -1)
         find = _semihard if self.negative == "semihard" else _hardest
@@ -57,7 +58,7 @@ class Triplet(Loss):
 
         over_lists(work, lists.offsets)
         short = np.where(rival >= 0, self.margin - lists.scores + lists.scores[rival], 0.0)
-        push = lists.mass(np.ones(lists.n_documents)) * (short > 0.0)
+        push = lists.item_weight * (short > 0.0)
         pushed = np.bincount(rival[rival >= 0], push[rival >= 0], lists.n_documents)
         return LossResult(list_sums(push * short, lists.offsets), pushed - push, pushed + push)
 

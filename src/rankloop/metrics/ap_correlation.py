@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import add_to, grades, sum_below
 
@@ -30,12 +30,12 @@ def ap_correlation(
     >>> ap_correlation([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
     array([0.5])
     """
-    return per_list(Lists(scores, labels, offsets), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets), ties=ties, empty=empty)
 
 
 @measure(ap_correlation, "ap_correlation", "tau_ap", bounded=False)
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
-    longest = int(np.diff(lists.offsets).max(initial=0))
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    longest = lists.longest
     ranked = lists.ranked(ties)
     made = lists.fill(_ap_correlation, *ranked[:3], lists.offsets, longest)
     return lists.blank(made, np.isnan(made), empty)

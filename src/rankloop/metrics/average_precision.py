@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["average_precision"]
@@ -43,7 +43,7 @@ def average_precision(
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
     array([1.])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(
         lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
     )
@@ -51,7 +51,7 @@ def average_precision(
 
 @measure(average_precision, "map", "ap", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if divide_by != "relevant" and len(lists.weight):

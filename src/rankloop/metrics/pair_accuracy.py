@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import count_pairs
 
@@ -29,11 +29,11 @@ def pair_accuracy(
     >>> pair_accuracy([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)
     array([0.6667])
     """
-    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
 
 
 @measure(pair_accuracy, "pair_accuracy")
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
     right, wrong, tied, _ = count_pairs(lists, ties).T
     total = right + wrong + tied
     with np.errstate(invalid="ignore"):

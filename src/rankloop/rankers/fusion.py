@@ -8,8 +8,9 @@ from sklearn.base import clone
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
+from rankloop.lists.mean_ranks import mean_ranks
 from rankloop.rankers.base.parts import RankerOfRankers
-from rankloop.rankers.base.per_list import NORMS, normalised, only_best, ranks
+from rankloop.rankers.base.per_list import NORMS, normalised, only_best
 from rankloop.rankers.base.ranker import Member, Ranker
 
 __all__ = ["Fusion", "comb_mnz", "comb_sum", "rrf"]
@@ -33,7 +34,7 @@ def rrf(
     array([0.0328, 0.0161, 0.032 ])
     """
     runs, edges, shares = _checked(scores, offsets, weights)
-    return _sum(shares[:, None] / (k + np.array([ranks(run, edges) for run in runs])))
+    return _sum(shares[:, None] / (k + np.array([mean_ranks(run, edges) for run in runs])))
 
 
 def comb_sum(

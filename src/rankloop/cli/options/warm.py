@@ -9,9 +9,9 @@ __all__ = ["compiling_metrics"]
 
 def compiling_metrics() -> AbstractContextManager[None]:
     """Read the files in this block."""
-    from rankloop.lists.rank_lists import _rank
+    from rankloop.lists.top_lists import _rank_tops
 
-    return compiling_beside(__name__, _rank)
+    return compiling_beside(__name__, _rank_tops)
 
 
 def _compile() -> None:

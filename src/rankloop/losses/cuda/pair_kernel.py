@@ -1,14 +1,14 @@
-"""The kernel of the pairwise family on a device: a tile of rows against all documents of its list.
+"""The kernel of the pairwise losses on a device: a tile of rows against all documents of its list.
 
 Each document adds up its own side of every pair, so that no two programs write to one place: results are the
-same every time, and nothing of size n × n is ever held. Rows lie along the lanes of a warp, which adds up
-without exchanging anything. Lists are met in order of score: under a truncation the rows below it meet only
-the documents above it.
+same every time, and nothing of size n × n is ever stored. Rows lie along the lanes of a warp, which adds up
+without exchanging anything. Lists are in order of score: under a truncation the rows below it are compared
+only with the documents above it.
 """
 
 from __future__ import annotations
 
-from rankloop.losses.cuda.jit import jit, tl
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import tile_of
 
 __all__ = ["pair_kernel"]
@@ -16,10 +16,10 @@ __all__ = ["pair_kernel"]
 
 @jit
 def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Force, Hessian and cost of pairs weighing x, where the row is `ahead` (to base 2) of the other.
+    """Lambda, Hessian and cost of pairs of weight x, where the row is `ahead` (to base 2) of the other.
 
-    x > 0: the row is the preferred one. Nothing here asks a question: signs are moved as bits, 1 / (1 + e) is
-    the square of a reciprocal root, and log2(1 + t) / t a polynomial, right to 3e-7 from 0 to 1.
+    x > 0: the row is the preferred one. There are no branches: signs are moved as bits, 1 / (1 + e) is the
+    square of a reciprocal root, and log2(1 + t) / t a polynomial, accurate to 3e-7 from 0 to 1.
     """
     sign = x.to(tl.int32, bitcast=True) & -2147483648
     behind = -(ahead.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
@@ -52,6 +52,8 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     if q >= n_lists:
         return
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    # The rows of this tile, and what the kind of pair weight needs of them. All switches are constants of
+    # the compiled kernel, so that a loss pays only for what it uses.
     factor = tl.load(factors + q)
     base2 = sigma * 1.44269504
     at = first + tl.arange(0, BLOCK)
@@ -73,7 +75,8 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     lambda_ = tl.zeros([BLOCK], tl.float32)
     bend = tl.zeros([BLOCK], tl.float32)
     paid = tl.zeros([BLOCK], tl.float32)
-    felt = tl.zeros([BLOCK], tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    # How far down the rows are compared: under a truncation not below it, and nowhere where nothing counts.
     stop = n
     if CUT:
         stop = tl.where(first < truncation, n, tl.minimum(n, truncation))
@@ -87,6 +90,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         live = tl.where(inside, 1.0, 0.0)[:, None]
         if CUT:
             live = tl.where((i < truncation) | (j < truncation), live, 0.0)
+        # The signed weight x of each pair: > 0 where the row is the preferred one.
         gap = (s_i - s_j).to(tl.float32)
         if KIND == 5:
             x = (g_i > g_j).to(tl.float32) - (g_i < g_j).to(tl.float32)
@@ -116,6 +120,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             x *= tl.where(x > 0, w_i, w_j)
         if SHRINK:
             x *= tl.where(shrinks, 1.0 / (0.01 + tl.abs(gap)), 1.0)
+        # Costs: the logistic loss by `_paid`, or a hinge. Each row adds up its own side in registers.
         if CURVE == 0:
             if KIND == 4:  # the row's own amount, against the other's
                 apart = tl.where(i != j, live, 0.0)
@@ -148,7 +153,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             if VALUED:
                 paid += tl.sum(lost, 0)
             if SIZED:
-                felt += tl.sum(tl.abs(pushed), 0)
+                total += tl.sum(tl.abs(pushed), 0)
         else:
             short = tl.maximum(margin - tl.where(x > 0, gap, -gap), 0.0)
             active = tl.where(short > 0, x, 0.0)
@@ -167,4 +172,4 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         paid *= 0.5 * factor
         tl.store(cost + row, paid * 0.69314718 if CURVE == 0 else paid, mask=there)
     if SIZED:
-        tl.store(size + row, 0.5 * felt * factor * sigma, mask=there)
+        tl.store(size + row, 0.5 * total * factor * sigma, mask=there)

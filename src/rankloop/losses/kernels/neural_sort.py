@@ -1,15 +1,14 @@
-"""NeuralSort: a sort made smooth, row by row, so that no matrix is ever held."""
+"""NeuralSort: a smooth sort, computed row by row so that no matrix is ever stored."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.ideal import discounts
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import discount, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.swap import normalised_gains
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["neural_sort_loss"]
 
@@ -19,36 +18,32 @@ Row = NDArray[np.float64]
 
 
 def neural_sort_loss(
-    lists: Lists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, steps: int
+    lists: LossLists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, iterations: int
 ) -> LossResult:
-    """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
+    """One minus NDCG under the smooth sort, after `iterations` of Sinkhorn scaling; gradient through all.
 
-    Memory: a few numbers per document, and two more per step. Hessian: the size of the lambdas between a
+    Memory: a few numbers per document, and two more per iteration. Hessian: the size of the lambdas between a
     document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
     gradient, so that no Newton step is longer than one.
     """
-    value, gradient, hessian = (
-        np.zeros(lists.n_lists),
-        np.empty(lists.n_documents),
-        np.empty(lists.n_documents),
-    )
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
     order = rank_lists(lists.scores, lists.offsets)
     amounts, best = normalised_gains(lists, gain, k)
-    longest = int(np.diff(lists.offsets).max(initial=0))
-    discount = discounts(np.arange(1.0, longest + 1.0))
+    longest = lists.longest
+    table = discount(np.arange(1, longest + 1))
     rows = longest if k is None else k
-    discount[rows:] = 0.0
+    table[rows:] = 0.0
     g, h = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
     def work(first: int, last: int) -> None:
         _sort_lists(
-            first, last, lists.scores[order], lists.offsets, amounts[order], best, discount,
-            1.0 / temperature, longest if steps else rows, steps, value, g, h,
+            first, last, lists.scores[order], lists.offsets, amounts[order], best, table,
+            1.0 / temperature, longest if iterations else rows, iterations, made.value, g, h,
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    gradient[order], hessian[order] = g, np.maximum(h, np.abs(g))
-    return LossResult(value, gradient, hessian)
+    made.gradient[order], made.hessian[order] = g, np.maximum(h, np.abs(g))
+    return made
 
 
 @fast
@@ -204,9 +199,9 @@ def _add3(out: Row, k: Row, y: Row, by: float) -> None:
 def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) -> None:
     """The derivatives of the logits of one rank, summed over ranks plainly and times the rank's factor."""
     for j in range(k.size):
-        felt = by * k[j] * x[j] * y[j]
-        a[j] += felt
-        c[j] += row * felt
+        slope = by * k[j] * x[j] * y[j]
+        a[j] += slope
+        c[j] += row * slope
 
 
 @inner

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.lists import rank_lists
 
 __all__ = ["PairSums", "levels", "order_of", "pair_sums"]
 

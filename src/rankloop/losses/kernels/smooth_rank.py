@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner
 
 __all__ = ["smooth_lambdas", "smooth_ranks"]
@@ -12,7 +12,7 @@ __all__ = ["smooth_lambdas", "smooth_ranks"]
 Row = NDArray[np.float64]
 
 
-def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
+def smooth_ranks(lists: LossLists, hit: Row, temperature: float) -> tuple[Row, Row]:
     r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone."""
     rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
@@ -23,7 +23,9 @@ def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
     return rank, hits
 
 
-def smooth_lambdas(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
+def smooth_lambdas(
+    lists: LossLists, hit: Row, temperature: float, by_rank: Row, by_hits: Row
+) -> tuple[Row, Row]:
     """Gradient from the derivatives of a loss by its smooth ranks and hits; for Hessian, as the loss is not
     convex, the size of all lambdas between a document and the others: no Newton step is longer than one."""
     gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)

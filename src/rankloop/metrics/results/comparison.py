@@ -1,4 +1,4 @@
-"""What a comparison of systems found, and the tables people paste elsewhere."""
+"""The result of a comparison of systems, and its tables for papers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _SHOWN = 5  # changed queries named under the table
 
 
 class Change(NamedTuple):
-    """What a query was worth with the baseline and is worth now."""
+    """The values of a query with the baseline and with another system."""
 
     qid: Any
     baseline: float
@@ -190,8 +190,8 @@ class Comparison:
         for system in self.rivals:
             moved = self.most_changed(system, metric, _SHOWN)
             if moved:
-                told = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
-                notes.append(f"most changed by {metric} with {system}: {told}")
+                changes = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
+                notes.append(f"most changed by {metric} with {system}: {changes}")
         return notes
 
     def __repr__(self) -> str:
