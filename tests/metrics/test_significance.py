@@ -160,7 +160,7 @@ def test_bootstrap_interval_of_many_queries_is_scipys():
 def test_false_alarms_are_one_in_twenty(test):
     # 1,000 experiments without a difference; 5 % +- 2 % is three standard errors.
     rng = np.random.default_rng(11)
-    options = {} if test is paired_t else {"samples": 400}
+    options = {} if test is paired_t else {"resamples": 400}
     alarms = 0
     for _ in range(1_000):
         both = rng.beta(2, 2, (2, 25))
@@ -171,7 +171,7 @@ def test_false_alarms_are_one_in_twenty(test):
 @pytest.mark.parametrize("test", TESTS)
 def test_intervals_hold_the_truth_nineteen_times_in_twenty(test):
     rng = np.random.default_rng(12)
-    options = {} if test is paired_t else {"samples": 400}
+    options = {} if test is paired_t else {"resamples": 400}
     held = 0
     for _ in range(1_000):
         baseline = rng.beta(2, 2, 25)
@@ -183,7 +183,7 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty(test):
 @pytest.mark.parametrize("test", TESTS)
 @given(both=pairs_of_values)
 def test_swapping_the_systems_mirrors_the_answer(test, both):
-    options = {} if test is paired_t else {"samples": 200}
+    options = {} if test is paired_t else {"resamples": 200}
     there, back = test(both[0], both[1], **options), test(both[1], both[0], **options)
     assert there.mean == pytest.approx(-back.mean)
     assert there.p_value == pytest.approx(back.p_value)
@@ -233,7 +233,7 @@ def test_bad_input(test):
 
 
 @pytest.mark.parametrize("test", [randomization, paired_bootstrap])
-def test_no_samples(test):
+def test_no_resamples(test):
     with pytest.raises(ValueError, match="at least 1, got 0"):
         test([1, 2], [0, 0], resamples=0)
 

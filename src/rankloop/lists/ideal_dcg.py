@@ -5,12 +5,13 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
 from rankloop.lists.discount import discount
-from rankloop.lists.gain import TABLE, Gain, GainOption
-from rankloop.lists.kernels.ideal import GRADES, ideal_of_grades
+from rankloop.lists.gain import Gain, GainOption
 from rankloop.lists.kernels.rank_sums import rank_sums
 from rankloop.lists.top_lists import top_lists
 
-__all__ = ["discount_sums", "grade_gains", "ideal_dcg"]
+__all__ = ["discount_sums", "grade_gains", "ideal_by_grades", "ideal_dcg"]
+
+_GRADES = 32  # up to so many grades it is faster to count each than to sort
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -29,13 +30,9 @@ def ideal_dcg(
     array([3.6309])
     """
     gain, sums = Gain.of(option, labels), discount_sums(offsets, k)
-    if len(weight) == 0:
-        table = grade_gains(gain)
-        if np.all(np.diff(table) >= 0):
-            best = np.empty(len(offsets) - 1)
-            over_lists(lambda a, b: _ideal_lists(a, b, labels, offsets, table, sums, best), offsets)
-            if best.min(initial=0.0) >= 0.0:
-                return best
+    best = None if len(weight) else ideal_by_grades(labels, offsets, grade_gains(gain, labels), sums)
+    if best is not None:
+        return best
     amounts = gain(labels) * weight if len(weight) else gain(labels)
     ranked = top_lists(amounts, labels, weight, offsets, k, average=False)
     limits = np.full(len(offsets) - 1, len(sums) - 1)
@@ -49,15 +46,47 @@ def discount_sums(offsets: Ints, k: int | None = None) -> Floats:
     return np.concatenate(([0.0], np.cumsum(table)))
 
 
-def grade_gains(gain: Gain) -> Floats:
-    """The gains of the grades 0, 1, 2, ... that are counted."""
-    grades = min(len(gain.table), GRADES) if gain.kind == TABLE else GRADES
-    return gain(np.arange(grades, dtype=np.float32))
+def grade_gains(gain: Gain, labels: Singles) -> Floats:
+    """The gains of the grades 0, 1, 2, ... to the highest label; none where these are too many to count."""
+    highest = int(labels.max(initial=0))
+    return gain(np.arange(highest + 1 if highest < _GRADES else 0, dtype=np.float32))
+
+
+def ideal_by_grades(labels: Singles, offsets: Ints, table: Floats, sums: Floats) -> Floats | None:
+    """The best DCG by counting grades; None where labels lie between grades, or gains do not rise with them.
+
+    `table` holds the gains of the grades, `sums[r]` the discounts of ranks 1 to r together.
+    """
+    if len(table) == 0 or np.any(np.diff(table) < 0):
+        return None
+    best = np.empty(len(offsets) - 1)
+    over_lists(lambda first, last: _count_grades(first, last, labels, offsets, table, sums, best), offsets)
+    return best if best.min(initial=0.0) >= 0.0 else None
 
 
 @kernel
-def _ideal_lists(
+def _count_grades(
     first: int, last: int, labels: Singles, offsets: Ints, table: Floats, sums: Floats, best: Floats
 ) -> None:
+    """One pass of equal comparisons per grade, which runs in vector lanes; -1 for labels between grades."""
     for q in range(first, last):
-        best[q] = ideal_of_grades(labels[offsets[q] : offsets[q + 1]], table, sums)
+        own = labels[offsets[q] : offsets[q + 1]]
+        depth = len(own) if len(own) < len(sums) else len(sums) - 1
+        best[q] = 0.0
+        between = 0
+        for i in range(len(own)):
+            between += own[i] != np.int32(own[i])
+        if between > 0:
+            best[q] = -1.0
+            continue
+        above = 0
+        for step in range(len(table)):
+            grade = len(table) - 1 - step
+            number = 0
+            for i in range(len(own)):
+                number += own[i] == np.float32(grade)
+            upto = above + number if above + number < depth else depth
+            best[q] += table[grade] * (sums[upto] - sums[above])
+            above = upto
+            if above == depth:
+                break

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop.lists import Gain, discount, gains, ideal_dcg
 from rankloop.lists.gain import GainOption
-from rankloop.lists.ideal_dcg import discount_sums, grade_gains
-from rankloop.lists.kernels.ideal import ideal_of_grades
+from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
@@ -53,7 +52,12 @@ class SingleLambdas:
         self.offsets, self.sigma, self.gapped = offsets, sigma, gapped
         self.truncation = longest if truncation is None else truncation
         self.discount = discount(np.arange(1, longest + 1)).astype(np.float32)
-        self.gain, ideal = _label_terms(labels, offsets, gain, truncation)
+        # Gains come from a table of grades; where labels lie between grades, from a column of their own.
+        self.labels, self.table = labels, grade_gains(Gain.of(gain, labels), labels)
+        ideal = ideal_by_grades(labels, offsets, self.table, discount_sums(offsets, truncation))
+        if ideal is None:
+            self.labels, self.table = gains(labels, gain).astype(np.float32), np.zeros(0)
+            ideal = ideal_dcg(labels, offsets, gain, truncation)
         self.factor = sigma * (inverse(ideal) if normalised else ideal > 0)
         if query_weight is not None:
             self.factor = self.factor * query_weight
@@ -65,35 +69,12 @@ class SingleLambdas:
 
         def work(first: int, last: int) -> None:
             _lambda_lists(
-                first, last, scores, self.gain, self.offsets, self.discount, self.factor,
+                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.factor,
                 self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
             )  # fmt: skip
 
         over_lists(work, self.offsets)
         return None if failed.any() else (gradient, hessian)
-
-
-def _label_terms(
-    labels: Single, offsets: Ints, gain: GainOption, truncation: int | None
-) -> tuple[Single, Row]:
-    """The gain of every document and the best DCG of every list; one pass where labels are grades."""
-    kind, best, amounts = Gain.of(gain, labels), np.empty(len(offsets) - 1), np.empty(len(labels), np.float32)
-    table, sums = grade_gains(kind), discount_sums(offsets, truncation)
-    over_lists(lambda a, b: _grade_lists(a, b, labels, offsets, table, sums, amounts, best), offsets)
-    if best.min(initial=0.0) < 0.0:
-        return gains(labels, gain).astype(np.float32), ideal_dcg(labels, offsets, gain, truncation)
-    return amounts, best
-
-
-@fast
-def _grade_lists(
-    first: int, last: int, labels: Single, offsets: Ints, table: Row, sums: Row, gain: Single, best: Row
-) -> None:
-    for q in range(first, last):
-        best[q] = ideal_of_grades(labels[offsets[q] : offsets[q + 1]], table, sums)
-        if best[q] >= 0.0:
-            for i in range(offsets[q], offsets[q + 1]):
-                gain[i] = np.float32(table[np.int64(labels[i])])
 
 
 def _two_rows(gapped: bool) -> Callable[..., None]:
@@ -162,7 +143,8 @@ def _lambda_lists(
     first: int,
     last: int,
     scores: Row,
-    gains: Single,
+    labels: Single,
+    table: Row,
     offsets: Ints,
     discount: Single,
     factors: Row,
@@ -197,7 +179,8 @@ def _lambda_lists(
         near = np.float32(0.01) if key[0] > key[n - 1] else np.float32(1.0)
         for k in range(n):
             fall[k] = np.float32(key[0] - key[k])
-            gain[k] = gains[start + order[k]]
+            label = labels[start + order[k]]
+            gain[k] = np.float32(table[np.int64(label)]) if table.size > 0 else label
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
         _odds(n, sigma, fall, odds)
