@@ -1,4 +1,4 @@
-"""The pairwise hinge, in O(n log n) a list."""
+"""The pairwise hinge, in O(n log n) per list."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ Row = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    r"""What RankSVM descends (Joachims, 2002): pairs not in order by a margin.
+    r"""The loss of RankSVM (Joachims, 2002): pairs that are not in order by a margin.
 
     .. math:: C = \sum_{l_i > l_j} \max(0, m - (s_i - s_j))^p
 
@@ -51,7 +51,7 @@ class Hinge(Loss):
         unit = lists.scores / self.margin
         lengths = np.diff(lists.offsets)
         middle = np.repeat(list_sums(unit, lists.offsets) / np.maximum(lengths, 1), lengths)
-        near = unit - middle  # sums of small numbers: a shift of all scores costs no digits
+        near = unit - middle  # centred, so that a shift of all scores costs no precision
         weight = lists.item_weight
         level = levels(lists.labels, lists.offsets)
         order = order_of(unit, lists.offsets)

@@ -1,4 +1,4 @@
-"""ListMLE: the likelihood of the right order."""
+"""ListMLE: the likelihood of the order of the labels."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""ListNet: the distribution of who comes first."""
+"""ListNet: cross-entropy of top-one distributions."""
 
 from dataclasses import dataclass
 

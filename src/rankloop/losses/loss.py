@@ -115,10 +115,10 @@ class Loss:
         lists = LossLists(scores, labels, offsets, weight, query_weight, pairs, signed=self.signed_labels)
         result = self._compute(lists, exact)
         if not (self.pointwise or self.takes_pairs):
-            silent = without_contrast(lists.labels, lists.offsets)
-            if silent.any():
-                rows = lists.spread(silent)
-                result.value[silent] = 0.0
+            equal = without_contrast(lists.labels, lists.offsets)
+            if equal.any():
+                rows = lists.spread(equal)
+                result.value[equal] = 0.0
                 result.gradient[rows] = 0.0
                 result.hessian[rows] = 0.0
         if lists.query_weight is not None:

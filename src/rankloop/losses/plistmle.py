@@ -1,4 +1,4 @@
-"""p-ListMLE: the likelihood of the right order, where the top counts more."""
+"""p-ListMLE: ListMLE with more weight on the top ranks."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ __all__ = ["PListMLE"]
 
 @dataclass(frozen=True)
 class PListMLE(Loss):
-    r"""ListMLE with draws weighed by rank (Lan et al., 2014).
+    r"""ListMLE with draws weighted by rank (Lan et al., 2014).
 
     .. math:: C = \sum_{r=1}^{n} \alpha(r) \Big( \log \sum_{k \ge r} e^{s_{\pi(k)}} - s_{\pi(r)} \Big)
 

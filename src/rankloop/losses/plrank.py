@@ -90,17 +90,17 @@ def _rank_lists(
             reward[r] = reward[r + 1] + (discount[r] * gain[d] if r < k else 0.0)
         value[q] -= reward[0]
         # Logarithms of the sums of reward / race, discount / race and reward / race^2 down to rank r.
-        lost, won, bent = NOTHING, NOTHING, NOTHING
+        lost, won, curved = NOTHING, NOTHING, NOTHING
         for r in range(n):
             d = ranking[start + r]
             if r < k:
                 heavy = np.log(reward[r]) if reward[r] > 0.0 else NOTHING
                 lost = add_logs(lost, heavy - race[r])
                 won = add_logs(won, np.log(discount[r]) - race[r])
-                bent = add_logs(bent, heavy - 2.0 * race[r])
+                curved = add_logs(curved, heavy - 2.0 * race[r])
             pull = np.exp(scores[d] + lost)
             lambda_[r] = pull - reward[r + 1] - gain[d] * np.exp(scores[d] + won)
-            hessian[d] += max(pull - np.exp(2.0 * scores[d] + bent), 0.0)
+            hessian[d] += max(pull - np.exp(2.0 * scores[d] + curved), 0.0)
         drift = lambda_.mean() if n > 0 else 0.0  # only noise: a shift of all scores changes nothing
         for r in range(n):
             gradient[ranking[start + r]] += lambda_[r] - drift

@@ -1,4 +1,4 @@
-"""RankDistil: the teacher's top of the list, learned as an order."""
+"""RankDistil: the likelihood of a teacher's top documents."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -19,8 +19,8 @@ class SigmoidCrossEntropy(Loss):
 
     .. math:: C = \sum_i w_i (\log(1 + e^{s_i}) - p_i s_i), \quad p_i = l_i / l_{max}
 
-    `max_label` is the highest grade of the collection; without it, the highest label of the call (give it, or
-    `rankloop.losses.settle` it, where data come in batches).
+    `max_label` is the highest grade of the collection; by default the highest label of the call (where data
+    come in batches, set it, or use `rankloop.losses.settle`).
 
     >>> SigmoidCrossEntropy()([0.0, 2.0], [0, 1], [0, 2]).gradient.round(4)
     array([ 0.5   , -0.1192])

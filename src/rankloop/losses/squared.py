@@ -1,4 +1,4 @@
-"""Squared error: every document's label as a number to hit."""
+"""Squared error of every document."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Triplet margin: each document against one of those it should beat."""
+"""Triplet margin: each document against one document of a lower label."""
 
 from dataclasses import dataclass
 
@@ -26,10 +26,10 @@ class Triplet(Loss):
 
     over the documents with at least one lower label in their list. The negative j(i) is the highest of the
     lower labels (`negative="hardest"`), or the highest of those that score below i, and the lowest of all
-    where none does (`"semihard"`). Where rankers cannot yet tell documents apart, the hardest negative stands
-    above most positives, and equal scores are the least loss in reach: networks then collapse to a constant,
-    as the paper warns. Semi-hard negatives do not do this; `Hinge` takes all of them. Hessian: the weight
-    of a document's active triplets, as for `Hinge`.
+    where none does (`"semihard"`). While a ranker still separates documents badly, the hardest negative
+    scores above most positives and equal scores give the lowest loss: networks then collapse to a constant,
+    as the paper warns. Semi-hard negatives avoid this; `Hinge` takes all negatives. Hessian: the weight of a
+    document's active triplets, as for `Hinge`.
 
     >>> Triplet()([0.2, 0.3, 0.1], [1, 0, 0], [0, 3]).gradient
     array([-1.,  1.,  0.])
@@ -83,7 +83,10 @@ def _semihard(
     first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
 ) -> None:
     for q in range(first, last):
-        lower, count = np.empty(offsets[q + 1] - offsets[q], np.int64), 0  # of lower labels, by rising score
+        lower, count = (
+            np.empty(offsets[q + 1] - offsets[q], np.int64),
+            0,
+        )  # lower labels, by rising score
         end = offsets[q + 1]  # where the block of the current label ends
         for k in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
             i = order[k]

@@ -20,8 +20,8 @@ class XENDCG(Loss):
     .. math:: C = -\sum_i w_i \frac{\varphi_i}{\sum_k \varphi_k} \log q_i, \quad
         \varphi_i = 2^{l_i} - \gamma_i, \; \gamma_i \sim U(0, 1), \; q = \mathrm{softmax}(s)
 
-    The gammas follow from `seed`: one loss always draws the same; `rankloop.losses.redraw` gives the loss of
-    the next round.
+    The gammas follow from `seed`: one loss always draws the same; `rankloop.losses.redraw` gives the loss
+    with other draws.
 
     >>> XENDCG(seed=3)([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
     array([ 0.1585, -0.1585])

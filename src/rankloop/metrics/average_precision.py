@@ -35,8 +35,8 @@ def average_precision(
         P_r = \frac{1}{r} \sum_{i \le r} \mathrm{rel}_i
 
     `divide_by` says what R counts: all `"relevant"` documents, those `"reachable"` within k (at most k, so
-    that the best order gives 1), or those `"found"` within k. Item weights weigh the relevant
-    documents in the mean.
+    that the best order gives 1), or those `"found"` within k. Item weights are the weights of
+    the relevant documents in that mean.
 
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3]).round(4)
     array([0.8333])
@@ -125,7 +125,7 @@ def _average_found(
     first: int,
     last: int,
 ) -> None:
-    """The same over the number of relevant documents found, which a tie at k leaves to chance."""
+    """The same over the number of relevant documents found, which is random where a tie straddles k."""
     for q in range(first, last):
         start = starts[q]
         end = start + kept[q]

@@ -29,13 +29,13 @@ def err(
     pool_labels: ArrayLike | None = None,
     pool_offsets: ArrayLike | None = None,
 ) -> Values:
-    r"""ERR of each list (Chapelle et al., 2009): one over the rank where a reader who goes down stops.
+    r"""ERR of each list (Chapelle et al., 2009): the expected reciprocal rank where a reader stops.
 
     .. math:: \mathrm{ERR@k} = \sum_{r \le k} \frac{1}{r} R_r \prod_{i < r} (1 - R_i),\quad
         R = \frac{2^l - 1}{2^{l_{\max}}}
 
     `max_label` is the best grade of the data set, not of a list: when it is not given it is the largest
-    label of all lists given (and of their pools), so give it when you score parts of a data set.
+    label of all lists given (and of their pools), so set it when you evaluate parts of a data set.
 
     With `gain="linear"` a reader stops with probability label / max_label.
 

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
-from rankloop.metrics.precision import looked_at
+from rankloop.metrics.precision import depths
 
 __all__ = ["f1"]
 
@@ -38,7 +38,7 @@ def f1(
 def per_list(
     lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
 ) -> Values:
-    depth = looked_at(lists, k)
+    depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     total = lists.relevant(relevance_threshold)
     nothing = total.number == 0

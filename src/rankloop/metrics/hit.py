@@ -25,7 +25,7 @@ def hit(
 ) -> Values:
     r"""1 when one of the first `k` documents is relevant, 0 when none is; ties give its probability.
 
-    .. math:: \mathrm{hit@k} = [\exists r \le k : l_r \ge \text{relevant\_from}]
+    .. math:: \mathrm{hit@k} = [\exists r \le k : l_r \ge \text{relevance\_threshold}]
 
     With item weights it is the weight of the first relevant document.
 

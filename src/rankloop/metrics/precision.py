@@ -45,14 +45,14 @@ def precision(
 def per_list(
     lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
-    depth = looked_at(lists, k)
+    depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":
         depth = np.minimum(depth, np.diff(lists.offsets))
     return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevance_threshold).number == 0, empty)
 
 
-def looked_at(lists: MetricLists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def depths(lists: MetricLists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """How many ranks of each list count: k, or all of its documents."""
     if k is None:
         return np.diff(lists.offsets)

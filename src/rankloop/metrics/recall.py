@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
-from rankloop.metrics.precision import looked_at
+from rankloop.metrics.precision import depths
 
 __all__ = ["recall"]
 
@@ -39,7 +39,7 @@ def recall(
 def per_list(
     lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
 ) -> Values:
-    found = found_within(lists, ties, relevance_threshold, looked_at(lists, k))
+    found = found_within(lists, ties, relevance_threshold, depths(lists, k))
     total = lists.relevant(relevance_threshold)
     with np.errstate(invalid="ignore"):
         return lists.blank(found / total.weight, total.number == 0, empty)

@@ -25,7 +25,8 @@ def reciprocal_rank(
 ) -> Values:
     r"""One over the rank of the first relevant document, 0 when it comes after `k`; its mean is MRR.
 
-    .. math:: \mathrm{RR@k} = \frac{[r_1 \le k]}{r_1},\quad r_1 = \min \{r : l_r \ge \text{relevant\_from}\}
+    .. math:: \mathrm{RR@k} = \frac{[r_1 \le k]}{r_1},\quad
+        r_1 = \min \{r : l_r \ge \text{relevance\_threshold}\}
 
     With item weights it is the weight of that document over its rank.
 

@@ -68,7 +68,7 @@ def check_input(
         scores, labels, offsets, labels if weight is None else weight,
         labels if query_weight is None else query_weight, good, len(scores), len(offsets) - 1,
         -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
-        WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
+        WHOLE=isinstance(gain, tuple), WEIGHTED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
     return InputCheck(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
@@ -86,8 +86,8 @@ def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
 
 @jit
 def _check_kernel(  # type: ignore[no-untyped-def]
-    scores, labels, offsets, weights, by_list, verdict, n, n_lists, lowest, highest, largest,
-    WHOLE: tl.constexpr, WEIGHED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
+    scores, labels, offsets, weights, by_list, result, n, n_lists, lowest, highest, largest,
+    WHOLE: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     s = tl.load(scores + i, mask=i < n, other=0.0)
@@ -95,7 +95,7 @@ def _check_kernel(  # type: ignore[no-untyped-def]
     good = (s >= -largest) & (s <= largest) & (((y >= lowest) & (y <= highest)) | (i >= n))
     if WHOLE:
         good &= y == tl.floor(y)
-    if WEIGHED:
+    if WEIGHTED:
         w = tl.load(weights + i, mask=i < n, other=0.0)
         good &= (w >= 0.0) & (w <= largest)
     if LISTED:
@@ -107,4 +107,4 @@ def _check_kernel(  # type: ignore[no-untyped-def]
     good &= ((i != 0) | (here == 0)) & ((i != n_lists) | (here == n))
     bad = tl.sum(tl.where(good, 0, 1), 0)
     if bad > 0:
-        tl.store(verdict, 0)
+        tl.store(result, 0)

@@ -49,10 +49,10 @@ def judged_lambdas(
         swap = torch.where(shrinks, swap / (0.01 + gap.abs()), swap)
     if truncation is not None:
         swap = torch.where(i - begin < truncation, swap, 0.0)
-    lambda_, bend, cost = _pair_costs(up * swap, down * swap, gap, sigma, margin, curve)
+    lambda_, hess, cost = _pair_costs(up * swap, down * swap, gap, sigma, margin, curve)
     ends = torch.cat((pairs.better, pairs.worse))
     gradient = sums_by(ends, torch.cat((lambda_, -lambda_)), lists.n_documents)
-    hessian = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
+    hessian = sums_by(ends, torch.cat((hess, hess)), lists.n_documents)
     value, size = (sums_by(query, part, lists.n_lists) for part in (cost, lambda_.abs()))
     rows = lists.spread(form.factor.double())
     parts = (value * form.factor, gradient * rows * sigma, hessian * rows * sigma**2)

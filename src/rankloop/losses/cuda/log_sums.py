@@ -76,8 +76,8 @@ def plrank(chosen: PLRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts
         won = torch.exp(s + log_scan(log_of(at_rank) - race, lists.offsets))
         lambda_ = pull - (reward - gained) - amount * won
         lambda_ = lambda_ - lists.spread(list_sums(lambda_, lists.offsets) / count)
-        bend = (pull - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
-        gradient, hessian = blocks.back(lambda_, bend)
+        hess = (pull - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
+        gradient, hessian = blocks.back(lambda_, hess)
         parts.append((-list_sums(gained, lists.offsets), gradient, hessian))
     value, gradient, hessian = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
     return value, gradient, hessian
@@ -132,6 +132,6 @@ def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:
     above = blocks.before(log_scan(heavy - race, lists.offsets))
     above2 = blocks.before(log_scan(heavy - 2.0 * race, lists.offsets))
     own, pull = torch.exp(s - race), torch.exp(s + above)
-    bend = amount * own * (1.0 - own) + (pull - torch.exp(2.0 * s + above2)).clamp(min=0)
-    gradient, hessian = blocks.back(pull - amount * (1.0 - own), bend)
+    hess = amount * own * (1.0 - own) + (pull - torch.exp(2.0 * s + above2)).clamp(min=0)
+    gradient, hessian = blocks.back(pull - amount * (1.0 - own), hess)
     return list_sums(amount * (race - s), lists.offsets), gradient, hessian

@@ -64,14 +64,14 @@ class _Kernel(NamedTuple):
         """
         torch, lists = require("torch", "neural"), self.lists
         total, moment = torch.zeros_like(self.scores), torch.zeros_like(self.scores)
-        bend = torch.zeros_like(self.scores)
+        hess = torch.zeros_like(self.scores)
         _column_kernel[lists.grid](
-            self.scores, self.spread, self.factor, self.signs, by_rank, *(shares or (bend,) * 4),
-            total, moment, bend, lists.offsets, lists.tile_list, lists.tile_ends, lists.n_lists,
+            self.scores, self.spread, self.factor, self.signs, by_rank, *(shares or (hess,) * 4),
+            total, moment, hess, lists.offsets, lists.tile_list, lists.tile_ends, lists.n_lists,
             self.slope * 1.4426950408889634, self.limit,
-            BENT=bool(shares), BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
+            HESSIAN=bool(shares), BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
         )  # fmt: skip
-        return total, moment, bend
+        return total, moment, hess
 
 
 def _smooth_sort(
@@ -104,7 +104,7 @@ def _smooth_sort(
     value = list_sums(best, offsets) - list_sums(at_rank * u[-1] * held, offsets)
 
     du, z = -at_rank * held, -at_rank * u[-1]
-    total, moment, bend = kernel.back(z, u[-1], v[-1], y, u[-1] * held)
+    total, moment, hess = kernel.back(z, u[-1], v[-1], y, u[-1] * held)
     dv, by_logit, by_score = y * total, v[-1] * y * total, v[-1] * y * moment
     for step in range(iterations, 0, -1):
         total, moment, _ = kernel.back(-du * u[step] ** 2)
@@ -118,7 +118,7 @@ def _smooth_sort(
 
     higher = blocks.before(running_sums(by_logit, offsets), 0.0)
     lower = blocks.after(running_sums(by_logit, offsets, reverse=True), 0.0)
-    gradient, hessian = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * bend)
+    gradient, hessian = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * hess)
     return value, gradient, torch.maximum(hessian, gradient.abs())
 
 
@@ -150,8 +150,8 @@ def _row_kernel(  # type: ignore[no-untyped-def]
 
 @jit
 def _column_kernel(  # type: ignore[no-untyped-def]
-    scores, spread, factor, signs, given, us, vs, gains, helds, total, moment, bend, offsets, tile_list,
-    tile_ends, n_lists, slope, limit, BENT: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    scores, spread, factor, signs, given, us, vs, gains, helds, total, moment, hess, offsets, tile_list,
+    tile_ends, n_lists, slope, limit, HESSIAN: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
@@ -161,12 +161,12 @@ def _column_kernel(  # type: ignore[no-untyped-def]
     s = tl.load(scores + start + j, mask=j < n, other=0.0)[None, :]
     far = tl.load(spread + start + j, mask=j < n, other=0.0)[None, :]
     sign = tl.load(signs + start + j, mask=j < n, other=0.0)[None, :]
-    if BENT:
+    if HESSIAN:
         v = tl.load(vs + start + j, mask=j < n, other=0.0)[None, :]
         y = tl.load(gains + start + j, mask=j < n, other=0.0)[None, :]
     summed = tl.zeros([BLOCK], tl.float64)
     weighted = tl.zeros([BLOCK], tl.float64)
-    bent = tl.zeros([BLOCK], tl.float64)
+    hess_sum = tl.zeros([BLOCK], tl.float64)
     for low in range(0, tl.minimum(n, limit), WIDTH):
         r = low + tl.arange(0, WIDTH)
         met = (r < n) & (r < limit)
@@ -179,15 +179,15 @@ def _column_kernel(  # type: ignore[no-untyped-def]
         part = kernel * z
         summed += tl.sum(part, 0)
         weighted += tl.sum((row - sign) * part, 0)
-        if BENT:
+        if HESSIAN:
             u = tl.load(us + start + r, mask=met, other=0.0)[:, None]
             held = tl.load(helds + start + r, mask=met, other=0.0)[:, None]
             share = u * kernel * v
             steps = 2.0 * tl.abs(r[:, None] - j[None, :]).to(tl.float64) + 1.0
             # z is minus the discount times u.
-            paid = -z * kernel * v * tl.abs(y - held)
-            bent += tl.sum(paid * tl.maximum(1.0 - share, 0.0) * steps, 0)
+            part = -z * kernel * v * tl.abs(y - held)
+            hess_sum += tl.sum(part * tl.maximum(1.0 - share, 0.0) * steps, 0)
     tl.store(total + start + j, summed, mask=j < n)
     tl.store(moment + start + j, weighted, mask=j < n)
-    if BENT:
-        tl.store(bend + start + j, bent, mask=j < n)
+    if HESSIAN:
+        tl.store(hess + start + j, hess_sum, mask=j < n)

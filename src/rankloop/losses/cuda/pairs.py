@@ -83,9 +83,9 @@ def pair_lambdas(
         unused if form.drop is None else form.drop,
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
         gradient, hessian, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
-        KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHED=lists.weight is not None,
+        KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHTED=lists.weight is not None,
         SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=truncation is not None,
-        CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+        HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
     total = list_sums(size, lists.offsets) if form.shrink_list else None

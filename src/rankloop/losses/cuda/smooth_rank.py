@@ -82,7 +82,7 @@ def _lambda_kernel(  # type: ignore[no-untyped-def]
     own = tl.load(scores + start + i, mask=i < n, other=0.0)[None, :]
     rank_i = tl.load(by_rank + start + i, mask=i < n, other=0.0)[None, :]
     lambda_ = tl.zeros([BLOCK], tl.float32)
-    bend = tl.zeros([BLOCK], tl.float32)
+    hess = tl.zeros([BLOCK], tl.float32)
     for low in range(0, n, WIDTH):
         j = low + tl.arange(0, WIDTH)
         other = tl.load(scores + start + j, mask=j < n, other=0.0)[:, None]
@@ -91,6 +91,6 @@ def _lambda_kernel(  # type: ignore[no-untyped-def]
         steep = t / ((1.0 + t) * (1.0 + t))
         steep = tl.where((j < n)[:, None] & (i[None, :] != j[:, None]), steep, 0.0)
         lambda_ += tl.sum(steep * (rank_j - rank_i), 0)
-        bend += tl.sum(steep * (tl.abs(rank_j) + tl.abs(rank_i)), 0)
+        hess += tl.sum(steep * (tl.abs(rank_j) + tl.abs(rank_i)), 0)
     tl.store(gradient + start + i, slope * lambda_, mask=i < n)
-    tl.store(hessian + start + i, slope * bend, mask=i < n)
+    tl.store(hessian + start + i, slope * hess, mask=i < n)

@@ -87,13 +87,13 @@ def inverse(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 @kernel
 def without_contrast(labels: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which lists have no two labels that differ."""
-    silent = np.ones(offsets.size - 1, np.bool_)
+    equal = np.ones(offsets.size - 1, np.bool_)
     for q in range(offsets.size - 1):
         for i in range(offsets[q] + 1, offsets[q + 1]):
             if labels[i] != labels[offsets[q]]:
-                silent[q] = False
+                equal[q] = False
                 break
-    return silent
+    return equal
 
 
 def _check_query_weight(values: ArrayLike, lists: int) -> NDArray[np.float64]:

@@ -57,7 +57,7 @@ def _sort_lists(
     discount: Row,
     slope: float,
     rows: int,
-    steps: int,
+    iterations: int,
     value: Row,
     gradient: Row,
     hessian: Row,
@@ -68,8 +68,10 @@ def _sort_lists(
     work = workspace(4, longest)
     spread, k, a, c = work[0], work[1], work[2], work[3]
     # Sinkhorn: u scales rows (ranks), v columns (documents); one of each per step, the first of ones.
-    u, v = np.empty((steps + 1, longest)), np.empty((steps + 1, longest))
+    u, v = np.empty((iterations + 1, longest)), np.empty((iterations + 1, longest))
     du, dv, dx, one = np.empty(longest), np.empty(longest), np.empty(longest), np.ones(longest)
+    # Nothing of size n x n is stored: every phase computes the rows of the kernel anew, which is cheaper than
+    # reading them from memory, and each is used at once by vector loops (`_dot`, `_add`, ...).
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
@@ -88,20 +90,21 @@ def _sort_lists(
             dv[r] = 0.0
             hessian[start + r] = 0.0
         gained, step = 0.0, 0
-        for phase in range(4 * steps + 3):
-            # Row sums; columns and rows in turn; the loss; then back through all of it in reverse.
-            if phase == 0 or phase == 4 * steps + 2:
+        for phase in range(4 * iterations + 3):
+            # Which phase this is: row sums; columns and rows in turn; the loss; then all of it backwards.
+            if phase == 0 or phase == 4 * iterations + 2:
                 kind = _SUMS if phase == 0 else _BACK_SUMS
-            elif phase <= 2 * steps:
+            elif phase <= 2 * iterations:
                 kind = _COLUMNS if phase % 2 == 1 else _ROWS
                 step = (phase + 1) // 2
-            elif phase == 2 * steps + 1:
-                kind, step = _LOSS, steps
+            elif phase == 2 * iterations + 1:
+                kind, step = _LOSS, iterations
             else:
                 kind = _BACK_ROWS if phase % 2 == 0 else _BACK_COLUMNS
-                step = (4 * steps + 3 - phase) // 2
+                step = (4 * iterations + 3 - phase) // 2
             if kind == _COLUMNS:
                 dx[:n] = 0.0
+            # One pass over the ranks, each row with what its phase needs of it.
             for r in range(min(rows, n)):
                 total = _kernel_row(n - 1.0 - 2.0 * r, s[r], spread[r], slope, s, spread[:n], k[:n])
                 row = n - 1.0 - 2.0 * r
@@ -112,15 +115,15 @@ def _sort_lists(
                 elif kind == _ROWS:
                     u[step, r] = 1.0 / _dot(k[:n], v[step, :n])
                 elif kind == _LOSS:
-                    held = _dot3(k[:n], v[steps, :n], y)
-                    gained += discount[r] * u[steps, r] * held
+                    held = _dot3(k[:n], v[iterations, :n], y)
+                    gained += discount[r] * u[iterations, r] * held
                     du[r] = -discount[r] * held
-                    by = -discount[r] * u[steps, r]
+                    by = -discount[r] * u[iterations, r]
                     _add3(dv[:n], k[:n], y, by)
-                    _add_outer(a[:n], c[:n], row, by, k[:n], v[steps, :n], y)
-                    _bend(
-                        discount[r] * slope, r, u[steps, r], u[steps, r] * held, k[:n],
-                        v[steps, :n], y, hessian[start:stop],
+                    _add_outer(a[:n], c[:n], row, by, k[:n], v[iterations, :n], y)
+                    _add_hessian(
+                        discount[r] * slope, r, u[iterations, r], u[iterations, r] * held, k[:n],
+                        v[iterations, :n], y, hessian[start:stop],
                     )  # fmt: skip
                 elif kind == _BACK_ROWS:
                     by = -du[r] * u[step, r] * u[step, r]
@@ -131,12 +134,14 @@ def _sort_lists(
                     _add_outer(a[:n], c[:n], row, u[step - 1, r], k[:n], dx[:n], one[:n])
                 else:
                     _add_outer(a[:n], c[:n], row, -du[r] * u[0, r] * u[0, r], k[:n], one[:n], one[:n])
+            # What a phase over columns leaves: their scales, or the derivatives by them.
             for j in range(n):
                 if kind == _COLUMNS:
                     v[step, j] = 1.0 / dx[j]
                 elif kind == _BACK_ROWS:
                     dx[j] = -dv[j] * v[step, j] * v[step, j]
                     dv[j] = 0.0
+        # The loss of the list, and the chain rule from logits to scores.
         value[q] = -gained
         for i in range(start, stop):
             value[q] += best[i]
@@ -205,7 +210,7 @@ def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) ->
 
 
 @inner
-def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
+def _add_hessian(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
     for j in range(k.size):
         share = u * k[j] * v[j]
         far = 2.0 * abs(j - rank) + 1.0

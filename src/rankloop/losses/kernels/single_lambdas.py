@@ -108,7 +108,7 @@ def _two_rows(gapped: bool) -> Callable[..., None]:
         x = (gain_a - gain_b) * (gamma_a - gamma_b) / (from_a + fall[b] if gapped else one)
         f = x * p * (odds_b if x > none else odds_a)
         v = abs(x) * p * p
-        lambda_a, bend_a, lambda_b, bend_b = f, v * odds_b, -f, v * odds_a
+        lambda_a, hess_a, lambda_b, hess_b = f, v * odds_b, -f, v * odds_a
         # Both against all below: no branch and one division for two pairs, so that lanes stay full.
         for j in range(np.uint64(i + 2), np.uint64(n)):
             gap_a, gap_b = (from_a + fall[j], from_b + fall[j]) if gapped else (one, one)
@@ -125,12 +125,12 @@ def _two_rows(gapped: bool) -> Callable[..., None]:
             h[j] += v_a * odds_a + v_b * odds_b
             lambda_a += f_a
             lambda_b += f_b
-            bend_a += v_a * odds[j]
-            bend_b += v_b * odds[j]
+            hess_a += v_a * odds[j]
+            hess_b += v_b * odds[j]
         g[a] -= lambda_a
         g[b] -= lambda_b
-        h[a] += bend_a
-        h[b] += bend_b
+        h[a] += hess_a
+        h[b] += hess_b
 
     return rows
 

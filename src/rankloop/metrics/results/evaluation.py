@@ -24,7 +24,7 @@ class Evaluation:
     `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
     query, in the order of the judgments, and nan where a list has no value. `left_out` counts those
     lists. The interval is Student's t over queries, within 0 and 1 for `bounded` metrics. `means` are
-    figures taken as another library takes them, where that was asked for.
+    means as another library takes them, under a `convention`.
     """
 
     values: Mapping[str, NDArray[np.float64]]
@@ -52,7 +52,7 @@ class Evaluation:
 
     @cached_property
     def interval(self) -> dict[str, tuple[float, float]]:
-        """Where the mean over all queries like these lies, with the confidence asked for."""
+        """Where the mean over all queries like these lies, at the given confidence."""
         return {name: (mean.low, mean.high) for name, mean in self._means.items()}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Is the difference between two systems more than luck? Three paired tests and a correction."""
+"""Paired tests of the difference between two systems, and a correction for several tests."""
 
 from typing import NamedTuple
 
@@ -58,8 +58,8 @@ def randomization(
     share of swaps whose mean difference is at least as large as the one seen. All :math:`2^n` swaps are
     tried when they are at most `resamples`; otherwise `resamples` are drawn, and what was seen counts
     as one of them. The interval holds the differences that the same swaps would not reject: it lies
-    between quantiles of the means of random subsets of queries (Hartigan, 1969). Under six queries it
-    is unbounded at 95 %: so few cannot show a difference with this test.
+    between quantiles of the means of random subsets of queries (Hartigan, 1969). Below six queries it
+    is unbounded at 95 %: this test cannot show a difference on so few.
 
     >>> randomization([0.5, 0.6, 0.9, 0.7], [0.4, 0.6, 0.7, 0.6]).p_value
     0.25
@@ -75,7 +75,7 @@ def randomization(
     p_value = (int(as_large.sum()) + seen) / (draws + seen)
     some = swapped_weight > 0
     means = np.sort(swapped[some] / swapped_weight[some])
-    # A swap of nothing fits every difference: it stands below all of them and above all of them.
+    # Swapping no query fits every difference: it counts below all of them and above all of them.
     at = int((1 - confidence) / 2 * (draws + seen)) - (draws + seen - len(means))
     low, high = (means[at], means[-1 - at]) if at >= 0 else (-np.inf, np.inf)
     return Difference(total / float(w.sum()), float(low), float(high), p_value, n)
@@ -120,7 +120,7 @@ def paired_bootstrap(
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    r"""P-values adjusted for being several (Holm, 1979): no more than 5 % chance of any false alarm at 0.05.
+    r"""P-values adjusted for their number (Holm, 1979): no more than 5 % chance of any false alarm at 0.05.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})
 
