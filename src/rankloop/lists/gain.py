@@ -61,7 +61,7 @@ class Gain(NamedTuple):
         """The gains of many labels."""
         if self.kind == TABLE:
             return np.take(self.table, labels.astype(np.int64), mode="clip")
-        wide = labels.astype(np.float64)
+        wide: NDArray[np.float64] = labels.astype(np.float64)
         if self.kind == BINARY:
             return (wide >= self.table[0]).astype(np.float64)
-        return np.exp2(wide) - 1 if self.kind == EXP2 else wide
+        return np.asarray(np.exp2(wide) - 1) if self.kind == EXP2 else wide

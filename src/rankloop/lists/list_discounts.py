@@ -16,4 +16,5 @@ def list_discounts(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     array([1.    , 0.6309, 0.5   , 1.    ])
     """
     table = discount(np.arange(1, int(np.diff(offsets).max(initial=0)) + 1))
-    return table[ranks(offsets, np.int64) - 1]
+    rank: NDArray[np.int64] = ranks(offsets, np.int64)
+    return table[rank - 1]

@@ -104,9 +104,11 @@ def _check_scores(values: NDArray[np.float64], offsets: NDArray[np.int64], finit
 
 
 def _check_range(values: NDArray[np.float32], offsets: NDArray[np.int64], name: str, signed: bool) -> None:
-    low = -np.inf if signed else 0.0
-    if len(values) and not (values.min() >= low and abs(values.min()) < np.inf and values.max() < np.inf):
-        row = int(np.argmin((values >= low) & np.isfinite(values)))
+    if not len(values):
+        return
+    lowest, highest = values.min(), values.max()  # nan where any value is nan, which fails every comparison
+    if not ((lowest > -np.inf if signed else lowest >= 0) and highest < np.inf):
+        row = int(np.argmin((values >= (-np.inf if signed else 0)) & np.isfinite(values)))
         wanted = "finite" if signed else "finite and >= 0"
         raise ValueError(f"{name} must be {wanted}, got {values[row]:g} in {_place(row, offsets)}")
 

@@ -14,6 +14,5 @@ def ranks(offsets: NDArray[np.int64], dtype: Any = np.float64) -> NDArray[Any]:
     >>> ranks(np.array([0, 2, 5]))
     array([1., 2., 1., 2., 3.])
     """
-    return np.arange(1, offsets[-1] + 1, dtype=dtype) - np.repeat(
-        offsets[:-1].astype(dtype), np.diff(offsets)
-    )
+    before: NDArray[Any] = np.repeat(offsets[:-1].astype(dtype), np.diff(offsets))
+    return np.arange(1, offsets[-1] + 1, dtype=dtype) - before

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
+from rankloop.lists import Ranked
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import add_to, grades, sum_below
@@ -37,15 +38,13 @@ def ap_correlation(
 def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
     longest = lists.longest
     ranked = lists.ranked(ties)
-    made = lists.fill(_ap_correlation, *ranked[:3], lists.offsets, longest)
+    made = lists.fill(_ap_correlation, ranked, lists.offsets, longest)
     return lists.blank(made, np.isnan(made), empty)
 
 
 @kernel
 def _ap_correlation(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
+    ranked: Ranked,
     offsets: NDArray[np.int64],
     longest: int,
     values: NDArray[np.float64],
@@ -57,7 +56,7 @@ def _ap_correlation(
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
-        top = grades(labels[start : start + n], grade)
+        top = grades(ranked.labels[start : start + n], grade)
         if top < 2:
             values[q] = np.nan
             continue
@@ -67,7 +66,7 @@ def _ap_correlation(
         while i < n:
             right = 0.0
             j = i
-            while j == i or (j < n and tied[start + j]):
+            while j == i or (j < n and ranked.tied[start + j]):
                 right += i - (sum_below(number, grade[j]) + sum_below(number, grade[j] + 1)) / 2
                 j += 1
             size = j - i

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
+from rankloop.lists import Ranked
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
@@ -59,7 +60,7 @@ def per_list(
     total = lists.relevant(relevance_threshold)
     ranked = lists.ranked(ties, k)
     use = _average_found if found else _average_precision
-    made = lists.fill(use, *ranked[:5], cutoff(k), np.float32(relevance_threshold))
+    made = lists.fill(use, ranked, cutoff(k), np.float32(relevance_threshold))
     if not found:
         base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
         with np.errstate(invalid="ignore"):
@@ -69,11 +70,7 @@ def per_list(
 
 @kernel
 def _average_precision(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     relevance_threshold: np.float32,
     values: NDArray[np.float64],
@@ -81,9 +78,10 @@ def _average_precision(
     last: int,
 ) -> None:
     """The sum of precisions at relevant ranks."""
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         i = start
@@ -114,11 +112,7 @@ def _average_precision(
 
 @kernel
 def _average_found(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     relevance_threshold: np.float32,
     values: NDArray[np.float64],
@@ -126,9 +120,10 @@ def _average_found(
     last: int,
 ) -> None:
     """The same over the number of relevant documents found, which is random where a tie straddles k."""
+    labels, tied = ranked.labels, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         values[q] = 0.0

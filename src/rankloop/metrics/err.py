@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, over_lists, part
-from rankloop.lists import Gain, gains
+from rankloop.lists import Gain, Ranked, gains
 from rankloop.lists.kernels.gain_of import gain_of
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
@@ -70,7 +70,7 @@ def per_list(
 
     def work(first: int, last: int) -> None:
         room = np.empty(longest), np.empty(longest + 1), np.empty(longest + 1)
-        _err(*ranked[:5], cutoff(k), kind, table, 1 / best, *room, made, first, last)
+        _err(ranked, cutoff(k), kind, table, 1 / best, *room, made, first, last)
 
     over_lists(work, lists.offsets)
     return lists.blank(made, lists.relevant(ANY).number == 0, empty)
@@ -82,11 +82,7 @@ def _largest_gain(lists: MetricLists, gain: str) -> float:
 
 @kernel
 def _err(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     kind: int,
     table: NDArray[np.float64],
@@ -98,9 +94,10 @@ def _err(
     first: int,
     last: int,
 ) -> None:
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        n = kept[q]
+        start = ranked.start[q]
+        n = ranked.kept[q]
         for i in range(n):
             stop[i] = gain_of(labels[start + i], kind, table) * share
         if len(weight) > 0:

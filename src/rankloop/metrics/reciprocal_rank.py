@@ -1,10 +1,9 @@
 """Reciprocal rank: how soon the first relevant document comes."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.metrics.kernels.first_relevant import first_relevant
-from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["reciprocal_rank"]
@@ -41,7 +40,4 @@ def reciprocal_rank(
 def per_list(
     lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
 ) -> Values:
-    nothing = lists.relevant(relevance_threshold).number == 0
-    ranked = lists.ranked(ties, k)
-    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevance_threshold), True)
-    return lists.blank(made, nothing, empty)
+    return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=True)

@@ -85,7 +85,7 @@ def learning_curve(
     ideal = _ideal(train, k)
     base = None if production is None else ndcg(production, train.y, train.offsets, k=k, empty="one")
     gain = 2.0 ** train.y.astype(np.float64) - 1
-    discounts = discount(np.arange(1, k + 1))
+    discounts = rank_discount(np.arange(1, k + 1))
     offline = [_quality(learner, test, k)] if marks[0] == 0 else []
     total, weight, below = 0.0, 1.0, 0
     with progress("learning", pages) as advance:

@@ -23,7 +23,7 @@ def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Flo
     values = np.empty(len(offsets) - 1)
 
     def work(first: int, last: int) -> None:
-        _rank_sums(*ranked[:5], limits, gain.kind, gain.table, sums, values, first, last)
+        _rank_sums(ranked, limits, gain.kind, gain.table, sums, values, first, last)
 
     over_lists(work, offsets)
     return values
@@ -31,11 +31,7 @@ def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Flo
 
 @kernel
 def _rank_sums(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: Ints,
-    kept: Ints,
+    ranked: Ranked,
     limits: Ints,
     kind: int,
     table: Floats,
@@ -44,9 +40,10 @@ def _rank_sums(
     first: int,
     last: int,
 ) -> None:
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         k = limits[q]
         total = 0.0
         i = start

@@ -58,9 +58,9 @@ class SingleLambdas:
         if ideal is None:
             self.labels, self.table = gains(labels, gain).astype(np.float32), np.zeros(0)
             ideal = ideal_dcg(labels, offsets, gain, truncation)
-        self.factor = sigma * (inverse(ideal) if normalised else ideal > 0)
+        self.factor: Row = sigma * (inverse(ideal) if normalised else (ideal > 0).astype(np.float64))
         if query_weight is not None:
-            self.factor = self.factor * query_weight
+            self.factor = self.factor * query_weight.astype(np.float64)
 
     def __call__(self, scores: Row, dtype: Any = np.float32) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Gradient and Hessian; None where the scores of a list span too much for single precision."""

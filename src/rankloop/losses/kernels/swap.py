@@ -136,4 +136,5 @@ def normalised_gains(
 def relevant_shares(lists: LossLists, relevance_threshold: float) -> Row:
     """1 / R for each of the R relevant documents of a list, 0 for the others."""
     hit = (lists.labels >= relevance_threshold).astype(np.float64)
-    return hit * lists.spread(inverse(list_sums(hit, lists.offsets)))
+    share: Row = lists.spread(inverse(list_sums(hit, lists.offsets)))
+    return hit * share

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists, part
+from rankloop.lists import Ranked
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.metrics.kernels.lists import MetricLists
 
@@ -24,7 +25,7 @@ def _counted(lists: MetricLists, ties: str) -> NDArray[np.float64]:
     longest = lists.longest
     made = np.zeros((lists.n_lists, 4))
     over_lists(
-        lambda first, last: _count_pairs(*ranked[:3], lists.offsets, longest, made, first, last),
+        lambda first, last: _count_pairs(ranked, lists.offsets, longest, made, first, last),
         lists.offsets,
     )
     return made
@@ -32,22 +33,21 @@ def _counted(lists: MetricLists, ties: str) -> NDArray[np.float64]:
 
 @kernel
 def _count_pairs(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
+    ranked: Ranked,
     offsets: NDArray[np.int64],
     longest: int,
     out: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
+    weight, tied = ranked.weight, ranked.tied
     grade = np.empty(longest, np.int64)
     number = np.zeros(longest + 1)
     mass = np.zeros(longest + 1)
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
-        top = grades(labels[start : start + n], grade)
+        top = grades(ranked.labels[start : start + n], grade)
         number[: top + 1] = 0
         mass[: top + 1] = 0
         total = 0.0

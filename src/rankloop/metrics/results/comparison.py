@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankloop._names import unknown
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.metrics.results.evaluation import Evaluation, interval_text, number
 from rankloop.metrics.results.verdict import SAME, TESTS, Verdict, verdicts
 
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabled):
     """What `compare` found; printing it shows a table.
 
     `systems` holds the `Evaluation` of each system, `verdicts[metric][system]` how it stands against the
@@ -193,15 +193,6 @@ class Comparison:
                 changes = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
                 notes.append(f"most changed by {metric} with {system}: {changes}")
         return notes
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def _p_text(p_value: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.metrics.results.mean import Mean, mean_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["Evaluation", "interval_text", "number"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Tabled):
     """What `evaluate` found; printing it shows a table.
 
     `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
@@ -117,15 +117,6 @@ class Evaluation:
                 low, high = max(low, min(0.0, value)), min(high, max(1.0, value))
             found[name] = mean._replace(value=value, low=low, high=high)
         return found
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def interval_text(low: float, high: float, sign: str = "") -> str:
