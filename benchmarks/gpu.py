@@ -2,15 +2,15 @@
 
     python benchmarks/gpu.py [--only losses|epochs] [--no-compiled] [--epochs N]
 
-Losses: LambdaRank's gradient, Hessian and value, the sort included: eager PyTorch as in allRank
-(padded n × n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit`
-where both are installed, and us; then the milliseconds of every loss with a CUDA kernel. Times are medians of CUDA events over a
-loop of calls as a user makes them, checks of the input included (Rax: wall clock until the result is there);
-"graph" is the same work replayed from a CUDA graph, where nothing is checked. Epochs: a set of the shape of
-MSLR-WEB30K (3.77 million documents × 136 features) with an MLP 1024-512-256 in bf16 and LambdaRank, batches
-of 128 lists, by the training loop of `NeuralRanker`, its rows on the device or streamed from the host; beside
-it the same network over padded lists cut to 240 with the eager loss, its data already on the device, which is
-generous to it.
+Losses: LambdaRank's gradient, Hessian and value, the sort included: eager PyTorch as in allRank (padded n ×
+n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit` where both
+are installed, and us; then the milliseconds of every loss with a CUDA kernel. Times are medians of CUDA
+events over a loop of calls as a user makes them, checks of the input included (Rax: wall clock until the
+result is there); "graph" is the same work replayed from a CUDA graph, where nothing is checked. Epochs: a
+set of the shape of MSLR-WEB30K (3.77 million documents × 136 features) with an MLP 1024-512-256 in bf16 and
+LambdaRank, batches of 128 lists, by the training loop of `NeuralRanker`, its rows on the device or streamed
+from the host; beside it the same network over padded lists cut to 240 with the eager loss, its data already
+on the device, which is generous to it.
 """
 
 import argparse

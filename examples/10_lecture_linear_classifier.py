@@ -44,8 +44,8 @@ print(f"Score(alpha, omega) = {a:.2f} alpha {b:+.4f} omega {c:+.2f}")
 
 # Documents above a threshold are declared relevant: as many as are relevant in training. Ranking needs none.
 tau = np.quantile(classifier.predict(train), 1 - train.y.mean())
-positive = classifier.predict(test) > tau
-print(f"threshold {tau:.2f}: precision {test.y[positive].mean():.3f}, recall {positive[test.y > 0].mean():.3f}\n")
+above = classifier.predict(test) > tau
+print(f"threshold {tau:.2f}: precision {test.y[above].mean():.3f}, recall {above[test.y > 0].mean():.3f}\n")
 pairwise = rl.LinearRanker(loss="ranknet").fit(train)
 print(rl.compare({"cosine": test.X[:, 0], "classifier": classifier, "pairwise": pairwise}, test, "ndcg@10"))
 

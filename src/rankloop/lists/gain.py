@@ -63,5 +63,5 @@ class Gain(NamedTuple):
             return np.take(self.table, labels.astype(np.int64), mode="clip")
         wide: NDArray[np.float64] = labels.astype(np.float64)
         if self.kind == BINARY:
-            return (wide >= self.table[0]).astype(np.float64)
+            return np.asarray(wide >= self.table[0], np.float64)
         return np.asarray(np.exp2(wide) - 1) if self.kind == EXP2 else wide

@@ -14,5 +14,6 @@ def ranks(offsets: NDArray[np.int64], dtype: Any = np.float64) -> NDArray[Any]:
     >>> ranks(np.array([0, 2, 5]))
     array([1., 2., 1., 2., 3.])
     """
-    before: NDArray[Any] = np.repeat(offsets[:-1].astype(dtype), np.diff(offsets))
-    return np.arange(1, offsets[-1] + 1, dtype=dtype) - before
+    made: NDArray[Any] = np.arange(1, offsets[-1] + 1, dtype=dtype)
+    made -= np.repeat(offsets[:-1].astype(dtype), np.diff(offsets))
+    return made

@@ -1,8 +1,12 @@
 """What a ranker descends: value, gradient and Hessian per list.
 
-Every loss is a frozen object with one contract (`Loss`): `loss(scores, labels, offsets, *, weight=None,
-query_weight=None, pairs=None)` gives a `LossResult`. `__all__` is the registry: `loss("lambdarank")` looks
-names up here, and the shared tests walk it.
+A loss is a small frozen object with its parameters (`Loss`), called as `loss(scores, labels, offsets, *,
+weight=None, query_weight=None, pairs=None)`. It gives a `LossResult`: one value per list, and gradient and
+Hessian of their sum per document. A new loss is a frozen dataclass with `_compute(lists, exact)`; it then
+trains every ranker, on the CPU and, by a copy of the batch, on CUDA.
+
+`__all__` is the registry: `loss("lambdarank")` looks names up here, and the shared tests walk it. `redraw`
+changes the random draws of a loss, `settle` fixes its highest grade, `torch_loss` makes it differentiable.
 """
 
 from rankloop.losses.approx_ap import ApproxAP

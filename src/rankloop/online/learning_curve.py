@@ -12,6 +12,7 @@ from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
 from rankloop.clicks.simulation.reader import Reader
 from rankloop.data import RankingDataset
+from rankloop.lists.discount import discount as rank_discount
 from rankloop.metrics import dcg, ndcg
 from rankloop.online.ranking import Ranking
 
