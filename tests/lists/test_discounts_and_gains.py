@@ -1,5 +1,7 @@
 """One discount and one gain for every execution target: numpy, numba, torch and Triton agree."""
 
+from __future__ import annotations
+
 import os
 import re
 
@@ -30,7 +32,7 @@ def many_gains(labels, kind, table, out):
 
 
 @jit
-def many_discounts(ranks, out, n, WIDTH: "tl.constexpr"):
+def many_discounts(ranks, out, n, WIDTH: tl.constexpr):
     i = tl.arange(0, WIDTH)
     tl.store(out + i, discount_of(tl.load(ranks + i, mask=i < n, other=1.0)), mask=i < n)
 

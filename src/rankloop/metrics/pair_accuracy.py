@@ -23,7 +23,7 @@ def pair_accuracy(
 
     .. math:: \frac{|\{(i, j) : l_i > l_j, s_i > s_j\}|}{|\{(i, j) : l_i > l_j\}|}
 
-    A tie in score counts half; with item weights a pair counts what its better document weighs. A list
+    A tie in score counts half; with item weights a pair has the weight of its better document. A list
     of equal labels has no pairs: its value is nan. For two grades this is the area under the ROC curve.
 
     >>> pair_accuracy([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)

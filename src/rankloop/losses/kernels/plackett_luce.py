@@ -18,8 +18,8 @@ def plackett_luce(
 ) -> LossResult:
     """Minus the log-likelihood of drawing the documents one by one in the given order.
 
-    `stage` weighs the draws by rank. Documents that share a number in `blocks` (by rank) are tied: by Efron's
-    approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
+    `stage` is the weight of each draw, by rank. Documents that share a number in `blocks` (by rank) are tied:
+    by Efron's approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
     """
     made = LossResult.zeros(lists.n_lists, lists.n_documents)
     weight = lists.item_weight
