@@ -19,7 +19,7 @@ Tensor = Any
 
 
 class PairForm(NamedTuple):
-    """The weights of pairs: `PairRule` of the CPU kernel, gains and swap terms by rank.
+    """The weights of pairs (`PairRule` of the CPU kernel, gains and swap terms by rank), and their costs.
 
     Without alpha, beta and gamma the swap is that of DCG's discounts; `by_distance` leaves it out.
     """
@@ -37,6 +37,10 @@ class PairForm(NamedTuple):
     ties: bool = False
     shrink_gap: bool = False
     shrink_list: bool = False
+    sigma: float = 1.0
+    margin: float = 1.0
+    truncation: int | None = None
+    curve: int = LOGISTIC
 
     @property
     def kind(self) -> int:
@@ -55,10 +59,6 @@ def pair_lambdas(
     ranked: Tensor,
     form: PairForm,
     *,
-    sigma: float = 1.0,
-    margin: float = 1.0,
-    truncation: int | None = None,
-    curve: int = LOGISTIC,
     curved: bool = True,
     valued: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -82,9 +82,9 @@ def pair_lambdas(
         unused if form.gamma is None else form.gamma,
         unused if form.drop is None else form.drop,
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, hessian, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
-        KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHTED=lists.weight is not None,
-        SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=truncation is not None,
+        gradient, hessian, cost, size, lists.n_lists, form.sigma, form.margin, form.truncation or _NO_CUT,
+        KIND=form.kind, CURVE=form.curve, TIES=form.ties, WEIGHTED=lists.weight is not None,
+        SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=form.truncation is not None,
         HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)

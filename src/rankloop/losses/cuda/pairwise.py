@@ -10,7 +10,7 @@ from rankloop.lists.tensors.discount import discount as discount_at
 from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
-from rankloop.losses.cuda.pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_lambdas
+from rankloop.losses.cuda.pairs import HINGE, SQUARED_HINGE, PairForm, pair_lambdas
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
@@ -26,13 +26,13 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 def hinge(chosen: Hinge, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     curve = SQUARED_HINGE if chosen.squared else HINGE
-    form = PairForm(lists.labels, _ones(lists), sign=True)
-    return _lambdas(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
+    form = PairForm(lists.labels, _ones(lists), sign=True, margin=chosen.margin, curve=curve)
+    return _lambdas(lists, _arange(lists), lists.scores, form, wanted)
 
 
 def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties)
-    return _lambdas(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
+    form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties, sigma=chosen.sigma)
+    return _lambdas(lists, _arange(lists), lists.scores, form, wanted)
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -47,7 +47,8 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
-    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
+    return _lambdas(lists, order, ranked, form, wanted)
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -71,25 +72,16 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
             form = PairForm(gain, factor, drop=drop, by_distance=True)
         else:
             form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
-    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
+    return _lambdas(lists, order, ranked, form, wanted)
 
 
 def _lambdas(
-    lists: DeviceLists,
-    order: Tensor,
-    ranked: Tensor,
-    form: PairForm,
-    *,
-    sigma: float = 1.0,
-    margin: float = 1.0,
-    truncation: int | None = None,
-    curve: int = LOGISTIC,
-    **wanted: bool,
+    lists: DeviceLists, order: Tensor, ranked: Tensor, form: PairForm, wanted: dict[str, bool]
 ) -> Parts:
-    options: dict[str, Any] = {"sigma": sigma, "margin": margin, "truncation": truncation, "curve": curve}
     if lists.pairs is not None:
-        return judged_lambdas(lists, lists.pairs, order, ranked, form, **options)
-    return pair_lambdas(lists, order, ranked, form, **options, **wanted)
+        return judged_lambdas(lists, lists.pairs, order, ranked, form)
+    return pair_lambdas(lists, order, ranked, form, **wanted)
 
 
 def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:
