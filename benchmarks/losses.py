@@ -5,7 +5,7 @@
 LambdaLoss (NDCG-Loss2), value and gradient for a batch of 64 lists: allRank's manner (padded n × n tensors in
 eager PyTorch, written anew below after its definition), Rax (where installed; PATH is an interpreter that
 has it), and us. LambdaRank's gradient for 1.2 million rows at truncation 30: LightGBM's own, as what
-`Booster.update` takes with its lambdarank objective less what it takes with fixed gradients (trees of two
+`Booster.update` takes with its lambdarank objective less the time it takes with fixed gradients (trees of two
 leaves on one feature, so that the tree is almost free), and us. Every row is its own process with one thread;
 times are CPU times, the best of several; memory is the growth of the process over its start.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/metrics.py [--lists N] [--repeats N] [--quick]
 
-Peers come with the extras `engines` and `bench`. Repeats are interleaved and medians are shown; imports and
+Peers come with the extras `trees` and `bench`. Repeats are interleaved and medians are shown; imports and
 compilation are not counted. LightGBM evaluates NDCG@10 of scores it already holds (a booster without trees
 whose training set has them as init_score), so that nothing but its metric runs. pytrec_eval and ranx get
 their own objects ready made; both compute three metrics, ours is all four. scikit-learn is called list by

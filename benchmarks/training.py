@@ -30,7 +30,6 @@ from scipy import stats
 
 from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
 from rankloop.losses import LambdaRank
-from rankloop.losses.kernels.gap_lambdas import GapLambdas
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 
@@ -104,7 +103,7 @@ def gradients(queries: int) -> tuple[float, float]:
 
     own, blank = booster("lambdarank"), booster("none")
     near = LambdaRank(truncation=TRUNCATION, norm_gap=True)
-    plain, lambdas = LambdaRank(truncation=TRUNCATION), GapLambdas(near, data)
+    plain, lambdas = LambdaRank(truncation=TRUNCATION), near.prepare(data.y, data.offsets)
     work: dict[str, Callable[[], Any]] = {
         "own": own.update,
         "blank": lambda: blank.update(fobj=lambda *_: ready),

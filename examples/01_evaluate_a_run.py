@@ -1,4 +1,4 @@
-"""How good is a ranking, and how sure can one be? From TREC files, with what was missed counted."""
+"""Evaluate a run from TREC files: means with intervals, and what the run missed."""
 
 from pathlib import Path
 from tempfile import mkdtemp

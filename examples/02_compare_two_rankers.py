@@ -1,4 +1,4 @@
-"""Is the new ranker better, or was it luck? Two rankers on the same queries."""
+"""Compare rankers on the same queries: differences with p-values and intervals."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ import rankloop as rl
 rng = np.random.default_rng(0)
 queries, documents = 200, 30
 X = rng.normal(size=(queries * documents, 3))
-worth = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))
-y = np.digitize(worth, np.quantile(worth, [0.6, 0.85, 0.95]))
+relevance = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))
+y = np.digitize(relevance, np.quantile(relevance, [0.6, 0.85, 0.95]))
 data = rl.RankingDataset(X, y, np.repeat(np.arange(queries), documents))
 
 # A ranking is one score per row, a Run, or anything with predict(X).

@@ -12,8 +12,8 @@ import numpy as np
 import rankloop as rl
 from rankloop.search import Features
 
-# Cranfield where it is at hand. Or else pages of made-up words: the two of a query stand side by side in
-# 6 relevant pages, and far apart in 10 others.
+# Cranfield where it is installed; otherwise pages of made-up words, in which the two words of a query are
+# adjacent in 6 relevant pages and far apart in 10 others.
 if rl.catalog.find("cranfield") is not None:
     corpus = rl.catalog.load("cranfield")
     texts, queries, judged = {i: d["text"] for i, d in corpus.documents.items()}, corpus.queries, corpus.qrels
@@ -44,8 +44,8 @@ print(f"Score(alpha, omega) = {a:.2f} alpha {b:+.4f} omega {c:+.2f}")
 
 # Documents above a threshold are declared relevant: as many as are relevant in training. Ranking needs none.
 tau = np.quantile(classifier.predict(train), 1 - train.y.mean())
-said = classifier.predict(test) > tau
-print(f"threshold {tau:.2f}: precision {test.y[said].mean():.3f}, recall {said[test.y > 0].mean():.3f}\n")
+above = classifier.predict(test) > tau
+print(f"threshold {tau:.2f}: precision {test.y[above].mean():.3f}, recall {above[test.y > 0].mean():.3f}\n")
 pairwise = rl.LinearRanker(loss="ranknet").fit(train)
 print(rl.compare({"cosine": test.X[:, 0], "classifier": classifier, "pairwise": pairwise}, test, "ndcg@10"))
 

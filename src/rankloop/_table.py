@@ -7,7 +7,7 @@ from html import escape
 from io import StringIO
 from typing import Any
 
-__all__ = ["Table"]
+__all__ = ["Table", "Tabled"]
 
 _LATEX = str.maketrans(
     {
@@ -141,3 +141,19 @@ class Table:
 
     def _loud(self, cell: str, row: int, column: int, before: str, after: str) -> str:
         return f"{before}{cell}{after}" if (row, column) in self.strong else cell
+
+
+class Tabled:
+    """A result that is shown as its table: as text, in a terminal, in a notebook."""
+
+    def table(self) -> Table:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def __rich__(self) -> Table:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()

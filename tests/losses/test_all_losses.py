@@ -27,7 +27,7 @@ VARIANTS = [
     "listmle(ties=random)",
     "plistmle(decay=log2)",
     "pirank(k=2)",
-    "neuralndcg(k=2, steps=2)",
+    "neuralndcg(k=2, iterations=2)",
     "gumbel(loss=ranknet, samples=2)",
     "distill(loss=ranknet)",
     "unique_softmax(gain=linear)",
@@ -202,16 +202,16 @@ def test_bad_input_is_refused(one):
             (np.append(SCORES[:-1], np.nan), LABELS, OFFSETS),
             r"scores must be finite, got nan in list 3 \(row 19\)",
         ),
-        ((SCORES[:-1], LABELS, OFFSETS), "scores and labels are flat and of one length"),
-        ((SCORES, LABELS, [0, 5]), "offsets rise from 0 to the number of documents"),
-        ((SCORES, LABELS, [0, 9, 7, 20]), "offsets rise"),
+        ((SCORES[:-1], LABELS, OFFSETS), r"scores needs one value per document \(20 by the offsets\)"),
+        ((SCORES, LABELS, [0, 5]), r"scores needs one value per document \(5 by the offsets\)"),
+        ((SCORES, LABELS, [0, 9, 7, 20]), "offsets must start at 0 and never fall"),
         ((SCORES, np.where(LABELS == 4, np.nan, LABELS), OFFSETS), "labels must be finite"),
     ]:
         with pytest.raises(ValueError, match=message):
             one(*wrong)
     with pytest.raises(ValueError, match="weight needs one value per document"):
         one(SCORES, LABELS, OFFSETS, weight=[1.0])
-    with pytest.raises(ValueError, match="weights must be finite and >= 0, got -1 in list 0"):
+    with pytest.raises(ValueError, match="weight must be finite and >= 0, got -1 in list 0"):
         one(SCORES, LABELS, OFFSETS, weight=-np.ones(20))
     with pytest.raises(ValueError, match="query_weight needs one value per list"):
         one(SCORES, LABELS, OFFSETS, query_weight=[1.0])

@@ -254,7 +254,7 @@ def test_neural_sort(lists):
 
     one_by_one(value, lists, PiRank(temperature=0.8))
     one_by_one(lambda s, y: value(s, y, k=2), lists, PiRank(temperature=0.8, k=2))
-    one_by_one(lambda s, y: value(s, y, 3), lists, NeuralNDCG(temperature=0.8, steps=3))
+    one_by_one(lambda s, y: value(s, y, 3), lists, NeuralNDCG(temperature=0.8, iterations=3))
 
 
 def test_cold_sorts_give_the_metric_of_the_seeds():
@@ -294,7 +294,7 @@ def test_distillation_finds_the_teacher():
         (lambda: ListMLE(ties="mean"), "unknown ties of ListMLE"),
         (lambda: PListMLE(decay="log"), "did you mean 'log2'"),
         (lambda: ApproxNDCG(temperature=0), "temperature of ApproxNDCG must be above 0, got 0"),
-        (lambda: NeuralNDCG(steps=0), "steps of NeuralNDCG must be a whole number from 1"),
+        (lambda: NeuralNDCG(iterations=0), "iterations of NeuralNDCG must be a whole number from 1"),
         (lambda: Ordinal(thresholds=(1.0, 0.0)), "thresholds of Ordinal must rise"),
         (lambda: Ordinal(max_label=3, thresholds=(1.0,)), "needs 3 thresholds"),
         (lambda: Gumbel("aproxndcg"), "did you mean 'approxndcg'"),

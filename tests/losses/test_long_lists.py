@@ -12,7 +12,7 @@ N, PEAK = 20_000, Path("/proc/self/clear_refs")
 MEMBERS = (getattr(rankloop.losses, name) for name in rankloop.losses.__all__)
 KINDS = [one for one in MEMBERS if isinstance(one, type) and issubclass(one, Loss) and one is not Loss]
 # Fewer rounds where each goes over all pairs.
-QUICK = {"gumbel": "gumbel(samples=1)", "neuralndcg": "neuralndcg(steps=1)", "pirank": "pirank(k=100)"}
+QUICK = {"gumbel": "gumbel(samples=1)", "neuralndcg": "neuralndcg(iterations=1)", "pirank": "pirank(k=100)"}
 
 
 @pytest.mark.skipif(not PEAK.exists(), reason="only Linux tells the peak of the memory of a moment")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankloop.losses import LossResult, PLRank
-from rankloop.losses.kernels.lists import make_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.plrank import add_ranking
 
 SCORES, GAINS = np.array([0.4, -0.7, 1.1, 0.0]), np.array([1.0, 0.3, 0.0, 2.0], np.float32)
@@ -29,7 +29,7 @@ def enumerated(scores, gains, k):
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_all_rankings_together_have_the_gradient_of_the_enumerated_value(k):
     discount = 1 / np.log2(np.arange(2.0, k + 2))
-    lists = make_lists(SCORES, GAINS, [0, 4], None, None, None)
+    lists = LossLists(SCORES, GAINS, [0, 4])
     gradient, value = np.zeros(4), 0.0
     for page in permutations(range(4)):
         left, chance = np.exp(SCORES).copy(), 1.0

@@ -296,7 +296,7 @@ def test_bad_judgments():
     with pytest.raises(ValueError, match="no query of the run is judged: the run has queries such as 'q7'"):
         evaluate({"q7": {"d": 1.0}}, {"7": {"d": 1}}, "map")
     heavy = dataset([1, 0], [0, 2], item_weight=[1, 2], docid=["a", "b"])
-    with pytest.raises(ValueError, match="a run knows no item weights"):
+    with pytest.raises(ValueError, match="a run has no item weights"):
         evaluate({"0": {"a": 1.0}}, heavy, "map")
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop import metrics
-from rankloop.metrics.kernels.lists import Lists
+from rankloop.metrics.kernels.lists import MetricLists
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_bad_pools_and_weights():
         metrics.ndcg([1.0], [1], [0, 1], pool_labels=[1, 2])
     with pytest.raises(ValueError, match="pool_offsets describes 2 lists, offsets 1"):
         metrics.ndcg([1.0], [1], [0, 1], pool_labels=[1, 2], pool_offsets=[0, 1, 2])
-    with pytest.raises(ValueError, match="weight and pool_labels cannot be joined"):
+    with pytest.raises(ValueError, match="weight and pool_labels cannot be combined"):
         metrics.ndcg([1.0], [1], [0, 1], weight=[1], pool_labels=[1, 2], pool_offsets=[0, 2])
     with pytest.raises(ValueError, match=r"weight must be finite and >= 0, got -2 in list 0 \(row 0\)"):
         metrics.ndcg([1.0], [1], [0, 1], weight=[-2])
@@ -116,12 +116,12 @@ def test_ranking_is_a_stable_sort_of_any_scores(spread, n, seed, depth):
     rng = np.random.default_rng(seed)
     scores = np.asarray(SPREADS[spread](rng, n), np.float64)
     rows = np.arange(n, dtype=np.float32)
-    ranked = Lists(scores, rows, [0, n]).ranked("stable", depth)
+    ranked = MetricLists(scores, rows, [0, n]).ranked("stable", depth)
     kept = int(ranked.kept[0])
     order = np.argsort(-scores, kind="stable")
     assert kept >= min(n, depth or n)
     np.testing.assert_array_equal(ranked.labels[:kept], order[:kept])
-    tied = Lists(scores, rows, [0, n]).ranked("average", depth).tied[:kept]
+    tied = MetricLists(scores, rows, [0, n]).ranked("average", depth).tied[:kept]
     falling = scores[order]
     np.testing.assert_array_equal(tied[1:], falling[1:kept] == falling[: kept - 1])
     assert kept == n or falling[kept] < falling[kept - 1]

@@ -106,7 +106,7 @@ def test_wrong_names(name, answer):
         ("rbp(p=1)", "between 0 and 1"),
         ("p(rel=0)", "relevance_threshold must be above 0"),
         ("err(max_label=1)", "max_label is 1 but there is a label 2"),
-        ("ndcg(gain=0/1)", "knows labels 0 to 1, got label 2"),
+        ("ndcg(gain=0/1)", "takes the labels 0 to 1, got label 2"),
     ],
 )
 def test_wrong_values_of_options(name, answer):

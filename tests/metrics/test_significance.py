@@ -88,7 +88,7 @@ def test_randomization_is_scipys_exact_permutation_test(seed):
 def test_randomization_drawn_agrees_with_exact():
     values, baseline = systems(14, shift=0.03, seed=8)
     exact = randomization(values, baseline)  # 2^14 swaps
-    drawn = randomization(values, baseline, samples=2**14 - 1, seed=1)
+    drawn = randomization(values, baseline, resamples=2**14 - 1, seed=1)
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.012)  # three standard errors
     assert (drawn.low, drawn.high) == pytest.approx((exact.low, exact.high), abs=0.005)
 
@@ -112,7 +112,7 @@ def test_few_queries_prove_nothing_by_randomization():
 
 def test_randomization_of_many_queries_is_nearly_normal():
     values, baseline = systems(5_000, shift=0.0015, seed=2)
-    drawn = randomization(values, baseline, samples=20_000)
+    drawn = randomization(values, baseline, resamples=20_000)
     assert drawn.p_value == pytest.approx(paired_t(values, baseline).p_value, abs=0.01)
 
 
@@ -140,7 +140,7 @@ def slow_bootstrap(values, baseline, draws):
 def test_bootstrap_is_its_slow_twin_on_the_same_draws(n):
     values, baseline = systems(n, shift=0.04, seed=n)
     draws = np.random.default_rng(7).integers(0, n, (400, n), dtype=np.int32)
-    found = paired_bootstrap(values, baseline, samples=400, seed=7)
+    found = paired_bootstrap(values, baseline, resamples=400, seed=7)
     assert found.p_value == pytest.approx(slow_bootstrap(values, baseline, draws.tolist()))
 
 
@@ -160,7 +160,7 @@ def test_bootstrap_interval_of_many_queries_is_scipys():
 def test_false_alarms_are_one_in_twenty(test):
     # 1,000 experiments without a difference; 5 % +- 2 % is three standard errors.
     rng = np.random.default_rng(11)
-    options = {} if test is paired_t else {"samples": 400}
+    options = {} if test is paired_t else {"resamples": 400}
     alarms = 0
     for _ in range(1_000):
         both = rng.beta(2, 2, (2, 25))
@@ -171,7 +171,7 @@ def test_false_alarms_are_one_in_twenty(test):
 @pytest.mark.parametrize("test", TESTS)
 def test_intervals_hold_the_truth_nineteen_times_in_twenty(test):
     rng = np.random.default_rng(12)
-    options = {} if test is paired_t else {"samples": 400}
+    options = {} if test is paired_t else {"resamples": 400}
     held = 0
     for _ in range(1_000):
         baseline = rng.beta(2, 2, 25)
@@ -183,7 +183,7 @@ def test_intervals_hold_the_truth_nineteen_times_in_twenty(test):
 @pytest.mark.parametrize("test", TESTS)
 @given(both=pairs_of_values)
 def test_swapping_the_systems_mirrors_the_answer(test, both):
-    options = {} if test is paired_t else {"samples": 200}
+    options = {} if test is paired_t else {"resamples": 200}
     there, back = test(both[0], both[1], **options), test(both[1], both[0], **options)
     assert there.mean == pytest.approx(-back.mean)
     assert there.p_value == pytest.approx(back.p_value)
@@ -233,9 +233,9 @@ def test_bad_input(test):
 
 
 @pytest.mark.parametrize("test", [randomization, paired_bootstrap])
-def test_no_samples(test):
+def test_no_resamples(test):
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        test([1, 2], [0, 0], samples=0)
+        test([1, 2], [0, 0], resamples=0)
 
 
 def test_holm_by_hand():

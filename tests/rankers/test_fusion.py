@@ -9,9 +9,10 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from rankloop.data import synthetic
+from rankloop.lists import mean_ranks
 from rankloop.metrics import metric
 from rankloop.rankers import AdaRank, CoordinateAscent, Fusion, PointwiseRanker, RankSVM
-from rankloop.rankers.base.per_list import normalised, ranks
+from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.fuse import comb_mnz, comb_sum, fused_scores, rrf
 from strategies import ragged_lists
 
@@ -22,7 +23,7 @@ DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(f
 def test_ranks_equal_loops(lists):
     scores, labels, offsets = lists
     scores = np.where(labels == 4, np.nan, scores)
-    found = ranks(scores, offsets)
+    found = mean_ranks(scores, offsets)
     for start, stop in pairwise(offsets):
         part = scores[start:stop]
         for i, score in enumerate(part):

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
 from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ApproxAP"]
 
@@ -20,21 +22,22 @@ class ApproxAP(Loss):
     .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - \hat h_i / \hat r_i)
 
     where :math:`\hat r_i` is the smooth rank of a document and :math:`\hat h_i` its smooth rank among the
-    relevant ones: their quotient is the precision at the document. Labels from `relevant` on are relevant.
+    relevant ones: their quotient is the precision at the document. Labels from
+    `relevance_threshold` on are relevant.
 
     >>> ApproxAP()([2.0, 1.0, 3.0], [1, 1, 0], [0, 3]).value.round(4)  # AP is (1/2 + 2/3) / 2
     array([0.4167])
     """
 
     temperature: float = 0.1
-    relevant: float = 1.0
+    relevance_threshold: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevant=self.relevant)
+        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        hit = (lists.labels >= self.relevant).astype(np.float64)
-        share = lists.mass(relevant_shares(lists, self.relevant))
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        hit = (lists.labels >= self.relevance_threshold).astype(np.float64)
+        share = lists.weighted(relevant_shares(lists, self.relevance_threshold))
         rank, hits = smooth_ranks(lists, hit, self.temperature)
         precision = (1.0 + hits) / rank
         value = list_sums(share * (1.0 - precision), lists.offsets)

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
 from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ApproxMRR"]
 
@@ -20,20 +22,21 @@ class ApproxMRR(Loss):
     .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - 1/\hat r_i), \quad
         \hat r_i = 1 + \sum_{j \ne i} \sigma((s_j - s_i)/\tau)
 
-    With one relevant document it is one minus the reciprocal rank. Labels from `relevant` on are relevant.
+    With one relevant document it is one minus the reciprocal rank. Labels from `relevance_threshold`
+    on are relevant.
 
     >>> ApproxMRR()([2.0, 1.0, 3.0], [1, 0, 0], [0, 3]).value.round(4)
     array([0.5])
     """
 
     temperature: float = 0.1
-    relevant: float = 1.0
+    relevance_threshold: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevant=self.relevant)
+        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        share = lists.mass(relevant_shares(lists, self.relevant))
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        share = lists.weighted(relevant_shares(lists, self.relevance_threshold))
         none = np.zeros(lists.n_documents)
         rank, _ = smooth_ranks(lists, none, self.temperature)
         value = list_sums(share * (1.0 - 1.0 / rank), lists.offsets)

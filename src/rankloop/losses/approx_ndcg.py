@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import discount, list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import check_gain, positive
 from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import normalised_gains
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ApproxNDCG"]
 
@@ -34,11 +36,11 @@ class ApproxNDCG(Loss):
         positive(self, temperature=self.temperature)
         check_gain(self, self.gain)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         amounts, best = normalised_gains(lists, self.gain, None)
         none = np.zeros(lists.n_documents)
         rank, _ = smooth_ranks(lists, none, self.temperature)
-        discount = 1.0 / np.log2(1.0 + rank)
-        value = list_sums(best - amounts * discount, lists.offsets)
-        by_rank = amounts * discount**2 / ((1.0 + rank) * math.log(2.0))
-        return LossResult(value, *smooth_lambdas(lists, none, self.temperature, by_rank, none))
+        at_rank = discount(rank)
+        value = list_sums(best - amounts * at_rank, lists.offsets)
+        slope = amounts * at_rank**2 / ((1.0 + rank) * math.log(2.0))
+        return LossResult(value, *smooth_lambdas(lists, none, self.temperature, slope, none))

@@ -1,4 +1,4 @@
-"""Two tests of lambda gradients: is the result a local optimum, and are the lambdas a gradient at all."""
+"""Two tests of lambda gradients: whether a result is a local optimum, and whether lambdas are a gradient."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 
 __all__ = ["LocalOptimum", "local_optimum", "symmetry"]
 
 
 class LocalOptimum(NamedTuple):
-    """What random directions did to the metric: how many raised it, and what that says of all directions."""
+    """How many random directions raised the metric, and the bound that follows for all directions."""
 
     holds: bool  # the share of directions that raise the metric is below `tolerance`, at `confidence`
     raised: int
@@ -39,7 +39,7 @@ def local_optimum(
     Moves the weights by `step` along random directions of the unit sphere and counts how often `metric` of
     the scores rises. If none of 459 directions raises it, fewer than 1 % of all directions do, at 99 %
     confidence (0.99^459 < 0.01); in general the bound is Clopper and Pearson's. A metric over few lists is a
-    noisy staircase: `step` should span many of its stairs, and rises up to `grain` do not count.
+    noisy step function: `step` should span many of its steps, and rises of up to `grain` do not count.
 
     >>> peak = np.array([1.0, -1.0])
     >>> local_optimum(lambda w: w - peak, peak, lambda s: -float(s @ s)).holds
@@ -64,8 +64,8 @@ def local_optimum(
 def symmetry(loss: str | Loss, scores: ArrayLike, labels: ArrayLike, *, step: float = 1e-5) -> float:
     r"""The largest asymmetry of the lambdas of one list, relative to their largest derivative.
 
-    By the lemma of Poincaré (Burges et al., 2006) the lambdas are the gradient of some cost where and only
-    where :math:`\partial \lambda_i / \partial s_j = \partial \lambda_j / \partial s_i` for all pairs.
+    By the lemma of Poincaré (Burges et al., 2006) the lambdas are the gradient of some cost if and only
+    if :math:`\partial \lambda_i / \partial s_j = \partial \lambda_j / \partial s_i` for all pairs.
     LambdaRank fulfils it as long as the sort does not change, so `step` must be smaller than half of the
     smallest gap between two scores.
 

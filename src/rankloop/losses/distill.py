@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.kernels.cross_entropy import softmax
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Distill"]
 
@@ -39,6 +40,6 @@ class Distill(Loss):
     def smooth(self) -> bool:
         return find(self.loss).smooth
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         soft = softmax(lists.labels.astype(np.float64) / self.temperature, lists.offsets)
-        return find(self.loss)._compute(lists._replace(labels=soft.astype(np.float32)), exact)
+        return find(self.loss)._compute(lists.replace(labels=soft.astype(np.float32)), exact)

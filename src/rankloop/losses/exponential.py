@@ -7,16 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.lists import rank_lists
 from rankloop.losses.kernels.judged import judged_loss
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs, lower_sums
 from rankloop.losses.kernels.options import positive
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Exponential"]
 
-_CAP = 300.0  # e^300 is 10^130: lambdas past it are cut there
+_CAP = 300.0  # e^300 is 10^130: larger lambdas are cut to it
 
 Row = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ class Exponential(Loss):
 
     .. math:: C = \sum_{l_i > l_j} e^{-\sigma (s_i - s_j)}
 
-    The sum factors over documents, so a list takes a sort and one pass. Value and lambdas are held below
+    The sum factors over documents, so a list takes a sort and one pass. Value and lambdas are cut at
     e^300, so that no score makes them overflow.
 
     >>> result = Exponential()([1.0, 0.0], [0, 1], [0, 2])
@@ -42,24 +43,18 @@ class Exponential(Loss):
     def __post_init__(self) -> None:
         positive(self, sigma=self.sigma)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         if lists.pairs is not None:
-            return judged_loss(lists, self._cost)
-        value, gradient, hessian = (
-            np.zeros(lists.n_lists),
-            np.empty(lists.n_documents),
-            np.empty(lists.n_documents),
-        )
+            return judged_loss(lists, lists.pairs, self._cost)
+        made = LossResult.zeros(lists.n_lists, lists.n_documents)
         order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
-        scaled, weight = self.sigma * lists.scores, lists.mass(np.ones(lists.n_documents))
+        scaled, weight = self.sigma * lists.scores, lists.item_weight
 
         def work(first: int, last: int) -> None:
-            _exponential_lists(
-                first, last, scaled, lists.labels, lists.offsets, weight, order, value, gradient, hessian
-            )
+            _exponential_lists(first, last, scaled, lists.labels, lists.offsets, weight, order, *made)
 
         over_lists(work, lists.offsets)
-        return LossResult(value, self.sigma * gradient, self.sigma**2 * hessian)
+        return LossResult(made.value, self.sigma * made.gradient, self.sigma**2 * made.hessian)
 
     def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
         cost = np.exp(np.minimum(-self.sigma * gap, _CAP))

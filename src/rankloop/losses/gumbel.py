@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import at_least_one, positive
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Gumbel"]
 
@@ -18,7 +19,7 @@ class Gumbel(Loss):
 
     .. math:: C = \frac{1}{S} \sum_{k=1}^{S} C_0(s + \beta g_k), \quad g = -\log(-\log U)
 
-    The noise follows from `seed`; `rankloop.losses.redraw` gives the loss of the next round.
+    The noise follows from `seed`; `rankloop.losses.redraw` gives the loss with other noise.
 
     >>> Gumbel("approxndcg", samples=4, seed=1).name
     'gumbel(samples=4, seed=1)'
@@ -38,17 +39,12 @@ class Gumbel(Loss):
     def smooth(self) -> bool:
         return find(self.loss).smooth
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         rng, base = np.random.default_rng(self.seed), find(self.loss)
-        value, gradient, hessian = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
+        made = LossResult.zeros(lists.n_lists, lists.n_documents)
         for _ in range(self.samples):
             noisy = lists.scores + self.scale * rng.gumbel(size=lists.n_documents)
-            part = base._compute(lists._replace(scores=noisy), exact)
-            value += part.value / self.samples
-            gradient += part.gradient / self.samples
-            hessian += part.hessian / self.samples
-        return LossResult(value, gradient, hessian)
+            part = base._compute(lists.replace(scores=noisy), exact)
+            for total, one in zip(made, part, strict=True):
+                total += one / self.samples
+        return made

@@ -1,4 +1,4 @@
-"""The pairwise hinge, in O(n log n) a list."""
+"""The pairwise hinge, in O(n log n) per list."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,11 +6,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.lists import list_sums
 from rankloop.losses.kernels.judged import judged_loss
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
 from rankloop.losses.kernels.pair_sums import levels, order_of, pair_sums
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Hinge"]
 
@@ -19,7 +21,7 @@ Row = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    r"""What RankSVM descends (Joachims, 2002): pairs not in order by a margin.
+    r"""The loss of RankSVM (Joachims, 2002): pairs that are not in order by a margin.
 
     .. math:: C = \sum_{l_i > l_j} \max(0, m - (s_i - s_j))^p
 
@@ -43,14 +45,14 @@ class Hinge(Loss):
     def smooth(self) -> bool:
         return self.squared
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         if lists.pairs is not None:
-            return judged_loss(lists, self._cost)
+            return judged_loss(lists, lists.pairs, self._cost)
         unit = lists.scores / self.margin
         lengths = np.diff(lists.offsets)
         middle = np.repeat(list_sums(unit, lists.offsets) / np.maximum(lengths, 1), lengths)
-        near = unit - middle  # sums of small numbers: a shift of all scores costs no digits
-        weight = lists.mass(np.ones(lists.n_documents))
+        near = unit - middle  # centred, so that a shift of all scores costs no precision
+        weight = lists.item_weight
         level = levels(lists.labels, lists.offsets)
         order = order_of(unit, lists.offsets)
         sums = pair_sums(unit, near, level, level, weight, lists.offsets, order)

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 from rankloop.losses.unique_softmax import against_lower
 
-__all__ = ["InfoNCE", "in_batch"]
+__all__ = ["InfoNCE"]
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,10 @@ class InfoNCE(Loss):
 
     .. math:: C = -\sum_{i^+} w_i \log \frac{e^{s_i/\tau}}{e^{s_i/\tau} + \sum_{j^-} e^{s_j/\tau}}
 
-    Labels from `relevant` on are positives; several positives of a list do not compete. `in_batch` lays out a
-    batch of queries whose documents serve as each other's negatives.
+    Labels from `relevance_threshold` on are positives; several positives of a list do not compete.
+    `rankloop.losses.in_batch` lays out a batch of queries whose documents are each other's negatives.
 
+    >>> from rankloop.losses import in_batch
     >>> labels, offsets = in_batch(2)
     >>> similarity = np.array([[1.0, 0.0], [0.0, 1.0]])
     >>> InfoNCE(temperature=0.5)(similarity.ravel(), labels, offsets).value.round(4)
@@ -29,22 +30,13 @@ class InfoNCE(Loss):
     """
 
     temperature: float = 0.05
-    relevant: float = 1.0
+    relevance_threshold: float = 1.0
 
     def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevant=self.relevant)
+        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        hit = (lists.labels >= self.relevant).astype(np.float32)
-        warm = lists._replace(scores=lists.scores / self.temperature, labels=hit)
-        value, gradient, hessian = against_lower(warm, lists.mass(hit.astype(np.float64)))
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        hit = (lists.labels >= self.relevance_threshold).astype(np.float32)
+        warm = lists.replace(scores=lists.scores / self.temperature, labels=hit)
+        value, gradient, hessian = against_lower(warm, lists.weighted(hit.astype(np.float64)))
         return LossResult(value, gradient / self.temperature, hessian / self.temperature**2)
-
-
-def in_batch(queries: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Labels and offsets for a square of similarities: a row per query, its own document on the diagonal.
-
-    >>> in_batch(2)
-    (array([1., 0., 0., 1.], dtype=float32), array([0, 2, 4]))
-    """
-    return np.eye(queries, dtype=np.float32).ravel(), np.arange(0, queries * queries + 1, queries)

@@ -1,4 +1,4 @@
-"""LambdaLoss: proper bounds on ranking metrics."""
+"""LambdaLoss: bounds on ranking metrics that are proper losses."""
 
 import math
 from dataclasses import dataclass
@@ -6,13 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.ideal import discounts, ideal_dcg, ranks
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import discount, gains, ideal_dcg, list_discounts, rank_lists
+from rankloop.losses.kernels.lists import LossLists, inverse
 from rankloop.losses.kernels.options import at_least_one, check_gain, choice, not_negative, positive
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.pairwise import PairRule, pair_loss
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["LambdaLoss"]
 
@@ -21,7 +20,7 @@ _FORMS = ("ndcg1", "ndcg2", "ndcg2++", "arp1", "arp2")
 
 @dataclass(frozen=True)
 class LambdaLoss(Loss):
-    r"""Bounds on NDCG and ARP that a ranker can descend (Wang et al., 2018), with logarithms to base 2.
+    r"""Bounds on NDCG and ARP as a loss (Wang et al., 2018), with logarithms to base 2.
 
     .. math:: C = \sum_{i, j} w_{ij} \log_2 (1 + e^{-\sigma (s_i - s_j)})
 
@@ -59,25 +58,24 @@ class LambdaLoss(Loss):
 
     @property
     def smooth(self) -> bool:
-        return self.form.startswith("arp") and self.truncation is None  # weighs no ranks
+        return self.form.startswith("arp") and self.truncation is None  # no weight depends on ranks
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.scores, lists.offsets)
-        rank, none = ranks(lists.offsets), np.zeros(0)
+        none = np.zeros(0)
         base2 = np.full(lists.n_lists, 1.0 / math.log(2.0))
         if self.form.startswith("arp"):
             labels, one = lists.labels[order].astype(np.float64), np.ones(lists.n_documents)
             rule = PairRule(labels, one, np.zeros_like(one), one, base2, own=self.form == "arp1")
         else:
-            best = ideal_dcg(lists, self.gain, self.truncation)
-            factor = np.divide(base2, best, out=np.zeros_like(best), where=best > 0)
-            amounts = gains(lists.labels[order], self.gain)
-            drop = -np.diff(discounts(np.arange(1.0, rank.max(initial=1.0) + 2.0)), prepend=1.0)
+            best = ideal_dcg(lists.labels, lists.offsets, self.gain, self.truncation)
+            factor, amounts = base2 * inverse(best), gains(lists.labels[order], self.gain)
+            drop = -np.diff(discount(np.arange(1, max(lists.longest, 1) + 2)), prepend=1.0)
             if self.form == "ndcg1":
-                rule = PairRule(amounts * discounts(rank), none, none, none, factor, own=True)
+                rule = PairRule(amounts * list_discounts(lists.offsets), none, none, none, factor, own=True)
             elif self.form == "ndcg2":
                 rule = PairRule(amounts, none, none, none, factor, drop)
             else:
-                one, discount = np.ones(lists.n_documents), discounts(rank)
-                rule = PairRule(amounts, discount, one, discount, factor, self.mu * drop)
+                one, by_rank = np.ones(lists.n_documents), list_discounts(lists.offsets)
+                rule = PairRule(amounts, by_rank, one, by_rank, factor, self.mu * drop)
         return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)

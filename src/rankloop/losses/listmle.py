@@ -1,15 +1,16 @@
-"""ListMLE: the likelihood of the right order."""
+"""ListMLE: the likelihood of the order of the labels."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.plackett_luce import plackett_luce
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ListMLE", "label_order"]
 
@@ -34,17 +35,17 @@ class ListMLE(Loss):
     def __post_init__(self) -> None:
         choice(self, "ties", self.ties, ("average", "random"))
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order, blocks = label_order(lists, self.ties, self.seed)
         return plackett_luce(lists, order, blocks, np.ones(lists.n_documents))
 
 
-def label_order(lists: Lists, ties: str, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def label_order(lists: LossLists, ties: str, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows by falling label, and which ranks are tied: none where ties are broken at random."""
     labels = lists.labels.astype(np.float64)
     if ties == "random":
         shuffled = np.argsort(np.random.default_rng(seed).random(lists.n_documents), kind="stable")
-        query = np.repeat(np.arange(lists.n_lists), np.diff(lists.offsets))
+        query = lists.spread(np.arange(lists.n_lists))
         shuffled = shuffled[np.argsort(query[shuffled], kind="stable")]
         order = shuffled[rank_lists(labels[shuffled], lists.offsets)]
         return order, np.arange(lists.n_documents)

@@ -1,14 +1,15 @@
-"""ListNet: the distribution of who comes first."""
+"""ListNet: cross-entropy of top-one distributions."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.lists import gains, list_sums
 from rankloop.losses.kernels.cross_entropy import cross_entropy, softmax
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import check_gain, choice
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ListNet"]
 
@@ -33,11 +34,11 @@ class ListNet(Loss):
         choice(self, "target", self.target, ("softmax", "gains"))
         check_gain(self, self.gain)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         if self.target == "softmax":
             wanted = softmax(lists.labels.astype(np.float64), lists.offsets)
         else:
             amounts = gains(lists.labels, self.gain)
-            sums = np.repeat(list_sums(amounts, lists.offsets), np.diff(lists.offsets))
+            sums = lists.spread(list_sums(amounts, lists.offsets))
             wanted = np.divide(amounts, sums, out=np.zeros_like(amounts), where=sums > 0)
-        return cross_entropy(lists, lists.mass(wanted))
+        return cross_entropy(lists, lists.weighted(wanted))

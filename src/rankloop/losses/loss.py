@@ -1,23 +1,143 @@
-"""From names to losses, and from a loss to the one that fits the data or the round."""
+"""The contract of every loss, and the losses of names."""
 
 import re
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import unknown
-from rankloop.losses.kernels.contract import Loss
+from rankloop.data import Pairs
+from rankloop.losses.kernels.lists import LossLists, without_contrast
+from rankloop.losses.loss_result import LossResult
 
-__all__ = ["loss", "redraw", "settle"]
+__all__ = ["Loss", "loss"]
+
+
+class Loss:
+    """The contract of every loss; a new one is a frozen dataclass with `_compute`.
+
+    `loss(scores, labels, offsets)` gives a `LossResult`. Item weights multiply what a document's relevance
+    contributes (its term, its pairs as the preferred one, its target mass), query weights scale value,
+    gradient and Hessian of a list. A list whose labels are all equal carries no information about order:
+    its value, gradient and Hessian are zero, except under pointwise losses.
+    """
+
+    takes_pairs: ClassVar[bool] = False  # explicit preferences may replace the pairs of the labels
+    pointwise: ClassVar[bool] = False  # every document counts, also in a list of equal labels
+    signed_labels: ClassVar[bool] = False  # labels are scores of a teacher and may be negative
+
+    def __call__(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+        pairs: Pairs | None = None,
+    ) -> LossResult:
+        return self._run(scores, labels, offsets, weight, query_weight, pairs, exact=True)
+
+    def derivatives(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+        pairs: Pairs | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradient and Hessian alone, faster where the value costs extra: what boosted trees take.
+
+        Losses over pairs may work in single precision here, as tree libraries store gradients in it.
+        """
+        result = self._run(scores, labels, offsets, weight, query_weight, pairs, exact=False)
+        return result.gradient, result.hessian
+
+    def prepare(
+        self,
+        labels: NDArray[np.float32],
+        offsets: NDArray[np.int64],
+        query_weight: NDArray[np.floating] | None = None,
+    ) -> Callable[[NDArray[np.float64]], tuple[NDArray[np.float32], NDArray[np.float32]] | None] | None:
+        """Faster `derivatives` for labels that stay the same, as in boosting; None where there are none.
+
+        It takes scores and gives gradient and Hessian in single precision, or None for scores beyond it.
+        """
+        return None
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the value has neither jumps nor corners, so that a line search can trust the gradient.
+
+        >>> from rankloop.losses import Hinge, LambdaRank
+        >>> Hinge().smooth, Hinge(squared=True).smooth, LambdaRank().smooth
+        (False, True, False)
+        """
+        return True
+
+    @property
+    def name(self) -> str:
+        """The name that `rankloop.losses.loss` turns back into this loss, with the options that differ.
+
+        >>> from rankloop.losses import LambdaRank
+        >>> LambdaRank(metric="map", truncation=10).name
+        'lambdarank(metric=map, truncation=10)'
+        """
+        options = [
+            f"{field.name}={_written(value)}"
+            for field in fields(self)  # type: ignore[arg-type]  # every loss is a dataclass
+            if _written(value := getattr(self, field.name)) != _written(field.default)
+        ]
+        plain = type(self).__name__.lower()
+        return f"{plain}({', '.join(options)})" if options else plain
+
+    def _run(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike,
+        weight: ArrayLike | None,
+        query_weight: ArrayLike | None,
+        pairs: Pairs | None,
+        *,
+        exact: bool,
+    ) -> LossResult:
+        if pairs is not None and not self.takes_pairs:
+            raise ValueError(
+                f"{type(self).__name__} learns from labels and would ignore the pairs; "
+                "leave them out or take a pairwise loss"
+            )
+        lists = LossLists(scores, labels, offsets, weight, query_weight, pairs, signed=self.signed_labels)
+        result = self._compute(lists, exact)
+        if not (self.pointwise or self.takes_pairs):
+            equal = without_contrast(lists.labels, lists.offsets)
+            if equal.any():
+                rows = lists.spread(equal)
+                result.value[equal] = 0.0
+                result.gradient[rows] = 0.0
+                result.hessian[rows] = 0.0
+        if lists.query_weight is not None:
+            by_row = lists.spread(lists.query_weight)
+            return LossResult(
+                result.value * lists.query_weight, result.gradient * by_row, result.hessian * by_row
+            )
+        return result
+
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        """The result for checked lists; where not `exact`, the value may be left out (nan)."""
+        raise NotImplementedError
 
 
 def loss(name: str | Loss) -> Loss:
     """The loss of a name, with options in brackets; a loss passes through.
 
     >>> loss("lambdarank(metric=map, truncation=10)")
-    LambdaRank(metric='map', truncation=10, sigma=1.0, gain='exp2', max_label=None, relevant=1.0,
+    LambdaRank(metric='map', truncation=10, sigma=1.0, gain='exp2', max_label=None, relevance_threshold=1.0,
         norm_gap=False, norm_list=False)
     >>> loss("lambdrank")
     Traceback (most recent call last):
@@ -42,28 +162,12 @@ def loss(name: str | Loss) -> Loss:
     return kind(**options)
 
 
-def redraw(given: Loss, step: int) -> Loss:
-    """The same loss with the random draws of another round; losses without draws pass through.
-
-    >>> redraw(loss("xendcg"), 7) == redraw(loss("xendcg"), 8)
-    False
-    """
-    if not hasattr(given, "seed"):
-        return given
-    seed = int(np.random.SeedSequence([given.seed, step]).generate_state(1)[0])
-    return replace(given, seed=seed)  # type: ignore[type-var]  # every loss is a dataclass
-
-
-def settle(given: Loss, labels: ArrayLike) -> Loss:
-    """The same loss with the highest grade of all data, for one that would ask each batch anew.
-
-    >>> settle(loss("sigmoidcrossentropy"), [0, 4, 1]).name
-    'sigmoidcrossentropy(max_label=4.0)'
-    """
-    if getattr(given, "max_label", 0.0) is not None:
-        return given
-    highest = max(float(np.max(labels, initial=0.0)), 1.0)
-    return replace(given, max_label=highest)  # type: ignore[type-var]  # every loss is a dataclass
+def _written(value: Any) -> str:
+    if isinstance(value, Loss):
+        return value.name
+    if isinstance(value, tuple):
+        return "/".join(f"{part:g}" for part in value)
+    return str(value)
 
 
 def _known() -> dict[str, type[Loss]]:

@@ -6,10 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logistic import log1p_exp, sigmoid
 from rankloop.losses.kernels.options import highest_label, positive
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Ordinal"]
 
@@ -43,11 +45,11 @@ class Ordinal(Loss):
                     f"Ordinal needs {int(self.max_label)} thresholds (max_label), got {len(self.thresholds)}"
                 )
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         grades = float(len(self.thresholds)) if self.thresholds else self.max_label
         levels = int(highest_label(self, lists.labels, grades))
         cuts = self.thresholds or tuple(k - (levels + 1) / 2 for k in range(1, levels + 1))
-        weight = lists.mass(np.ones(lists.n_documents))
+        weight = lists.item_weight
         value, gradient, hessian = (np.zeros(lists.n_documents) for _ in range(3))
         for k, cut in enumerate(cuts, start=1):
             logit = lists.scores - cut

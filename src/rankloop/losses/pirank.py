@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.neural_sort import neural_sort_loss
 from rankloop.losses.kernels.options import at_least_one, check_gain, positive
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["PiRank"]
 
@@ -36,5 +37,5 @@ class PiRank(Loss):
     def smooth(self) -> bool:
         return False  # corners of |s_j - s_m| at equal scores
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k, steps=0)
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k, iterations=0)

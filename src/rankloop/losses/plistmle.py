@@ -1,22 +1,23 @@
-"""p-ListMLE: the likelihood of the right order, where the top counts more."""
+"""p-ListMLE: ListMLE with more weight on the top ranks."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.ideal import discounts, ranks
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import list_discounts, ranks
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice
 from rankloop.losses.kernels.plackett_luce import plackett_luce
 from rankloop.losses.listmle import label_order
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["PListMLE"]
 
 
 @dataclass(frozen=True)
 class PListMLE(Loss):
-    r"""ListMLE with draws weighed by rank (Lan et al., 2014).
+    r"""ListMLE with draws weighted by rank (Lan et al., 2014).
 
     .. math:: C = \sum_{r=1}^{n} \alpha(r) \Big( \log \sum_{k \ge r} e^{s_{\pi(k)}} - s_{\pi(r)} \Big)
 
@@ -35,12 +36,12 @@ class PListMLE(Loss):
         choice(self, "decay", self.decay, ("exp2", "log2"))
         choice(self, "ties", self.ties, ("average", "random"))
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order, blocks = label_order(lists, self.ties, self.seed)
         rank = ranks(lists.offsets)
         if self.decay == "log2":
-            stage = discounts(rank)
+            stage = list_discounts(lists.offsets)
         else:
-            last = np.exp2(1.0 - np.repeat(np.diff(lists.offsets), np.diff(lists.offsets)))
+            last = np.exp2(1.0 - lists.spread(np.diff(lists.offsets)))
             stage = (np.exp2(1.0 - rank) - last) / np.where(last < 1.0, 1.0 - last, 1.0)
         return plackett_luce(lists, order, blocks, stage)

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.ideal import discounts
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import discount, gains, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs
 from rankloop.losses.kernels.options import at_least_one, check_gain
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["PLRank"]
 
@@ -29,7 +28,7 @@ class PLRank(Loss):
 
     with :math:`R_r` the reward from rank r on. Value and gradient are means over `samples` rankings, each of
     which costs a sort and one pass (PL-Rank-3); they follow from `seed`, and `rankloop.losses.redraw` gives
-    the loss of the next round. Hessian: that of a softmax at every rank, which carries the reward there.
+    the loss with other draws. Hessian: that of a softmax at every rank, times the reward there.
 
     >>> PLRank(samples=5000)([0.0, 0.0], [0, 1], [0, 2]).value.round(2)  # (1 + 1 / log2(3)) / 2
     array([-0.82])
@@ -44,28 +43,23 @@ class PLRank(Loss):
         at_least_one(self, k=self.k, samples=self.samples)
         check_gain(self, self.gain)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         rng = np.random.default_rng(self.seed)
-        worth = lists.mass(gains(lists.labels, self.gain))
-        discount = discounts(np.arange(1.0, self.k + 1.0))
-        value, gradient, hessian = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
+        gain, table = lists.weighted(gains(lists.labels, self.gain)), discount(np.arange(1, self.k + 1))
+        made = LossResult.zeros(lists.n_lists, lists.n_documents)
         for _ in range(self.samples):
             drawn = rank_lists(lists.scores + rng.gumbel(size=lists.n_documents), lists.offsets)
-            add_ranking(lists, worth, drawn, discount, LossResult(value, gradient, hessian))
-        return LossResult(value / self.samples, gradient / self.samples, hessian / self.samples)
+            add_ranking(lists, gain, drawn, table, made)
+        return LossResult(*(part / self.samples for part in made))
 
 
 def add_ranking(
-    lists: Lists, worth: Row, ranking: NDArray[np.int64], discount: Row, sums: LossResult
+    lists: LossLists, gain: Row, ranking: NDArray[np.int64], discount: Row, sums: LossResult
 ) -> None:
-    """Add what one ranking of each list says to the sums."""
+    """Add value, gradient and Hessian of one drawn ranking of each list to the sums."""
 
     def work(first: int, last: int) -> None:
-        _rank_lists(first, last, lists.scores, lists.offsets, worth, ranking, discount, *sums)
+        _rank_lists(first, last, lists.scores, lists.offsets, gain, ranking, discount, *sums)
 
     over_lists(work, lists.offsets)
 
@@ -76,7 +70,7 @@ def _rank_lists(
     last: int,
     scores: Row,
     offsets: NDArray[np.int64],
-    worth: Row,
+    gain: Row,
     ranking: NDArray[np.int64],
     discount: Row,
     value: Row,
@@ -86,27 +80,27 @@ def _rank_lists(
     for q in range(first, last):
         start, n = offsets[q], offsets[q + 1] - offsets[q]
         k = min(discount.size, n)
-        race, reward = np.empty(n), np.zeros(n + 1)  # who is left at each rank, and what is to come
+        race, reward = np.empty(n), np.zeros(n + 1)  # log of who is left at each rank; reward from there on
         lambda_ = np.empty(n)
         total = NOTHING
         for r in range(n - 1, -1, -1):
             d = ranking[start + r]
             total = add_logs(total, scores[d])
             race[r] = total
-            reward[r] = reward[r + 1] + (discount[r] * worth[d] if r < k else 0.0)
+            reward[r] = reward[r + 1] + (discount[r] * gain[d] if r < k else 0.0)
         value[q] -= reward[0]
         # Logarithms of the sums of reward / race, discount / race and reward / race^2 down to rank r.
-        lost, won, bent = NOTHING, NOTHING, NOTHING
+        lost, won, curved = NOTHING, NOTHING, NOTHING
         for r in range(n):
             d = ranking[start + r]
             if r < k:
                 heavy = np.log(reward[r]) if reward[r] > 0.0 else NOTHING
                 lost = add_logs(lost, heavy - race[r])
                 won = add_logs(won, np.log(discount[r]) - race[r])
-                bent = add_logs(bent, heavy - 2.0 * race[r])
-            felt = np.exp(scores[d] + lost)
-            lambda_[r] = felt - reward[r + 1] - worth[d] * np.exp(scores[d] + won)
-            hessian[d] += max(felt - np.exp(2.0 * scores[d] + bent), 0.0)
-        drift = lambda_.mean() if n > 0 else 0.0  # a shift of all scores changes nothing: noise alone
+                curved = add_logs(curved, heavy - 2.0 * race[r])
+            pull = np.exp(scores[d] + lost)
+            lambda_[r] = pull - reward[r + 1] - gain[d] * np.exp(scores[d] + won)
+            hessian[d] += max(pull - np.exp(2.0 * scores[d] + curved), 0.0)
+        drift = lambda_.mean() if n > 0 else 0.0  # only noise: a shift of all scores changes nothing
         for r in range(n):
             gradient[ranking[start + r]] += lambda_[r] - drift

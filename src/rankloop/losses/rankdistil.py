@@ -1,16 +1,16 @@
-"""RankDistil: the teacher's top of the list, learned as an order."""
+"""RankDistil: the likelihood of a teacher's top documents."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.ideal import ranks
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import rank_lists, ranks
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import at_least_one, positive
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.plackett_luce import plackett_luce
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["RankDistil"]
 
@@ -39,19 +39,14 @@ class RankDistil(Loss):
         at_least_one(self, k=self.k, samples=self.samples)
         positive(self, temperature=self.temperature)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         rng = np.random.default_rng(self.seed)
         stage = (ranks(lists.offsets) <= self.k) / self.samples
-        alone = np.arange(lists.n_documents)
-        value, gradient, hessian = (
-            np.zeros(lists.n_lists),
-            np.zeros(lists.n_documents),
-            np.zeros(lists.n_documents),
-        )
+        untied = np.arange(lists.n_documents)
+        made = LossResult.zeros(lists.n_lists, lists.n_documents)
         for _ in range(self.samples):
             drawn = lists.labels / self.temperature + rng.gumbel(size=lists.n_documents)
-            part = plackett_luce(lists, rank_lists(drawn, lists.offsets), alone, stage)
-            value += part.value
-            gradient += part.gradient
-            hessian += part.hessian
-        return LossResult(value, gradient, hessian)
+            part = plackett_luce(lists, rank_lists(drawn, lists.offsets), untied, stage)
+            for total, one in zip(made, part, strict=True):
+                total += one
+        return made

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.pairwise import PairRule, pair_loss
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["RankNet"]
 
@@ -36,7 +37,7 @@ class RankNet(Loss):
     def __post_init__(self) -> None:
         positive(self, sigma=self.sigma)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.scores, lists.offsets)
         labels, none = lists.labels[order].astype(np.float64), np.zeros(0)
         rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), sign=True, ties=self.ties)

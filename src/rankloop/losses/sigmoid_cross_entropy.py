@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logistic import log1p_exp, sigmoid
 from rankloop.losses.kernels.options import highest_label, positive
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["SigmoidCrossEntropy"]
 
@@ -19,8 +19,8 @@ class SigmoidCrossEntropy(Loss):
 
     .. math:: C = \sum_i w_i (\log(1 + e^{s_i}) - p_i s_i), \quad p_i = l_i / l_{max}
 
-    `max_label` is the highest grade of the collection; without it, the highest label of the call (give it, or
-    `rankloop.losses.settle` it, where data come in batches).
+    `max_label` is the highest grade of the collection; by default the highest label of the call (where data
+    come in batches, set it, or use `rankloop.losses.settle`).
 
     >>> SigmoidCrossEntropy()([0.0, 2.0], [0, 1], [0, 2]).gradient.round(4)
     array([ 0.5   , -0.1192])
@@ -33,9 +33,9 @@ class SigmoidCrossEntropy(Loss):
     def __post_init__(self) -> None:
         positive(self, max_label=self.max_label)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         wanted = lists.labels / max(highest_label(self, lists.labels, self.max_label), 1e-300)
         chance = sigmoid(lists.scores)
-        weight = lists.mass(np.ones(lists.n_documents))
+        weight = lists.item_weight
         value = list_sums(weight * (log1p_exp(lists.scores) - wanted * lists.scores), lists.offsets)
         return LossResult(value, weight * (chance - wanted), weight * chance * (1.0 - chance))

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
 from rankloop.losses.kernels.cross_entropy import cross_entropy
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Softmax"]
 
@@ -21,5 +22,5 @@ class Softmax(Loss):
     array([0.6931])
     """
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        return cross_entropy(lists, lists.mass(lists.labels.astype(np.float64)))
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        return cross_entropy(lists, lists.weighted(lists.labels.astype(np.float64)))

@@ -1,12 +1,12 @@
-"""Squared error: every document's label as a number to hit."""
+"""Squared error of every document."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums
+from rankloop.losses.kernels.lists import LossLists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Squared"]
 
@@ -23,8 +23,8 @@ class Squared(Loss):
 
     pointwise: ClassVar[bool] = True
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         gap = lists.scores - lists.labels
-        weight = lists.mass(np.ones(lists.n_documents))
+        weight = lists.item_weight
         value = list_sums(weight * gap * gap, lists.offsets)
         return LossResult(value, 2.0 * weight * gap, 2.0 * weight)

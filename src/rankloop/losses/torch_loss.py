@@ -1,11 +1,11 @@
-"""Our losses in PyTorch: one autograd function for all of them."""
+"""Losses in PyTorch: one autograd function for all of them."""
 
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 
 __all__ = ["torch_loss"]
@@ -15,8 +15,8 @@ def torch_loss(given: str | Loss) -> Callable[..., Any]:
     """A loss as a differentiable function of a tensor of scores.
 
     It is called like the loss, `(scores, labels, offsets, *, weight=None, query_weight=None, pairs=None)`,
-    and gives one value per list on the scores' device; what comes back from them reaches the scores through
-    the loss's own gradient. It cannot be differentiated twice.
+    and gives one value per list on the scores' device; backward uses the loss's own gradient, so it cannot be
+    differentiated twice. On CUDA tensors a loss without a CUDA kernel runs on the CPU copy of the batch.
 
     >>> torch = require("torch", "neural")
     >>> scores = torch.zeros(2, requires_grad=True)
@@ -56,7 +56,7 @@ def _function() -> Any:
 def _evaluate(
     torch: Any, scores: Any, chosen: Loss, labels: Any, offsets: Any, weights: Any
 ) -> tuple[Any, Any, Any]:
-    """Value, gradient and offsets as tensors like the scores, by kernels of the device where it has them."""
+    """Value, gradient and offsets as tensors like the scores, by CUDA kernels where there are some."""
     like = {"dtype": scores.dtype, "device": scores.device}
     if scores.is_cuda:
         from rankloop.losses.cuda.registry import device_loss

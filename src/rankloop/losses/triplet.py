@@ -1,4 +1,4 @@
-"""Triplet margin: each document against one of those it should beat."""
+"""Triplet margin: each document against one document of a lower label."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.lists import list_sums, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice, positive
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Triplet"]
 
@@ -25,10 +26,10 @@ class Triplet(Loss):
 
     over the documents with at least one lower label in their list. The negative j(i) is the highest of the
     lower labels (`negative="hardest"`), or the highest of those that score below i, and the lowest of all
-    where none does (`"semihard"`). Where rankers cannot yet tell documents apart, the hardest negative stands
-    above most positives, and equal scores are the least loss in reach: networks then collapse to a constant,
-    as the paper warns. Semi-hard negatives do not do this; `Hinge` takes all of them. Hessian: the weight
-    of a document's active triplets, as for `Hinge`.
+    where none does (`"semihard"`). While a ranker still separates documents badly, the hardest negative
+    scores above most positives and equal scores give the lowest loss: networks then collapse to a constant,
+    as the paper warns. Semi-hard negatives avoid this; `Hinge` takes all negatives. Hessian: the weight of a
+    document's active triplets, as for `Hinge`.
 
     >>> Triplet()([0.2, 0.3, 0.1], [1, 0, 0], [0, 3]).gradient
     array([-1.,  1.,  0.])
@@ -47,7 +48,7 @@ class Triplet(Loss):
     def smooth(self) -> bool:
         return False
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
         rival = np.full(lists.n_documents, -1)
         find = _semihard if self.negative == "semihard" else _hardest
@@ -57,7 +58,7 @@ class Triplet(Loss):
 
         over_lists(work, lists.offsets)
         short = np.where(rival >= 0, self.margin - lists.scores + lists.scores[rival], 0.0)
-        push = lists.mass(np.ones(lists.n_documents)) * (short > 0.0)
+        push = lists.item_weight * (short > 0.0)
         pushed = np.bincount(rival[rival >= 0], push[rival >= 0], lists.n_documents)
         return LossResult(list_sums(push * short, lists.offsets), pushed - push, pushed + push)
 
@@ -82,7 +83,10 @@ def _semihard(
     first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
 ) -> None:
     for q in range(first, last):
-        lower, count = np.empty(offsets[q + 1] - offsets[q], np.int64), 0  # of lower labels, by rising score
+        lower, count = (
+            np.empty(offsets[q + 1] - offsets[q], np.int64),
+            0,
+        )  # lower labels, by rising score
         end = offsets[q + 1]  # where the block of the current label ends
         for k in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
             i = order[k]

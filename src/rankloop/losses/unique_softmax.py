@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import Loss, LossResult
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import gains, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs, lower_sums
 from rankloop.losses.kernels.options import check_gain
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["UniqueSoftmax", "against_lower"]
 
@@ -33,26 +33,20 @@ class UniqueSoftmax(Loss):
     def __post_init__(self) -> None:
         check_gain(self, self.gain)
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
-        return against_lower(lists, lists.mass(gains(lists.labels, self.gain)))
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
+        return against_lower(lists, lists.weighted(gains(lists.labels, self.gain)))
 
 
-def against_lower(lists: Lists, mass: Row) -> LossResult:
+def against_lower(lists: LossLists, mass: Row) -> LossResult:
     """Cross-entropy of each document with mass against all documents of lower labels."""
-    value, gradient, hessian = (
-        np.zeros(lists.n_lists),
-        np.empty(lists.n_documents),
-        np.empty(lists.n_documents),
-    )
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
     order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
 
     def work(first: int, last: int) -> None:
-        _against_lists(
-            first, last, lists.scores, lists.labels, lists.offsets, mass, order, value, gradient, hessian
-        )
+        _against_lists(first, last, lists.scores, lists.labels, lists.offsets, mass, order, *made)
 
     over_lists(work, lists.offsets)
-    return LossResult(value, gradient, hessian)
+    return made
 
 
 @kernel
@@ -80,7 +74,7 @@ def _against_lists(
             race = add_logs(scores[i], below[k - start])
             heavy = np.log(mass[i]) if mass[i] > 0.0 else NOTHING
             met, met2 = add_logs(met, heavy - race), add_logs(met2, heavy - 2.0 * race)
-            own, felt = np.exp(scores[i] - race), np.exp(scores[i] + above)
+            own, pull = np.exp(scores[i] - race), np.exp(scores[i] + above)
             value[q] += mass[i] * (race - scores[i])
-            gradient[i] = felt - mass[i] * (1.0 - own)
-            hessian[i] = mass[i] * own * (1.0 - own) + max(felt - np.exp(2.0 * scores[i] + above2), 0.0)
+            gradient[i] = pull - mass[i] * (1.0 - own)
+            hessian[i] = mass[i] * own * (1.0 - own) + max(pull - np.exp(2.0 * scores[i] + above2), 0.0)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.losses.kernels.contract import Loss, LossResult
+from rankloop.lists import gains, list_sums
 from rankloop.losses.kernels.cross_entropy import cross_entropy
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.lists import LossLists
+from rankloop.losses.loss import Loss
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["XENDCG"]
 
@@ -19,8 +20,8 @@ class XENDCG(Loss):
     .. math:: C = -\sum_i w_i \frac{\varphi_i}{\sum_k \varphi_k} \log q_i, \quad
         \varphi_i = 2^{l_i} - \gamma_i, \; \gamma_i \sim U(0, 1), \; q = \mathrm{softmax}(s)
 
-    The gammas follow from `seed`: one loss always draws the same; `rankloop.losses.redraw` gives the loss of
-    the next round.
+    The gammas follow from `seed`: one loss always draws the same; `rankloop.losses.redraw` gives the loss
+    with other draws.
 
     >>> XENDCG(seed=3)([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
     array([ 0.1585, -0.1585])
@@ -28,8 +29,8 @@ class XENDCG(Loss):
 
     seed: int = 0
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         gammas = np.random.default_rng(self.seed).random(lists.n_documents)
         phi = gains(lists.labels, "exp2") + 1.0 - gammas
-        sums = np.repeat(list_sums(phi, lists.offsets), np.diff(lists.offsets))
-        return cross_entropy(lists, lists.mass(phi / sums))
+        sums = lists.spread(list_sums(phi, lists.offsets))
+        return cross_entropy(lists, lists.weighted(phi / sums))

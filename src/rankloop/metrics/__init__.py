@@ -4,21 +4,20 @@ A metric is a function `ndcg(scores, labels, offsets, *, k=None, ...)` that give
 mean the same everywhere:
 
 - `k`: the cut-off; `gain`: `"exp2"` (2^label - 1), `"linear"`, or a table with one gain per label;
-- `relevance_threshold`: the lowest label that counts as relevant (`rel=` in names), 1 unless told;
+- `relevance_threshold`: the lowest label that counts as relevant (`rel=` in names), 1 by default;
 - `ties`: `"average"` (the expected value over random orders of documents with equal scores), `"stable"`
   (input order) or `"worst"` (the lowest label first);
-- `empty`: what a list with nothing relevant is worth: `"nan"` (means leave it out), `"zero"` or `"one"`;
+- `empty`: the value of a list with nothing relevant: `"nan"` (means leave it out), `"zero"` or `"one"`;
 - `weight`: item weights, which multiply gains, also in the best order;
 - `pool_labels`, `pool_offsets`: all judged labels of each list, where a run retrieved fewer documents.
 
-`metric("ndcg@10")` finds a metric by name, `values` computes several and sorts once, `mean` averages.
+`metric("ndcg@10")` finds a metric by name, `values` computes several and ranks once, `mean` averages.
 """
 
 from rankloop.metrics.ap_correlation import ap_correlation
 from rankloop.metrics.arp import arp
 from rankloop.metrics.average_precision import average_precision
 from rankloop.metrics.compare import compare
-from rankloop.metrics.conventions import mean
 from rankloop.metrics.dcg import dcg
 from rankloop.metrics.err import err
 from rankloop.metrics.evaluate import evaluate
@@ -26,16 +25,19 @@ from rankloop.metrics.f1 import f1
 from rankloop.metrics.hit import hit
 from rankloop.metrics.inversions import inversions
 from rankloop.metrics.kendall_tau import kendall_tau
-from rankloop.metrics.metric import Metric, metric, values
+from rankloop.metrics.mean import mean
+from rankloop.metrics.metric import Metric, metric
 from rankloop.metrics.ndcg import ndcg
 from rankloop.metrics.pair_accuracy import pair_accuracy
 from rankloop.metrics.precision import precision
 from rankloop.metrics.r_precision import r_precision
-from rankloop.metrics.rbp import rbp, rbp_residual
+from rankloop.metrics.rbp import rbp
+from rankloop.metrics.rbp_residual import rbp_residual
 from rankloop.metrics.recall import recall
 from rankloop.metrics.reciprocal_rank import reciprocal_rank
 from rankloop.metrics.results.comparison import Comparison
 from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.values import values
 
 __all__ = [
     "Comparison",

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.lists import Ranked
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import add_to, grades, sum_below
 
@@ -30,22 +31,20 @@ def ap_correlation(
     >>> ap_correlation([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
     array([0.5])
     """
-    return per_list(Lists(scores, labels, offsets), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets), ties=ties, empty=empty)
 
 
 @measure(ap_correlation, "ap_correlation", "tau_ap", bounded=False)
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
-    longest = int(np.diff(lists.offsets).max(initial=0))
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    longest = lists.longest
     ranked = lists.ranked(ties)
-    made = lists.fill(_ap_correlation, *ranked[:3], lists.offsets, longest)
+    made = lists.fill(_ap_correlation, ranked, lists.offsets, longest)
     return lists.blank(made, np.isnan(made), empty)
 
 
 @kernel
 def _ap_correlation(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
+    ranked: Ranked,
     offsets: NDArray[np.int64],
     longest: int,
     values: NDArray[np.float64],
@@ -57,7 +56,7 @@ def _ap_correlation(
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
-        top = grades(labels[start : start + n], grade)
+        top = grades(ranked.labels[start : start + n], grade)
         if top < 2:
             values[q] = np.nan
             continue
@@ -67,7 +66,7 @@ def _ap_correlation(
         while i < n:
             right = 0.0
             j = i
-            while j == i or (j < n and tied[start + j]):
+            while j == i or (j < n and ranked.tied[start + j]):
                 right += i - (sum_below(number, grade[j]) + sum_below(number, grade[j] + 1)) / 2
                 j += 1
             size = j - i

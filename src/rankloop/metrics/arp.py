@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.lists.gain import gain_table
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.lists import Gain
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import rank_sums
 
@@ -27,14 +27,14 @@ def arp(
     >>> arp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([2.])
     """
-    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
 
 
 @measure(arp, "arp", higher_is_better=False, bounded=False)
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
-    ranks = np.arange(int(np.diff(lists.offsets).max(initial=0)) + 1.0)
-    worth = gain_table("linear", lists.labels)
-    total = rank_sums(lists, ties, None, worth, ranks)
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    ranks = np.arange(lists.longest + 1.0)
+    gain = Gain.of("linear", lists.labels)
+    total = rank_sums(lists, ties, None, gain, ranks)
     with np.errstate(invalid="ignore"):
-        made = rank_sums(lists, ties, None, worth, ranks * (ranks + 1) / 2) / total
+        made = rank_sums(lists, ties, None, gain, ranks * (ranks + 1) / 2) / total
     return lists.blank(made, total == 0, empty)

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.lists import Ranked
+from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["average_precision"]
@@ -35,15 +36,15 @@ def average_precision(
         P_r = \frac{1}{r} \sum_{i \le r} \mathrm{rel}_i
 
     `divide_by` says what R counts: all `"relevant"` documents, those `"reachable"` within k (at most k, so
-    that the best order gives 1), or those `"found"` within k. Item weights weigh the relevant
-    documents in the mean.
+    that the best order gives 1), or those `"found"` within k. Item weights are the weights of
+    the relevant documents in that mean.
 
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3]).round(4)
     array([0.8333])
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
     array([1.])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(
         lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
     )
@@ -51,7 +52,7 @@ def average_precision(
 
 @measure(average_precision, "map", "ap", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if divide_by != "relevant" and len(lists.weight):
@@ -59,7 +60,7 @@ def per_list(
     total = lists.relevant(relevance_threshold)
     ranked = lists.ranked(ties, k)
     use = _average_found if found else _average_precision
-    made = lists.fill(use, *ranked[:5], cutoff(k), np.float32(relevance_threshold))
+    made = lists.fill(use, ranked, cutoff(k), np.float32(relevance_threshold))
     if not found:
         base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
         with np.errstate(invalid="ignore"):
@@ -69,11 +70,7 @@ def per_list(
 
 @kernel
 def _average_precision(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     relevance_threshold: np.float32,
     values: NDArray[np.float64],
@@ -81,9 +78,10 @@ def _average_precision(
     last: int,
 ) -> None:
     """The sum of precisions at relevant ranks."""
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         i = start
@@ -114,21 +112,18 @@ def _average_precision(
 
 @kernel
 def _average_found(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     relevance_threshold: np.float32,
     values: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
-    """The same over the number of relevant documents found, which a tie at k leaves to chance."""
+    """The same over the number of relevant documents found, which is random where a tie straddles k."""
+    labels, tied = ranked.labels, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         total = 0.0
         before = 0.0  # relevant documents above this tie
         values[q] = 0.0

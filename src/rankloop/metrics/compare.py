@@ -1,4 +1,4 @@
-"""Is one ranking better than another?"""
+"""Several rankings against a baseline."""
 
 from collections.abc import Mapping
 from typing import Any

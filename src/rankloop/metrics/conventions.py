@@ -1,7 +1,7 @@
 """How other libraries count: the options and means that reproduce their figures.
 
 ========== ======================================== ======================== =============================
-convention otherwise than here                      a list with nothing      query weights
+convention differs from here by                     a list with nothing      query weights
                                                     relevant counts
 ========== ======================================== ======================== =============================
 lightgbm   input order breaks ties; map divides by  1                        a blank list adds 1 to the sum
@@ -18,20 +18,17 @@ trec       linear gain; float32 scores; the larger  0                        non
            document id first (`tie_break`)
 ========== ======================================== ======================== =============================
 
-Where a peer weighs blank lists wrongly their value here is nan, and the mean of the metric adds them as the
-peer does.
+Where a peer weights blank lists wrongly, their value here is nan, and the mean of the metric adds them as
+that peer does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from rankloop._names import unknown
 
-__all__ = ["CONVENTIONS", "Convention", "Rule", "mean"]
+__all__ = ["CONVENTIONS", "Convention", "Rule"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Rule:
     """
 
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    weighs: bool = True
+    weighted: bool = True
     blank_adds: float | None = None
 
 
@@ -58,32 +55,6 @@ class Convention:
         if metric not in self.rules:
             raise unknown(f"metric of convention {self.name!r}", metric, self.rules)
         return self.rules[metric]
-
-
-def mean(
-    values: ArrayLike, query_weight: ArrayLike | None = None, *, blank_adds: float | None = None
-) -> float:
-    """The mean over the lists that have a value, each with its weight; nan when none has.
-
-    Scaling all weights changes nothing, and the mean stays between the smallest and the largest value.
-
-    >>> mean([1.0, 0.0, float("nan")], [3, 1, 5])
-    0.75
-    """
-    array = np.asarray(values, np.float64)
-    weight = np.ones(len(array)) if query_weight is None else np.asarray(query_weight, np.float64)
-    if weight.shape != array.shape:
-        raise ValueError(f"query_weight needs one weight per list ({len(array)}), got shape {weight.shape}")
-    if not np.all(np.isfinite(weight) & (weight >= 0)):
-        at = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
-        raise ValueError(f"query_weight must be finite and >= 0, got {weight[at]:g} for list {at}")
-    known = ~np.isnan(array)
-    total = float(weight[known] @ array[known])
-    base = float(weight[known].sum())
-    if blank_adds is not None:
-        total += blank_adds * float((~known).sum())
-        base = float(weight.sum())
-    return total / base if base > 0 else float("nan")
 
 
 _INPUT_ORDER = {"ties": "stable"}
@@ -109,12 +80,12 @@ CONVENTIONS = {
                 "ndcg": Rule({**_WORST, "gain": "linear", "empty": "one"}),
                 "dcg": Rule({**_WORST, "gain": "linear", "empty": "zero"}),
                 "average_precision": Rule(
-                    {**_WORST, "divide_by": "reachable", "empty": "zero"}, weighs=False
+                    {**_WORST, "divide_by": "reachable", "empty": "zero"}, weighted=False
                 ),
                 "reciprocal_rank": Rule({**_WORST, "empty": "zero"}),
                 "err": Rule({**_WORST, "gain": "linear", "max_label": 1, "empty": "zero"}),
-                "precision": Rule({**_WORST, "divide_by": "shown", "empty": "zero"}, weighs=False),
-                "recall": Rule({**_WORST, "empty": "one"}, weighs=False),
+                "precision": Rule({**_WORST, "divide_by": "shown", "empty": "zero"}, weighted=False),
+                "recall": Rule({**_WORST, "empty": "one"}, weighted=False),
             },
         ),
         Convention("sklearn", {name: Rule({"gain": "linear", "empty": "zero"}) for name in ("ndcg", "dcg")}),

@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, over_lists, part
-from rankloop.lists.gain import gain_of, gain_table
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.lists import Gain, Ranked, gains
+from rankloop.lists.kernels.gain_of import gain_of
+from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["err"]
@@ -28,26 +29,26 @@ def err(
     pool_labels: ArrayLike | None = None,
     pool_offsets: ArrayLike | None = None,
 ) -> Values:
-    r"""ERR of each list (Chapelle et al., 2009): one over the rank where a reader who goes down stops.
+    r"""ERR of each list (Chapelle et al., 2009): the expected reciprocal rank where a reader stops.
 
     .. math:: \mathrm{ERR@k} = \sum_{r \le k} \frac{1}{r} R_r \prod_{i < r} (1 - R_i),\quad
         R = \frac{2^l - 1}{2^{l_{\max}}}
 
     `max_label` is the best grade of the data set, not of a list: when it is not given it is the largest
-    label of all lists given (and of their pools), so give it when you score parts of a data set.
+    label of all lists given (and of their pools), so set it when you evaluate parts of a data set.
 
     With `gain="linear"` a reader stops with probability label / max_label.
 
     >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
     array([0.5833])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, max_label=max_label, gain=gain, ties=ties, empty=empty)
 
 
 @measure(err, "err", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, max_label: float | None, gain: str, ties: str, empty: str
+    lists: MetricLists, *, k: int | None, max_label: float | None, gain: str, ties: str, empty: str
 ) -> Values:
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
@@ -56,38 +57,32 @@ def per_list(
         raise ValueError(f"max_label is {max_label:g} but there is a label {largest:g}; give the best grade")
     if not isinstance(gain, str):
         raise ValueError("the gain of err is 'exp2' or 'linear': a table has no probabilities")
-    kind, table = gain_table(gain, np.array([max_label], np.float32))
+    kind, table = Gain.of(gain, np.array([max_label], np.float32))
     best = float(np.exp2(max_label)) if gain == "exp2" else max(max_label, 1e-300)
     if len(lists.weight) and _largest_gain(lists, gain) > best:
         raise ValueError(
             f"weight × gain / 2^max_label is a probability, got {_largest_gain(lists, gain) / best:g}; "
             "give a larger max_label or smaller weights"
         )
-    longest = int(np.diff(lists.offsets).max(initial=0))
+    longest = lists.longest
     ranked = lists.ranked(ties, k)
-    made = np.empty(len(lists))
+    made = np.empty(lists.n_lists)
 
     def work(first: int, last: int) -> None:
         room = np.empty(longest), np.empty(longest + 1), np.empty(longest + 1)
-        _err(*ranked[:5], cutoff(k), kind, table, 1 / best, *room, made, first, last)
+        _err(ranked, cutoff(k), kind, table, 1 / best, *room, made, first, last)
 
     over_lists(work, lists.offsets)
     return lists.blank(made, lists.relevant(ANY).number == 0, empty)
 
 
-def _largest_gain(lists: Lists, gain: str) -> float:
-    labels = lists.labels.astype(np.float64)
-    gains = np.exp2(labels) - 1 if gain == "exp2" else labels
-    return float(np.max(gains * lists.weight, initial=0))
+def _largest_gain(lists: MetricLists, gain: str) -> float:
+    return float(np.max(lists.weighted(gains(lists.labels, gain)), initial=0))
 
 
 @kernel
 def _err(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    ranked: Ranked,
     k: int,
     kind: int,
     table: NDArray[np.float64],
@@ -99,9 +94,10 @@ def _err(
     first: int,
     last: int,
 ) -> None:
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        n = kept[q]
+        start = ranked.start[q]
+        n = ranked.kept[q]
         for i in range(n):
             stop[i] = gain_of(labels[start + i], kind, table) * share
         if len(weight) > 0:

@@ -1,4 +1,4 @@
-"""How good is this ranking?"""
+"""Metrics of one ranking, with intervals."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.metrics.conventions import CONVENTIONS
 from rankloop.metrics.kernels.lists import EMPTY, TIES
-from rankloop.metrics.metric import Metric, metric, values
+from rankloop.metrics.metric import Metric, metric
 from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.results.matched import Judgments, matched
+from rankloop.metrics.values import values
 
 __all__ = ["evaluate"]
 
@@ -35,7 +36,7 @@ def evaluate(
     `ranking` is one score per row of a data set, anything with `predict`, or a `Run` (also as
     `{query: {document: score}}`); `judgments` are a `RankingDataset`, a `Qrels` or a dict alike. A run is
     measured against all judgments: ideals and recall count the documents it missed, a query it did not
-    answer found nothing, and what nobody judged counts as label 0.
+    answer found nothing, and a document without judgment counts as label 0.
 
     Without `metrics`: NDCG@10, MAP, MRR, and ERR@10 where labels are graded. `ties` ("average", "stable",
     "worst") and `empty` ("nan", "zero", "one") go to every metric whose name does not say otherwise;
@@ -95,7 +96,7 @@ def _wanted(
 
 
 def _usual(graded: bool, convention: str | None) -> list[str]:
-    """What most people ask for, as far as the library whose convention is asked for has it."""
+    """The usual metrics, as far as the library of the convention has them."""
     if convention not in CONVENTIONS:
         return [*_USUAL, *(_GRADED if graded else ())]
     known = CONVENTIONS[convention].rules
@@ -104,12 +105,12 @@ def _usual(graded: bool, convention: str | None) -> list[str]:
 
 def _with(one: Metric, options: dict[str, str | None]) -> Metric:
     """The metric with these options, where it has them and its name does not set them."""
-    told = {
+    chosen = {
         name: value
         for name, value in options.items()
         if value is not None and name in one.options and f"{name}=" not in one.name
     }
-    return replace(one, options={**one.options, **told})
+    return replace(one, options={**one.options, **chosen})
 
 
 def _as_counted(one: Metric, found: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,7 +122,7 @@ def _as_counted(one: Metric, found: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _settings(wanted: list[Metric], convention: str | None) -> dict[str, str]:
-    """How everything was counted: one word for each question, or "mixed"."""
+    """The conventions that all metrics share; "mixed" where they differ."""
     settings = {"convention": convention or "rankloop"}
     for name in ("ties", "empty"):
         ways = {str(one.options[name]) for one in wanted if name in one.options}

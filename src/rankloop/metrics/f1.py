@@ -2,10 +2,10 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
-from rankloop.metrics.precision import looked_at
+from rankloop.metrics.precision import depths
 
 __all__ = ["f1"]
 
@@ -30,13 +30,15 @@ def f1(
     >>> f1([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1).round(4)
     array([0.6667])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(f1, "f1", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
-    depth = looked_at(lists, k)
+def per_list(
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
+    depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     total = lists.relevant(relevance_threshold)
     nothing = total.number == 0

@@ -1,10 +1,9 @@
 """Hit: whether anything relevant is among the first k (also called success)."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.metrics.kernels.first_relevant import first_relevant
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["hit"]
@@ -25,20 +24,19 @@ def hit(
 ) -> Values:
     r"""1 when one of the first `k` documents is relevant, 0 when none is; ties give its probability.
 
-    .. math:: \mathrm{hit@k} = [\exists r \le k : l_r \ge \text{relevant\_from}]
+    .. math:: \mathrm{hit@k} = [\exists r \le k : l_r \ge \text{relevance\_threshold}]
 
     With item weights it is the weight of the first relevant document.
 
     >>> hit([3.0, 2.0, 1.0], [0, 1, 0], [0, 3], k=1), hit([1.0, 1.0], [1, 0], [0, 2], k=1)
     (array([0.]), array([0.5]))
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(hit, "hit", "success", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
-    nothing = lists.relevant(relevance_threshold).number == 0
-    ranked = lists.ranked(ties, k)
-    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevance_threshold), False)
-    return lists.blank(made, nothing, empty)
+def per_list(
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
+    return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=False)

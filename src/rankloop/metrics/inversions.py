@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import count_pairs
 
@@ -25,10 +25,10 @@ def inversions(
     >>> inversions([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
     array([1.])
     """
-    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
 
 
 @measure(inversions, "inversions", higher_is_better=False, bounded=False)
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
     right, wrong, tied, _ = count_pairs(lists, ties).T
     return lists.blank(wrong + tied / 2, right + wrong + tied == 0, empty)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import count_pairs
 
@@ -27,11 +27,11 @@ def kendall_tau(
     >>> kendall_tau([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)
     array([0.3333])
     """
-    return per_list(Lists(scores, labels, offsets), empty=empty)
+    return per_list(MetricLists(scores, labels, offsets), empty=empty)
 
 
 @measure(kendall_tau, "kendall_tau", "tau", bounded=False)
-def per_list(lists: Lists, *, empty: str) -> Values:
+def per_list(lists: MetricLists, *, empty: str) -> Values:
     right, wrong, tied, apart = count_pairs(lists, "average").T
     total = (right + wrong + tied) * apart
     with np.errstate(invalid="ignore"):

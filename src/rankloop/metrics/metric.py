@@ -1,7 +1,7 @@
 """Metrics by name: `"ndcg@10"`, `"p(rel=2)@5"`, `"rbp(p=0.8)"`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import unknown
-from rankloop.metrics.conventions import CONVENTIONS, Convention, mean
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.conventions import CONVENTIONS, Convention
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import MEASURES, Measure
+from rankloop.metrics.mean import mean
 
-__all__ = ["Metric", "metric", "values"]
+__all__ = ["Metric", "metric"]
 
 SHAPE = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*(?:@\s*([^@()]*))?\s*")
 SHORT = {"rel": "relevance_threshold"}  # options that strings may write shorter
@@ -45,17 +46,25 @@ class Metric:
         tie_break: ArrayLike | None = None,
     ) -> Values:
         """One value per list."""
-        named = values(
-            [self], scores, labels, offsets,
-            weight=weight, pool_labels=pool_labels, pool_offsets=pool_offsets, tie_break=tie_break,
-        )  # fmt: skip
-        return named[self.name]
+        given = np.asarray(scores, np.float32) if self.single else scores
+        return self.of(MetricLists(given, labels, offsets, weight, pool_labels, pool_offsets, tie_break))
+
+    def of(self, lists: MetricLists) -> Values:
+        """One value per checked list."""
+        if len(lists.weight) and "weight" not in self.measure.data:
+            raise ValueError(f"{self.name} has no gains that item weights could multiply; leave weight out")
+        return self.measure.per_list(lists, **self.options)
 
     @property
     def k(self) -> int | None:
         """The cut-off, if there is one."""
         cut: int | None = self.options.get("k")
         return cut
+
+    @property
+    def single(self) -> bool:
+        """Whether the convention's library keeps scores in single precision."""
+        return self.convention is not None and self.convention.single
 
     @property
     def higher_is_better(self) -> bool:
@@ -66,7 +75,7 @@ class Metric:
         if self.convention is None:
             return mean(values, query_weight)
         rule = self.convention.rule(self.measure.function.__name__)
-        return mean(values, query_weight if rule.weighs else None, blank_adds=rule.blank_adds)
+        return mean(values, query_weight if rule.weighted else None, blank_adds=rule.blank_adds)
 
     def __str__(self) -> str:
         return self.name
@@ -78,7 +87,7 @@ class Metric:
 def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
     """The metric of a name: `name`, `name@k`, `name(option=value, ...)@k`; a `Metric` passes through.
 
-    `convention` takes the options that reproduce the figure of a peer (see `conventions`).
+    `convention` sets the options that reproduce another library's figure (see `conventions`).
 
     >>> metric("ndcg(gain=linear)@5")([3, 2, 1], [0, 1, 2], [0, 3]).round(4)
     array([0.6199])
@@ -102,51 +111,6 @@ def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
         options |= rules.rule(measure.function.__name__).options
     options |= _options(inside, measure, name) | _cut(cut, measure, name)
     return Metric(name.strip(), measure, options, rules)
-
-
-def values(
-    metrics: Iterable[str | Metric],
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
-    tie_break: ArrayLike | None = None,
-) -> dict[str, Values]:
-    """One value per list of each metric, by its name; the lists are checked and sorted once for all.
-
-    >>> made = values(["mrr", "p@1"], [0.1, 0.9, 0.3], [0, 0, 1], [0, 3])
-    >>> made["mrr"], made["p@1"]
-    (array([0.5]), array([0.]))
-    """
-    wanted = [metric(name) for name in metrics]
-    lists: dict[bool, Lists] = {}
-    for single in {_single(one) for one in wanted}:
-        given = np.asarray(scores, np.float32) if single else scores
-        lists[single] = Lists(given, labels, offsets, weight, pool_labels, pool_offsets, tie_break)
-        _rank_once(lists[single], [one for one in wanted if _single(one) == single])
-    made = {}
-    for one in wanted:
-        if weight is not None and "weight" not in one.measure.data:
-            raise ValueError(f"{one.name} has no gains that item weights could multiply; leave weight out")
-        made[one.name] = one.measure.per_list(lists[_single(one)], **one.options)
-    return made
-
-
-def _rank_once(lists: Lists, wanted: list[Metric]) -> None:
-    """Rank as deep as the deepest metric needs, so that the others find it done."""
-    for ties in {one.options["ties"] for one in wanted if "ties" in one.options}:
-        depths = [
-            one.k if one.measure.reads == "top" else None for one in wanted if one.options.get("ties") == ties
-        ]
-        lists.ranked(ties, None if None in depths else max(depths))  # type: ignore[type-var]
-
-
-def _single(one: Metric) -> bool:
-    """Whether the convention's library keeps scores in single precision."""
-    return one.convention is not None and one.convention.single
 
 
 def _measure(word: str) -> Measure:

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from rankloop.lists.gain import GainOption
 from rankloop.metrics.dcg import best_gain, discounted_gain
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["ndcg"]
@@ -37,12 +37,12 @@ def ndcg(
     >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
     array([0.8155])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, gain=gain, ties=ties, empty=empty)
 
 
 @measure(ndcg, "ndcg", reads="top")
-def per_list(lists: Lists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
+def per_list(lists: MetricLists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
     made = discounted_gain(lists, k, gain, ties)
     best = best_gain(lists, k, gain)
     with np.errstate(invalid="ignore"):

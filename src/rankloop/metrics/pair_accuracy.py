@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.pairs import count_pairs
 
@@ -23,17 +23,17 @@ def pair_accuracy(
 
     .. math:: \frac{|\{(i, j) : l_i > l_j, s_i > s_j\}|}{|\{(i, j) : l_i > l_j\}|}
 
-    A tie in score counts half; with item weights a pair counts what its better document weighs. A list
+    A tie in score counts half; with item weights a pair has the weight of its better document. A list
     of equal labels has no pairs: its value is nan. For two grades this is the area under the ROC curve.
 
     >>> pair_accuracy([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)
     array([0.6667])
     """
-    return per_list(Lists(scores, labels, offsets, weight), ties=ties, empty=empty)
+    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
 
 
 @measure(pair_accuracy, "pair_accuracy")
-def per_list(lists: Lists, *, ties: str, empty: str) -> Values:
+def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
     right, wrong, tied, _ = count_pairs(lists, ties).T
     total = right + wrong + tied
     with np.errstate(invalid="ignore"):

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import one_of
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
 
@@ -35,7 +35,7 @@ def precision(
     >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(
         lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
     )
@@ -43,17 +43,17 @@ def precision(
 
 @measure(precision, "p", "precision", reads="top")
 def per_list(
-    lists: Lists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
-    depth = looked_at(lists, k)
+    depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":
         depth = np.minimum(depth, np.diff(lists.offsets))
     return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevance_threshold).number == 0, empty)
 
 
-def looked_at(lists: Lists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def depths(lists: MetricLists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """How many ranks of each list count: k, or all of its documents."""
     if k is None:
         return np.diff(lists.offsets)
-    return np.full(len(lists), cutoff(k), np.int64)
+    return np.full(lists.n_lists, cutoff(k), np.int64)

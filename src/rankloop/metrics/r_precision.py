@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
 
@@ -29,12 +29,12 @@ def r_precision(
     >>> r_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([0.5])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(r_precision, "rprec")
-def per_list(lists: Lists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
+def per_list(lists: MetricLists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
     total = lists.relevant(relevance_threshold)
     found = found_within(lists, ties, relevance_threshold, total.number.astype(np.int64))
     with np.errstate(invalid="ignore"):

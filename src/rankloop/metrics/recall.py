@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.lists import Lists, Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
-from rankloop.metrics.precision import looked_at
+from rankloop.metrics.precision import depths
 
 __all__ = ["recall"]
 
@@ -31,13 +31,15 @@ def recall(
     >>> recall([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(recall, "recall", "r", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
-    found = found_within(lists, ties, relevance_threshold, looked_at(lists, k))
+def per_list(
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
+    found = found_within(lists, ties, relevance_threshold, depths(lists, k))
     total = lists.relevant(relevance_threshold)
     with np.errstate(invalid="ignore"):
         return lists.blank(found / total.weight, total.number == 0, empty)

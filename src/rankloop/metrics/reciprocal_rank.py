@@ -1,10 +1,9 @@
 """Reciprocal rank: how soon the first relevant document comes."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.metrics.kernels.first_relevant import first_relevant
-from rankloop.metrics.kernels.lists import Lists, Values, cutoff
+from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
 __all__ = ["reciprocal_rank"]
@@ -25,20 +24,20 @@ def reciprocal_rank(
 ) -> Values:
     r"""One over the rank of the first relevant document, 0 when it comes after `k`; its mean is MRR.
 
-    .. math:: \mathrm{RR@k} = \frac{[r_1 \le k]}{r_1},\quad r_1 = \min \{r : l_r \ge \text{relevant\_from}\}
+    .. math:: \mathrm{RR@k} = \frac{[r_1 \le k]}{r_1},\quad
+        r_1 = \min \{r : l_r \ge \text{relevance\_threshold}\}
 
     With item weights it is the weight of that document over its rank.
 
     >>> reciprocal_rank([2.0, 1.0, 3.0], [1, 1, 0], [0, 3])
     array([0.5])
     """
-    lists = Lists(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
 
 
 @measure(reciprocal_rank, "mrr", "rr", reads="top")
-def per_list(lists: Lists, *, k: int | None, relevance_threshold: float, ties: str, empty: str) -> Values:
-    nothing = lists.relevant(relevance_threshold).number == 0
-    ranked = lists.ranked(ties, k)
-    made = lists.fill(first_relevant, *ranked[:5], cutoff(k), np.float32(relevance_threshold), True)
-    return lists.blank(made, nothing, empty)
+def per_list(
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
+    return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=True)

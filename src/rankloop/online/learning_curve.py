@@ -12,6 +12,7 @@ from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
 from rankloop.clicks.simulation.reader import Reader
 from rankloop.data import RankingDataset
+from rankloop.lists.discount import discount as rank_discount
 from rankloop.metrics import dcg, ndcg
 from rankloop.online.ranking import Ranking
 
@@ -85,7 +86,7 @@ def learning_curve(
     ideal = _ideal(train, k)
     base = None if production is None else ndcg(production, train.y, train.offsets, k=k, empty="one")
     gain = 2.0 ** train.y.astype(np.float64) - 1
-    discounts = 1.0 / np.log2(2.0 + np.arange(k))
+    discounts = rank_discount(np.arange(1, k + 1))
     offline = [_quality(learner, test, k)] if marks[0] == 0 else []
     total, weight, below = 0.0, 1.0, 0
     with progress("learning", pages) as advance:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.lists.discount import discount
 from rankloop.online.bandits.bandit import Scorer
 from rankloop.online.drift_alarm import DriftAlarm
 from rankloop.online.exposure_share import exposure_share
@@ -131,7 +132,7 @@ class Safe:
 
     def _curve(self, places: int) -> NDArray[np.float64]:
         if self.curve is None:
-            return np.asarray(1.0 / np.log2(2.0 + np.arange(places)))
+            return discount(np.arange(1, places + 1))
         if len(self.curve) < places:
             raise ValueError(f"the curve has {len(self.curve)} ranks, the page {places}")
         return self.curve[:places]

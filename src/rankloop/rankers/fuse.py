@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
 from rankloop.data import Run
-from rankloop.rankers.base.per_list import normalised, ranks
+from rankloop.lists.mean_ranks import mean_ranks
+from rankloop.rankers.base.per_list import normalised
 
 __all__ = ["CONSTANT", "METHODS", "comb_mnz", "comb_sum", "fuse", "fused_scores", "rrf"]
 
@@ -89,7 +90,7 @@ def rrf(scores: Scores, offsets: ArrayLike, *, constant: float = CONSTANT, weigh
     array([0.0328, 0.0161, 0.032 ])
     """
     arrays, edges, shares = _checked(scores, offsets, weights)
-    return _sum(shares / (constant + np.array([ranks(array, edges) for array in arrays])))
+    return _sum(shares / (constant + np.array([mean_ranks(array, edges) for array in arrays])))
 
 
 def comb_sum(scores: Scores, offsets: ArrayLike, *, norm: str = "minmax", weights: Weights = None) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
+from rankloop.lists.discount import discount
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.text import shorten, width_of
@@ -148,7 +149,7 @@ def _shared(scores: Floats, gains: Floats) -> Floats:
 
 
 def _discount(n: int) -> Floats:
-    return np.asarray(1.0 / np.log2(np.arange(2.0, n + 2.0)), np.float64)
+    return discount(np.arange(1, n + 1))
 
 
 def _formula(gain: str) -> str:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
+from rankloop.lists import list_discounts, rank_lists
 from rankloop.losses import Loss
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.evidence import Floats
@@ -122,12 +123,9 @@ class DebiasedPairs(Loss):
 
     def _swap(self, scores: Floats) -> Floats:
         """What DCG loses when the two documents of a pair swap places in the current ranking."""
-        lengths = np.diff(self.offsets)
-        query = np.repeat(np.arange(len(lengths)), lengths)
-        place = np.empty(len(scores))
-        place[np.lexsort((-scores, query))] = np.arange(len(scores)) - self.offsets[:-1][query]
-        worth = 1.0 / np.log2(2.0 + place)
-        return np.asarray(np.abs(worth[self.better] - worth[self.worse]), np.float64)
+        at = np.empty(len(scores))
+        at[rank_lists(scores, self.offsets)] = list_discounts(self.offsets)
+        return np.asarray(np.abs(at[self.better] - at[self.worse]), np.float64)
 
     def _next(self, loss: Floats) -> Floats:
         """The ratios that balance the losses of the positions, relative to the first."""

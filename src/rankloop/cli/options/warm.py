@@ -8,10 +8,10 @@ __all__ = ["compiling_metrics"]
 
 
 def compiling_metrics() -> AbstractContextManager[None]:
-    """A block in which to read the files."""
-    from rankloop.lists.rank_lists import _rank
+    """Read the files in this block."""
+    from rankloop.lists.top_lists import _rank_tops
 
-    return compiling_beside(__name__, _rank)
+    return compiling_beside(__name__, _rank_tops)
 
 
 def _compile() -> None:

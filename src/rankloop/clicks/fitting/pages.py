@@ -11,8 +11,9 @@ from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.rows import dataset_documents, dataset_rows
 from rankloop.data import RankingDataset
+from rankloop.lists.ranks import ranks
 
-__all__ = ["Names", "Pages", "Shown", "pages_of", "ranks"]
+__all__ = ["Names", "Pages", "Shown", "pages_of"]
 
 Shown = ClickLog | RankingDataset | ArrayLike
 
@@ -95,7 +96,7 @@ def pages_of(shown: Shown, data: RankingDataset | None = None, offsets: ArrayLik
             np.arange(shown.n_documents, dtype=np.int32),
             np.arange(shown.n_documents, dtype=np.int32),
         )
-        return Pages(shown.offsets, ranks(shown.offsets), None, shown.y, shown, names)
+        return Pages(shown.offsets, ranks(shown.offsets, np.int32), None, shown.y, shown, names)
     grades = np.asarray(shown, np.float32)
     if grades.ndim != 1:
         raise ValueError(
@@ -106,10 +107,4 @@ def pages_of(shown: Shown, data: RankingDataset | None = None, offsets: ArrayLik
     bounds = bounds.astype(np.int64)
     if bounds[0] != 0 or bounds[-1] != len(grades) or np.any(np.diff(bounds) < 0):
         raise ValueError(f"offsets run from 0 to {len(grades)} without falling, got {bounds}")
-    return Pages(bounds, ranks(bounds), None, grades)
-
-
-def ranks(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """1, 2, 3, ... in each list."""
-    starts = np.repeat(offsets[:-1], np.diff(offsets))
-    return (np.arange(offsets[-1]) - starts + 1).astype(np.int32)
+    return Pages(bounds, ranks(bounds, np.int32), None, grades)

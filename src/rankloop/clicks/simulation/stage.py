@@ -15,12 +15,13 @@ from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.rows import dataset_documents
 from rankloop.clicks.ctr import RankDocumentCTR
 from rankloop.clicks.fitting.behaviour import Behaviour
-from rankloop.clicks.fitting.pages import pages_of, ranks
+from rankloop.clicks.fitting.pages import pages_of
 from rankloop.clicks.simulation.plackett_luce import NO_URN, Urn, urn_of
 from rankloop.clicks.simulation.random import key_of, thresholds
 from rankloop.clicks.simulation.sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
 from rankloop.clicks.users import user as user_named
 from rankloop.data import RankingDataset
+from rankloop.lists.ranks import ranks
 
 __all__ = ["Stage", "stage_of"]
 
@@ -48,7 +49,7 @@ class Stage:
         reader = self.behaviour
         if self.urn is not None or self.design or reader.examination.shape[1] > 1:
             return None
-        rank = np.minimum(ranks(self.data.offsets), self.depth) - 1
+        rank = np.minimum(ranks(self.data.offsets, np.int32), self.depth) - 1
         click = reader.examination[rank, 0] * reader.attraction[self.order] + reader.floor[rank]
         stay = click * reader.after_click[rank] * reader.keep[self.order]
         skip = click + (1.0 - click) * reader.after_skip[rank]

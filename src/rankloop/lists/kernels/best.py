@@ -29,7 +29,7 @@ def pick_best(
     offsets: NDArray[np.int64],
     depth: int,
 ) -> Picked:
-    """The best `depth` documents of each list, whatever ties the last of them, and a few more.
+    """The best `depth` documents of each list, all that tie with the last of them, and a few more.
 
     Short lists stay whole, and documents stay in their order.
     """
@@ -68,8 +68,8 @@ def _pick(
     first: int,
     last: int,
 ) -> None:
-    """The documents fall into half as many groups again as are wanted: documents as good as the
-    `depth`-th best of the groups' bests are enough. Lists of less than four times as many stay whole.
+    """Documents are dealt into about 1.5 * depth groups. At least `depth` of them reach the depth-th best of
+    the groups' maxima, so that all below this bound can be left out. Short lists stay whole.
     """
     groups = (depth + depth // 2 + 7) // 8 * 8  # whole vectors
     to = offsets[first]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rankloop._extras import require
-from rankloop.losses.cuda.jit import jit, tl
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import DeviceLists, list_sums
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Whether input is what the kernels on a device take: one look at everything, one number brought back.
+"""Whether the kernels on a device can take the input: one pass over everything, one number copied back.
 
-Nothing waits for that number before the kernels start: offsets that are wrong are replaced by zeros on the
-device, and lists without documents harm no one.
+The kernels start before that number arrives: wrong offsets are replaced by zeros on the device, which makes
+all lists empty.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from rankloop._extras import require
-from rankloop.losses.cuda.jit import jit, tl
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import DevicePairs
-from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.loss import Loss
 
-__all__ = ["HIGHEST", "Verdict", "look_for_errors"]
+__all__ = ["HIGHEST", "InputCheck", "check_input"]
 
 HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
 _LARGEST = 3e38
@@ -22,27 +22,27 @@ _ROWS = 1024
 Tensor = Any
 
 
-class Verdict:
-    """Whether there is no error: `good` is 1 on the device, else 0; the host asks when it has to know."""
+class InputCheck:
+    """Whether there is no error: `good` is 1 on the device, else 0; the host reads it when it needs it."""
 
     def __init__(self, good: Tensor) -> None:
         torch = require("torch", "neural")
         self.good, self.event = good, None
         if good.is_cuda:
-            self.said = torch.empty(1, dtype=good.dtype, pin_memory=True)
-            self.said.copy_(good, non_blocking=True)
+            self.copied = torch.empty(1, dtype=good.dtype, pin_memory=True)
+            self.copied.copy_(good, non_blocking=True)
             self.event = torch.cuda.Event()
             self.event.record()
 
     def is_bad(self) -> bool:
-        """Waits for the look alone, not for what was started after it."""
+        """Waits for the check alone, not for the kernels that were started after it."""
         if self.event is None:
             return not bool(self.good)
         self.event.synchronize()
-        return not bool(self.said)
+        return not bool(self.copied)
 
 
-def look_for_errors(
+def check_input(
     chosen: Loss,
     scores: Tensor,
     labels: Tensor,
@@ -50,7 +50,7 @@ def look_for_errors(
     weight: Tensor | None,
     query_weight: Tensor | None,
     pairs: DevicePairs | None,
-) -> Verdict | None:
+) -> InputCheck | None:
     """Good where the CPU's checks would pass and no label is too high for float32; None for wrong shapes."""
     torch = require("torch", "neural")
     if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
@@ -68,10 +68,10 @@ def look_for_errors(
         scores, labels, offsets, labels if weight is None else weight,
         labels if query_weight is None else query_weight, good, len(scores), len(offsets) - 1,
         -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
-        WHOLE=isinstance(gain, tuple), WEIGHED=weight is not None, LISTED=query_weight is not None,
+        WHOLE=isinstance(gain, tuple), WEIGHTED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
-    return Verdict(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
+    return InputCheck(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
 
 
 def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
@@ -86,8 +86,8 @@ def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
 
 @jit
 def _check_kernel(  # type: ignore[no-untyped-def]
-    scores, labels, offsets, weights, by_list, verdict, n, n_lists, lowest, highest, largest,
-    WHOLE: tl.constexpr, WEIGHED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
+    scores, labels, offsets, weights, by_list, result, n, n_lists, lowest, highest, largest,
+    WHOLE: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     s = tl.load(scores + i, mask=i < n, other=0.0)
@@ -95,7 +95,7 @@ def _check_kernel(  # type: ignore[no-untyped-def]
     good = (s >= -largest) & (s <= largest) & (((y >= lowest) & (y <= highest)) | (i >= n))
     if WHOLE:
         good &= y == tl.floor(y)
-    if WEIGHED:
+    if WEIGHTED:
         w = tl.load(weights + i, mask=i < n, other=0.0)
         good &= (w >= 0.0) & (w <= largest)
     if LISTED:
@@ -107,4 +107,4 @@ def _check_kernel(  # type: ignore[no-untyped-def]
     good &= ((i != 0) | (here == 0)) & ((i != n_lists) | (here == n))
     bad = tl.sum(tl.where(good, 0, 1), 0)
     if bad > 0:
-        tl.store(verdict, 0)
+        tl.store(result, 0)

@@ -8,11 +8,9 @@ from rankloop._extras import require
 from rankloop.losses.cuda.blocks import sums_by
 from rankloop.losses.cuda.lists import DeviceLists, DevicePairs
 from rankloop.losses.cuda.listwise import log1p_exp
-from rankloop.losses.cuda.pairs import EXPONENTIAL, LOGISTIC, SQUARED_HINGE, PairForm, finished
+from rankloop.losses.cuda.pairs import LOGISTIC, SQUARED_HINGE, PairForm, finished
 
 __all__ = ["judged_lambdas"]
-
-_CAP = 300.0  # as on the CPU
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -24,13 +22,8 @@ def judged_lambdas(
     order: Tensor,
     ranked: Tensor,
     form: PairForm,
-    *,
-    sigma: float = 1.0,
-    margin: float = 1.0,
-    truncation: int | None = None,
-    curve: int = LOGISTIC,
 ) -> Parts:
-    """What `pair_lambdas` gives, for pairs with a probability each, in double precision."""
+    """As `pair_lambdas`, for pairs with a probability each, in double precision."""
     torch = require("torch", "neural")
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order), device=order.device)
@@ -38,7 +31,7 @@ def judged_lambdas(
     i, j = torch.minimum(a, b), torch.maximum(a, b)
     query = torch.searchsorted(lists.offsets[1:].contiguous(), pairs.better, right=True)
     begin, end = lists.offsets[query], lists.offsets[query + 1]
-    weight = lists.mass(torch.ones_like(lists.labels).double())
+    weight = lists.weighted(torch.ones_like(lists.labels).double())
     up = pairs.weight * pairs.probability * weight[pairs.better]
     down = pairs.weight * (1.0 - pairs.probability) * weight[pairs.worse]
     scores, gain = ranked.double(), form.gain.double()
@@ -49,16 +42,16 @@ def judged_lambdas(
     if form.shrink_gap:
         shrinks = scores[begin] > scores[end - 1]
         swap = torch.where(shrinks, swap / (0.01 + gap.abs()), swap)
-    if truncation is not None:
-        swap = torch.where(i - begin < truncation, swap, 0.0)
-    lambda_, bend, cost = _felt(up * swap, down * swap, gap, sigma, margin, curve)
+    if form.truncation is not None:
+        swap = torch.where(i - begin < form.truncation, swap, 0.0)
+    lambda_, hess, cost = _pair_costs(up * swap, down * swap, gap, form)
     ends = torch.cat((pairs.better, pairs.worse))
     gradient = sums_by(ends, torch.cat((lambda_, -lambda_)), lists.n_documents)
-    hessian = sums_by(ends, torch.cat((bend, bend)), lists.n_documents)
+    hessian = sums_by(ends, torch.cat((hess, hess)), lists.n_documents)
     value, size = (sums_by(query, part, lists.n_lists) for part in (cost, lambda_.abs()))
     rows = lists.spread(form.factor.double())
-    parts = (value * form.factor, gradient * rows * sigma, hessian * rows * sigma**2)
-    return finished(lists, parts, size * form.factor * sigma if form.shrink_list else None)
+    parts = (value * form.factor, gradient * rows * form.sigma, hessian * rows * form.sigma**2)
+    return finished(lists, parts, size * form.factor * form.sigma if form.shrink_list else None)
 
 
 def _swap(form: PairForm, i: Tensor, j: Tensor) -> Tensor:
@@ -72,24 +65,20 @@ def _swap(form: PairForm, i: Tensor, j: Tensor) -> Tensor:
     return swap
 
 
-def _felt(up: Tensor, down: Tensor, gap: Tensor, sigma: float, margin: float, curve: int) -> Parts:
-    """Force on the better one, Hessian and cost of each pair, to be scaled by sigma."""
+def _pair_costs(up: Tensor, down: Tensor, gap: Tensor, form: PairForm) -> Parts:
+    """Lambda of the better document, Hessian and cost of each pair, before the factors of sigma."""
     torch = require("torch", "neural")
-    if curve == LOGISTIC:
-        z = sigma * gap
+    if form.curve == LOGISTIC:
+        z = form.sigma * gap
         right, wrong = torch.sigmoid(z), torch.sigmoid(-z)
         return (
             down * right - up * wrong,
             (up + down) * right * wrong,
             up * log1p_exp(-z) + down * log1p_exp(z),
         )
-    if curve == EXPONENTIAL:
-        behind, ahead = (torch.exp((z * gap).clamp(max=_CAP)) for z in (-sigma, sigma))
-        behind, ahead = up * behind, down * ahead
-        return ahead - behind, ahead + behind, ahead + behind
-    short, other = (margin - gap).clamp(min=0), (margin + gap).clamp(min=0)
+    short, other = (form.margin - gap).clamp(min=0), (form.margin + gap).clamp(min=0)
     active, against = torch.where(short > 0, up, 0.0), torch.where(other > 0, down, 0.0)
-    if curve == SQUARED_HINGE:
+    if form.curve == SQUARED_HINGE:
         lambda_ = 2.0 * (down * other - up * short)
         return lambda_, 2.0 * (active + against), up * short**2 + down * other**2
     return against - active, active + against, up * short + down * other

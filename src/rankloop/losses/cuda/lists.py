@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rankloop._extras import require
-from rankloop.losses.cuda.jit import jit, tl
+from rankloop.lists.tensors.discount_of import discount_of
+from rankloop.lists.tensors.jit import jit, tl
 
 __all__ = [
     "BLOCK",
@@ -74,7 +75,7 @@ class DeviceLists(NamedTuple):
         """One value per document from one per list."""
         return per_list[self.rows()]
 
-    def mass(self, amounts: Tensor) -> Tensor:
+    def weighted(self, amounts: Tensor) -> Tensor:
         return amounts if self.weight is None else amounts * self.weight
 
 
@@ -169,7 +170,7 @@ def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # ty
 
 @jit
 def _count(  # type: ignore[no-untyped-def]
-    values, along, start, n, low, high, own, worth, i, above, better,
+    values, along, start, n, low, high, own, gain, i, above, better,
     LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Count the documents `low` to `high` that stand above each row, by value and by what goes along.
@@ -184,7 +185,7 @@ def _count(  # type: ignore[no-untyped-def]
         above += _stands(other, own, earlier, LOOK, WIDTH)
         if BEST:
             other = tl.load(along + start + j, mask=j < n, other=-1.0)
-            better += _stands(other, worth, earlier, LOOK, WIDTH)
+            better += _stands(other, gain, earlier, LOOK, WIDTH)
     return above, better
 
 
@@ -199,24 +200,22 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     i = first + tl.arange(0, BLOCK)
     given = tl.load(values + start + i, mask=i < n, other=0.0)
-    worth = tl.load(along + start + i, mask=i < n, other=0.0)
+    gain = tl.load(along + start + i, mask=i < n, other=0.0)
     own = tl.where(given == given, given, float("-inf"))
     after = tl.minimum(first + BLOCK, n)
     above = tl.zeros([BLOCK], tl.float32)
     better = tl.zeros([BLOCK], tl.float32)
-    above, better = _count(values, along, start, n, 0, first, own, worth, i, above, better, 0, BEST, WIDTH)
-    above, better = _count(
-        values, along, start, n, first, after, own, worth, i, above, better, 1, BEST, WIDTH
-    )
-    above, better = _count(values, along, start, n, after, n, own, worth, i, above, better, 2, BEST, WIDTH)
+    above, better = _count(values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH)
+    above, better = _count(values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH)
+    above, better = _count(values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH)
     place = start + above.to(tl.int32)
     tl.store(order + place, start + i, mask=i < n)
     tl.store(ranked + place, given, mask=i < n)
-    tl.store(moved + place, worth, mask=i < n)
+    tl.store(moved + place, gain, mask=i < n)
     if BEST:
-        discounted = tl.where(better < cut, worth / tl.log2(better + 2.0), 0.0)
+        discounted = tl.where(better < cut, gain * discount_of(better + 1.0), 0.0)
         tl.store(earned + start + i, discounted, mask=i < n)
-        tl.store(discount + start + i, 1.0 / tl.log2(i.to(tl.float32) + 2.0), mask=i < n)
+        tl.store(discount + start + i, discount_of(i.to(tl.float32) + 1.0), mask=i < n)
 
 
 @jit

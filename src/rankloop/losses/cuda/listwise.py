@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from rankloop._extras import require
-from rankloop.losses.cuda.checks import HIGHEST
+from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums
-from rankloop.losses.cuda.terms import gains_of
 from rankloop.losses.listnet import ListNet
-from rankloop.losses.ordinal import Ordinal
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
@@ -21,7 +19,6 @@ __all__ = [
     "list_softmax",
     "listnet",
     "log1p_exp",
-    "ordinal",
     "sigmoid_cross_entropy",
     "softmax",
     "squared",
@@ -35,7 +32,7 @@ Parts = tuple[Tensor, Tensor, Tensor]
 def squared(chosen: Squared, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
     gap = lists.scores.double() - lists.labels
-    weight = lists.mass(torch.ones_like(gap))
+    weight = lists.weighted(torch.ones_like(gap))
     return list_sums(weight * gap * gap, lists.offsets), 2.0 * weight * gap, 2.0 * weight
 
 
@@ -44,53 +41,34 @@ def sigmoid_cross_entropy(chosen: SigmoidCrossEntropy, lists: DeviceLists, wante
     s = lists.scores.double()
     highest = lists.labels.max().clamp(min=1e-30) if chosen.max_label is None else chosen.max_label
     aim = lists.labels.double() / highest
-    chance, weight = torch.sigmoid(s), lists.mass(torch.ones_like(s))
+    chance, weight = torch.sigmoid(s), lists.weighted(torch.ones_like(s))
     value = list_sums(weight * (log1p_exp(s) - aim * s), lists.offsets)
     return value, weight * (chance - aim), weight * chance * torch.sigmoid(-s)
-
-
-def ordinal(chosen: Ordinal, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    torch = require("torch", "neural")
-    s = lists.scores.double()
-    cuts = chosen.thresholds
-    if cuts is None:
-        highest = lists.labels.max().nan_to_num(0.0).clamp(0.0, HIGHEST)  # a check may be about to refuse it
-        levels = int(highest if chosen.max_label is None else chosen.max_label)
-        cuts = tuple(k - (levels + 1) / 2 for k in range(1, levels + 1))
-    value, gradient, hessian = (torch.zeros_like(s) for _ in range(3))
-    for k, cut in enumerate(cuts, start=1):
-        logit, reached = s - cut, (lists.labels >= k).double()
-        chance = torch.sigmoid(logit)
-        value += log1p_exp(logit) - reached * logit
-        gradient += chance - reached
-        hessian += chance * torch.sigmoid(-logit)
-    weight = lists.mass(torch.ones_like(s))
-    return list_sums(weight * value, lists.offsets), weight * gradient, weight * hessian
 
 
 def listnet(chosen: ListNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
     labels = lists.labels.double()
     if chosen.target == "softmax":
-        return _cross_entropy(lists, lists.mass(list_softmax(labels, lists)[0]))
-    amounts = gains_of(labels, chosen.gain)
+        return _cross_entropy(lists, lists.weighted(list_softmax(labels, lists)[0]))
+    amounts = gains(labels, chosen.gain)
     sums = lists.spread(list_sums(amounts, lists.offsets))
-    return _cross_entropy(lists, lists.mass(torch.where(sums > 0, amounts / sums, 0.0)))
+    return _cross_entropy(lists, lists.weighted(torch.where(sums > 0, amounts / sums, 0.0)))
 
 
 def softmax(chosen: Softmax, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    return _cross_entropy(lists, lists.mass(lists.labels.double()))
+    return _cross_entropy(lists, lists.weighted(lists.labels.double()))
 
 
 def xendcg(chosen: XENDCG, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
-    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the CPU's own draws
+    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the same draws as on the CPU
     phi = torch.exp2(lists.labels.double()) - torch.as_tensor(drawn, device=lists.scores.device)
-    return _cross_entropy(lists, lists.mass(phi / lists.spread(list_sums(phi, lists.offsets))))
+    return _cross_entropy(lists, lists.weighted(phi / lists.spread(list_sums(phi, lists.offsets))))
 
 
 def list_softmax(scores: Tensor, lists: DeviceLists) -> tuple[Tensor, Tensor]:
-    """The softmax of each list, and per document the logarithm of what it was divided by."""
+    """The softmax of each list, and per document the logarithm of its denominator."""
     torch = require("torch", "neural")
     high = lists.spread(list_max(scores, lists.offsets))
     raised = torch.exp(scores - high)

@@ -1,6 +1,6 @@
-"""Losses that run over an order on a device: Plackett-Luce and softmaxes against lower labels.
+"""Losses that run over an order on a device: Plackett-Luce and InfoNCE.
 
-Everything is in logarithms and double precision, from one kernel: the running sums of each list.
+All in logarithms and double precision, from one kernel: the running sums of each list.
 """
 
 from __future__ import annotations
@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 
 from rankloop._extras import require
+from rankloop.lists.tensors.discount import discount
+from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.blocks import Blocks, blocks_alone, log_of, log_scan, running_sums, tied_blocks
-from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_sums, order_of
-from rankloop.losses.cuda.pairs import EXPONENTIAL, PairForm
-from rankloop.losses.cuda.terms import discounts, gains_of, ranks
-from rankloop.losses.exponential import Exponential
+from rankloop.losses.cuda.terms import ranks
 from rankloop.losses.infonce import InfoNCE
 from rankloop.losses.listmle import ListMLE
 from rankloop.losses.plistmle import PListMLE
 from rankloop.losses.plrank import PLRank
 from rankloop.losses.rankdistil import RankDistil
-from rankloop.losses.unique_softmax import UniqueSoftmax
 
-__all__ = ["exponential", "infonce", "listmle", "plistmle", "plrank", "rankdistil", "unique_softmax"]
-
-_CAP = 300.0
+__all__ = ["infonce", "listmle", "plistmle", "plrank", "rankdistil"]
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -40,7 +36,7 @@ def plistmle(chosen: PListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> P
     torch = require("torch", "neural")
     rank = ranks(lists)
     if chosen.decay == "log2":
-        stage = discounts(rank)
+        stage = discount(rank)
     else:
         last = torch.exp2(1.0 - lists.spread(lists.offsets.diff()).double())
         stage = (torch.exp2(1.0 - rank) - last) / torch.where(last < 1.0, 1.0 - last, 1.0)
@@ -64,73 +60,50 @@ def plrank(chosen: PLRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts
     torch = require("torch", "neural")
     rng, rank, count = np.random.default_rng(chosen.seed), ranks(lists), lists.offsets.diff().clamp(min=1)
     counts = rank <= chosen.k
-    discount = torch.where(counts, discounts(rank), 0.0)
-    worth = lists.mass(gains_of(lists.labels.double(), chosen.gain))
+    at_rank = torch.where(counts, discount(rank), 0.0)
+    gain = lists.weighted(gains(lists.labels.double(), chosen.gain))
     scores = lists.scores.double()
     parts: list[Parts] = []
     for _ in range(chosen.samples):
         noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=scores.device)
         blocks = blocks_alone(lists, order_of(lists, scores + noise))
-        s, amount = scores[blocks.order], worth[blocks.order]
+        s, amount = scores[blocks.order], gain[blocks.order]
         race = log_scan(s, lists.offsets, reverse=True)
-        gained = discount * amount
+        gained = at_rank * amount
         reward = running_sums(gained, lists.offsets, reverse=True)
         heavy = log_of(torch.where(counts, reward, 0.0))
-        felt = torch.exp(s + log_scan(heavy - race, lists.offsets))
-        won = torch.exp(s + log_scan(log_of(discount) - race, lists.offsets))
-        lambda_ = felt - (reward - gained) - amount * won
+        pull = torch.exp(s + log_scan(heavy - race, lists.offsets))
+        won = torch.exp(s + log_scan(log_of(at_rank) - race, lists.offsets))
+        lambda_ = pull - (reward - gained) - amount * won
         lambda_ = lambda_ - lists.spread(list_sums(lambda_, lists.offsets) / count)
-        bend = (felt - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
-        gradient, hessian = blocks.back(lambda_, bend)
+        hess = (pull - torch.exp(2.0 * s + log_scan(heavy - 2.0 * race, lists.offsets))).clamp(min=0)
+        gradient, hessian = blocks.back(lambda_, hess)
         parts.append((-list_sums(gained, lists.offsets), gradient, hessian))
     value, gradient, hessian = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
     return value, gradient, hessian
 
 
-def unique_softmax(chosen: UniqueSoftmax, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    return _against_lower(lists, lists.mass(gains_of(lists.labels.double(), chosen.gain)))
-
-
 def infonce(chosen: InfoNCE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    hit = (lists.labels >= chosen.relevant).float()
+    hit = (lists.labels >= chosen.relevance_threshold).float()
     warm = lists._replace(scores=lists.scores.double() / chosen.temperature, labels=hit)
-    value, gradient, hessian = _against_lower(warm, lists.mass(hit.double()))
+    value, gradient, hessian = _against_lower(warm, lists.weighted(hit.double()))
     return value, gradient / chosen.temperature, hessian / chosen.temperature**2
-
-
-def exponential(chosen: Exponential, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    torch = require("torch", "neural")
-    if lists.pairs is not None:
-        row = torch.arange(lists.n_documents, device=lists.scores.device)
-        form = PairForm(lists.labels, lists.labels.new_ones(lists.n_lists), sign=True)
-        return judged_lambdas(
-            lists, lists.pairs, row, lists.scores, form, sigma=chosen.sigma, curve=EXPONENTIAL
-        )
-    blocks = tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
-    s = chosen.sigma * lists.scores.double()[blocks.order]
-    heavy = log_of(lists.mass(torch.ones_like(lists.scores).double())[blocks.order])
-    below = blocks.after(log_scan(s, lists.offsets, reverse=True))
-    above = blocks.before(log_scan(heavy - s, lists.offsets))
-    up = torch.exp((heavy - s + below).clamp(max=_CAP))
-    down = torch.exp((s + above).clamp(max=_CAP))
-    gradient, hessian = blocks.back(chosen.sigma * (down - up), chosen.sigma**2 * (up + down))
-    return list_sums(up, lists.offsets), gradient, hessian
 
 
 def _label_blocks(lists: DeviceLists, chosen: ListMLE | PListMLE) -> Blocks:
     torch = require("torch", "neural")
     if chosen.ties == "average":
         return tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
-    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the CPU's own draws
+    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the same draws as on the CPU
     shuffled = order_of(lists, -torch.as_tensor(drawn, device=lists.scores.device))
     return blocks_alone(lists, shuffled[order_of(lists, lists.labels[shuffled])])
 
 
 def _plackett_luce(lists: DeviceLists, blocks: Blocks, stage: Tensor) -> Parts:
-    """As `losses._plackett_luce`, all ranks at once."""
+    """As `kernels.plackett_luce`, all ranks at once."""
     torch = require("torch", "neural")
     s = lists.scores.double()[blocks.order]
-    weight = lists.mass(torch.ones_like(lists.scores).double())[blocks.order]
+    weight = lists.weighted(torch.ones_like(lists.scores).double())[blocks.order]
     size = (blocks.end - blocks.begin).double()
     drawn = torch.arange(len(s), device=s.device) - blocks.begin
     mean, share = blocks.plain_total(weight), blocks.plain_total(stage)
@@ -143,9 +116,9 @@ def _plackett_luce(lists: DeviceLists, blocks: Blocks, stage: Tensor) -> Parts:
         blocks.before(log_scan(c - 2.0 * race, lists.offsets)), blocks.total(c + 2.0 * (remains - race))
     )
     aim = weight * share / size
-    felt = torch.exp(s + own)
+    pull = torch.exp(s + own)
     value = list_sums(amount * race - aim * s, lists.offsets)
-    gradient, hessian = blocks.back(felt - aim, (felt - torch.exp(2.0 * s + own2)).clamp(min=0))
+    gradient, hessian = blocks.back(pull - aim, (pull - torch.exp(2.0 * s + own2)).clamp(min=0))
     return value, gradient, hessian
 
 
@@ -158,7 +131,7 @@ def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:
     heavy = log_of(amount)
     above = blocks.before(log_scan(heavy - race, lists.offsets))
     above2 = blocks.before(log_scan(heavy - 2.0 * race, lists.offsets))
-    own, felt = torch.exp(s - race), torch.exp(s + above)
-    bend = amount * own * (1.0 - own) + (felt - torch.exp(2.0 * s + above2)).clamp(min=0)
-    gradient, hessian = blocks.back(felt - amount * (1.0 - own), bend)
+    own, pull = torch.exp(s - race), torch.exp(s + above)
+    hess = amount * own * (1.0 - own) + (pull - torch.exp(2.0 * s + above2)).clamp(min=0)
+    gradient, hessian = blocks.back(pull - amount * (1.0 - own), hess)
     return list_sums(amount * (race - s), lists.offsets), gradient, hessian

@@ -1,6 +1,6 @@
-"""NeuralNDCG and PiRank on a device: the smooth sort is computed anew in every pass and never held.
+"""NeuralNDCG and PiRank on a device: the smooth sort is computed anew in every pass and never stored.
 
-As `losses._neural_sort`, in order of score. A pass adds up the kernel K[r, j] of rank r and document j over
+As `kernels.neural_sort`, in order of score. A pass adds up the kernel K[r, j] of rank r and document j over
 its rows or its columns, a tile at a time; what lies between two passes is one number a document. Logits are
 taken in double precision, since they grow with the length of a list.
 """
@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rankloop._extras import require
+from rankloop.lists.tensors.discount import discount
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.blocks import running_sums, tied_blocks
-from rankloop.losses.cuda.jit import jit, tl
 from rankloop.losses.cuda.lists import BLOCK, WARPS, DeviceLists, list_max, list_sums, order_of, tile_of
-from rankloop.losses.cuda.terms import discounts, inverse, normalised_gains, ranks
+from rankloop.losses.cuda.terms import inverse, normalised_gains, ranks
 from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.pirank import PiRank
 
@@ -27,7 +28,7 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 
 def neural_ndcg(chosen: NeuralNDCG, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    return _smooth_sort(lists, chosen.gain, chosen.temperature, chosen.k, chosen.steps)
+    return _smooth_sort(lists, chosen.gain, chosen.temperature, chosen.k, chosen.iterations)
 
 
 def pirank(chosen: PiRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -63,18 +64,18 @@ class _Kernel(NamedTuple):
         """
         torch, lists = require("torch", "neural"), self.lists
         total, moment = torch.zeros_like(self.scores), torch.zeros_like(self.scores)
-        bend = torch.zeros_like(self.scores)
+        hess = torch.zeros_like(self.scores)
         _column_kernel[lists.grid](
-            self.scores, self.spread, self.factor, self.signs, by_rank, *(shares or (bend,) * 4),
-            total, moment, bend, lists.offsets, lists.tile_list, lists.tile_ends, lists.n_lists,
+            self.scores, self.spread, self.factor, self.signs, by_rank, *(shares or (hess,) * 4),
+            total, moment, hess, lists.offsets, lists.tile_list, lists.tile_ends, lists.n_lists,
             self.slope * 1.4426950408889634, self.limit,
-            BENT=bool(shares), BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
+            HESSIAN=bool(shares), BLOCK=BLOCK, WIDTH=_WIDTH, num_warps=WARPS,
         )  # fmt: skip
-        return total, moment, bend
+        return total, moment, hess
 
 
 def _smooth_sort(
-    lists: DeviceLists, gain: str | tuple[float, ...], temperature: float, k: int | None, steps: int
+    lists: DeviceLists, gain: str | tuple[float, ...], temperature: float, k: int | None, iterations: int
 ) -> Parts:
     torch, offsets = require("torch", "neural"), lists.offsets
     amounts, best = normalised_gains(lists, gain, k)
@@ -82,30 +83,30 @@ def _smooth_sort(
     scores = scores - lists.spread(list_max(scores, offsets))
     blocks = tied_blocks(lists, order_of(lists, scores), scores)
     s, y, rank = scores[blocks.order], amounts[blocks.order], ranks(lists)
-    discount = discounts(rank)
+    at_rank = discount(rank)
     if k is not None:
-        discount = torch.where(rank <= k, discount, 0.0)
+        at_rank = torch.where(rank <= k, at_rank, 0.0)
     factor = lists.spread(offsets.diff()) + 1.0 - 2.0 * rank
     above = running_sums(s, offsets)
     spread = 2.0 * above - lists.spread(list_sums(s, offsets)) - s + factor * s
     signs = (blocks.stop - blocks.end - (blocks.begin - blocks.first)).double()
-    limit = _EVERY if steps or k is None else k
+    limit = _EVERY if iterations or k is None else k
     kernel = _Kernel(lists, s, spread, factor, signs, 1.0 / temperature, limit)
 
     u, v = [inverse(kernel.times(torch.ones_like(s)))], [torch.ones_like(s)]
     moments: list[Tensor] = []
-    for _ in range(steps):
+    for _ in range(iterations):
         columns, moment, _ = kernel.back(u[-1])
         moments.append(moment)
         v.append(inverse(columns))
         u.append(inverse(kernel.times(v[-1])))
     held = kernel.times(v[-1] * y)
-    value = list_sums(best, offsets) - list_sums(discount * u[-1] * held, offsets)
+    value = list_sums(best, offsets) - list_sums(at_rank * u[-1] * held, offsets)
 
-    du, z = -discount * held, -discount * u[-1]
-    total, moment, bend = kernel.back(z, u[-1], v[-1], y, u[-1] * held)
+    du, z = -at_rank * held, -at_rank * u[-1]
+    total, moment, hess = kernel.back(z, u[-1], v[-1], y, u[-1] * held)
     dv, by_logit, by_score = y * total, v[-1] * y * total, v[-1] * y * moment
-    for step in range(steps, 0, -1):
+    for step in range(iterations, 0, -1):
         total, moment, _ = kernel.back(-du * u[step] ** 2)
         by_logit, by_score = by_logit + v[step] * total, by_score + v[step] * moment
         dx = -(dv + total) * v[step] ** 2
@@ -117,7 +118,7 @@ def _smooth_sort(
 
     higher = blocks.before(running_sums(by_logit, offsets), 0.0)
     lower = blocks.after(running_sums(by_logit, offsets, reverse=True), 0.0)
-    gradient, hessian = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * bend)
+    gradient, hessian = blocks.back(kernel.slope * (by_score + higher - lower), kernel.slope * hess)
     return value, gradient, torch.maximum(hessian, gradient.abs())
 
 
@@ -149,8 +150,8 @@ def _row_kernel(  # type: ignore[no-untyped-def]
 
 @jit
 def _column_kernel(  # type: ignore[no-untyped-def]
-    scores, spread, factor, signs, given, us, vs, gains, helds, total, moment, bend, offsets, tile_list,
-    tile_ends, n_lists, slope, limit, BENT: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    scores, spread, factor, signs, given, us, vs, gains, helds, total, moment, hess, offsets, tile_list,
+    tile_ends, n_lists, slope, limit, HESSIAN: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
@@ -160,12 +161,12 @@ def _column_kernel(  # type: ignore[no-untyped-def]
     s = tl.load(scores + start + j, mask=j < n, other=0.0)[None, :]
     far = tl.load(spread + start + j, mask=j < n, other=0.0)[None, :]
     sign = tl.load(signs + start + j, mask=j < n, other=0.0)[None, :]
-    if BENT:
+    if HESSIAN:
         v = tl.load(vs + start + j, mask=j < n, other=0.0)[None, :]
         y = tl.load(gains + start + j, mask=j < n, other=0.0)[None, :]
     summed = tl.zeros([BLOCK], tl.float64)
-    weighed = tl.zeros([BLOCK], tl.float64)
-    bent = tl.zeros([BLOCK], tl.float64)
+    weighted = tl.zeros([BLOCK], tl.float64)
+    hess_sum = tl.zeros([BLOCK], tl.float64)
     for low in range(0, tl.minimum(n, limit), WIDTH):
         r = low + tl.arange(0, WIDTH)
         met = (r < n) & (r < limit)
@@ -175,18 +176,18 @@ def _column_kernel(  # type: ignore[no-untyped-def]
         z = tl.load(given + start + r, mask=met, other=0.0)[:, None]
         lag = tl.maximum((slope * ((row * own - level) - (row * s - far))).to(tl.float32), 0.0)
         kernel = tl.exp2(-lag).to(tl.float64)
-        felt = kernel * z
-        summed += tl.sum(felt, 0)
-        weighed += tl.sum((row - sign) * felt, 0)
-        if BENT:
+        part = kernel * z
+        summed += tl.sum(part, 0)
+        weighted += tl.sum((row - sign) * part, 0)
+        if HESSIAN:
             u = tl.load(us + start + r, mask=met, other=0.0)[:, None]
             held = tl.load(helds + start + r, mask=met, other=0.0)[:, None]
             share = u * kernel * v
             steps = 2.0 * tl.abs(r[:, None] - j[None, :]).to(tl.float64) + 1.0
             # z is minus the discount times u.
-            paid = -z * kernel * v * tl.abs(y - held)
-            bent += tl.sum(paid * tl.maximum(1.0 - share, 0.0) * steps, 0)
+            part = -z * kernel * v * tl.abs(y - held)
+            hess_sum += tl.sum(part * tl.maximum(1.0 - share, 0.0) * steps, 0)
     tl.store(total + start + j, summed, mask=j < n)
-    tl.store(moment + start + j, weighed, mask=j < n)
-    if BENT:
-        tl.store(bend + start + j, bent, mask=j < n)
+    tl.store(moment + start + j, weighted, mask=j < n)
+    if HESSIAN:
+        tl.store(hess + start + j, hess_sum, mask=j < n)

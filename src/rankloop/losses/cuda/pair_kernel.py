@@ -1,25 +1,25 @@
-"""The kernel of the pairwise family on a device: a tile of rows against all documents of its list.
+"""The kernel of the pairwise losses on a device: a tile of rows against all documents of its list.
 
 Each document adds up its own side of every pair, so that no two programs write to one place: results are the
-same every time, and nothing of size n × n is ever held. Rows lie along the lanes of a warp, which adds up
-without exchanging anything. Lists are met in order of score: under a truncation the rows below it meet only
-the documents above it.
+same every time, and nothing of size n × n is ever stored. Rows lie along the lanes of a warp, which adds up
+without exchanging anything. Lists are in order of score: under a truncation the rows below it are compared
+only with the documents above it.
 """
 
 from __future__ import annotations
 
-from rankloop.losses.cuda.jit import jit, tl
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import tile_of
 
 __all__ = ["pair_kernel"]
 
 
 @jit
-def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Force, Hessian and cost of pairs weighing x, where the row is `ahead` (to base 2) of the other.
+def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Lambda, Hessian and cost of pairs of weight x, where the row is `ahead` (to base 2) of the other.
 
-    x > 0: the row is the preferred one. Nothing here asks a question: signs are moved as bits, 1 / (1 + e) is
-    the square of a reciprocal root, and log2(1 + t) / t a polynomial, right to 3e-7 from 0 to 1.
+    x > 0: the row is the preferred one. There are no branches: signs are moved as bits, 1 / (1 + e) is the
+    square of a reciprocal root, and log2(1 + t) / t a polynomial, accurate to 3e-7 from 0 to 1.
     """
     sign = x.to(tl.int32, bitcast=True) & -2147483648
     behind = -(ahead.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
@@ -28,30 +28,32 @@ def _paid(x, ahead, CURVED: tl.constexpr, VALUED: tl.constexpr):  # type: ignore
     right = root * root
     wrong = e * right
     lambda_ = -x * wrong
-    bend = x
+    hess = x
     cost = x
-    if CURVED:
-        bend = tl.abs(x) * (wrong * right)
-    if VALUED:
+    if HESSIAN:
+        hess = tl.abs(x) * (wrong * right)
+    if VALUE:
         t = tl.exp2(-tl.abs(behind))
         near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
         near = 1.44269476 + t * (-0.721310088 + t * (0.480063694 + t * (-0.35339481 + t * near)))
         cost = tl.abs(x) * (t * near + tl.maximum(behind, 0.0))
-    return lambda_, bend, cost
+    return lambda_, hess, cost
 
 
 @jit
 def pair_kernel(  # type: ignore[no-untyped-def]
     scores, gains, discounts, weights, alphas, betas, gammas, drops, factors, order, offsets, tile_list,
     tile_ends, gradient, hessian, cost, size, n_lists, sigma, margin, truncation,
-    KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, WEIGHED: tl.constexpr,
+    KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, WEIGHTED: tl.constexpr,
     SHRINK: tl.constexpr, SIZED: tl.constexpr, CUT: tl.constexpr,
-    CURVED: tl.constexpr, VALUED: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    HESSIAN: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
         return
     start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
+    # The rows of this tile, and what the kind of pair weight needs of them. All switches are constants of
+    # the compiled kernel, so that a loss pays only for what it uses.
     factor = tl.load(factors + q)
     base2 = sigma * 1.44269504
     at = first + tl.arange(0, BLOCK)
@@ -60,7 +62,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     i = at[None, :]
     s_i = tl.load(scores + start + at, mask=there, other=0.0)[None, :]
     g_i = tl.load(gains + start + at, mask=there, other=0.0)[None, :]
-    if WEIGHED:
+    if WEIGHTED:
         w_i = tl.load(weights + row, mask=there, other=0.0)[None, :]
     if KIND == 0 or KIND == 3:
         d_i = tl.load(discounts + start + at, mask=there, other=0.0)[None, :]
@@ -71,9 +73,10 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     if SHRINK:
         shrinks = tl.load(scores + start) > tl.load(scores + start + n - 1)
     lambda_ = tl.zeros([BLOCK], tl.float32)
-    bend = tl.zeros([BLOCK], tl.float32)
-    paid = tl.zeros([BLOCK], tl.float32)
-    felt = tl.zeros([BLOCK], tl.float32)
+    hess = tl.zeros([BLOCK], tl.float32)
+    costs = tl.zeros([BLOCK], tl.float32)
+    total = tl.zeros([BLOCK], tl.float32)
+    # How far down the rows are compared: under a truncation not below it, and nowhere where nothing counts.
     stop = n
     if CUT:
         stop = tl.where(first < truncation, n, tl.minimum(n, truncation))
@@ -87,6 +90,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         live = tl.where(inside, 1.0, 0.0)[:, None]
         if CUT:
             live = tl.where((i < truncation) | (j < truncation), live, 0.0)
+        # The signed weight x of each pair: > 0 where the row is the preferred one.
         gap = (s_i - s_j).to(tl.float32)
         if KIND == 5:
             x = (g_i > g_j).to(tl.float32) - (g_i < g_j).to(tl.float32)
@@ -110,61 +114,62 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             x = (g_i - g_j) * swap
         if CUT or KIND != 0:
             x *= live
-        if WEIGHED:
+        if WEIGHTED:
             other = tl.load(order + start + met, mask=inside, other=0)
             w_j = tl.load(weights + other, mask=inside, other=0.0)[:, None]
             x *= tl.where(x > 0, w_i, w_j)
         if SHRINK:
             x *= tl.where(shrinks, 1.0 / (0.01 + tl.abs(gap)), 1.0)
+        # Costs: the logistic loss by `_pair_terms`, or a hinge. Each row adds up its own side in registers.
         if CURVE == 0:
             if KIND == 4:  # the row's own amount, against the other's
                 apart = tl.where(i != j, live, 0.0)
                 y = (g_j + 0.0 * g_i) * apart
                 x *= apart
-                if WEIGHED:
+                if WEIGHTED:
                     y *= w_j
-                pushed, bent, lost = _paid(-y, base2 * gap, CURVED, VALUED)
-                lambda_ += tl.sum(pushed, 0)
-                bend += tl.sum(bent, 0)
-                paid += tl.sum(lost, 0)
+                pair_lambda, pair_hess, pair_cost = _pair_terms(-y, base2 * gap, HESSIAN, VALUE)
+                lambda_ += tl.sum(pair_lambda, 0)
+                hess += tl.sum(pair_hess, 0)
+                costs += tl.sum(pair_cost, 0)
             if TIES:  # half of a preference each way
                 y_i = tl.where((g_i == g_j) & (i != j), 0.5 * live, 0.0)
                 y_j = y_i
-                if WEIGHED:
+                if WEIGHTED:
                     y_j = y_i * w_j
                     y_i *= w_i
-                pushed, bent, lost = _paid(y_i, base2 * gap, CURVED, VALUED)
-                lambda_ += tl.sum(pushed, 0)
-                bend += tl.sum(bent, 0)
-                paid += tl.sum(lost, 0)
-                pushed, bent, lost = _paid(-y_j, base2 * gap, CURVED, VALUED)
-                lambda_ += tl.sum(pushed, 0)
-                bend += tl.sum(bent, 0)
-                paid += tl.sum(lost, 0)
-            pushed, bent, lost = _paid(x, base2 * gap, CURVED, VALUED)
-            lambda_ += tl.sum(pushed, 0)
-            if CURVED:
-                bend += tl.sum(bent, 0)
-            if VALUED:
-                paid += tl.sum(lost, 0)
+                pair_lambda, pair_hess, pair_cost = _pair_terms(y_i, base2 * gap, HESSIAN, VALUE)
+                lambda_ += tl.sum(pair_lambda, 0)
+                hess += tl.sum(pair_hess, 0)
+                costs += tl.sum(pair_cost, 0)
+                pair_lambda, pair_hess, pair_cost = _pair_terms(-y_j, base2 * gap, HESSIAN, VALUE)
+                lambda_ += tl.sum(pair_lambda, 0)
+                hess += tl.sum(pair_hess, 0)
+                costs += tl.sum(pair_cost, 0)
+            pair_lambda, pair_hess, pair_cost = _pair_terms(x, base2 * gap, HESSIAN, VALUE)
+            lambda_ += tl.sum(pair_lambda, 0)
+            if HESSIAN:
+                hess += tl.sum(pair_hess, 0)
+            if VALUE:
+                costs += tl.sum(pair_cost, 0)
             if SIZED:
-                felt += tl.sum(tl.abs(pushed), 0)
+                total += tl.sum(tl.abs(pair_lambda), 0)
         else:
             short = tl.maximum(margin - tl.where(x > 0, gap, -gap), 0.0)
             active = tl.where(short > 0, x, 0.0)
             if CURVE == 1:
                 lambda_ -= tl.sum(active, 0)
-                bend += tl.sum(tl.abs(active), 0)
-                paid += tl.sum(tl.abs(active) * short, 0)
+                hess += tl.sum(tl.abs(active), 0)
+                costs += tl.sum(tl.abs(active) * short, 0)
             else:
                 lambda_ -= tl.sum(2.0 * active * short, 0)
-                bend += tl.sum(2.0 * tl.abs(active), 0)
-                paid += tl.sum(tl.abs(active) * short * short, 0)
+                hess += tl.sum(2.0 * tl.abs(active), 0)
+                costs += tl.sum(tl.abs(active) * short * short, 0)
     tl.store(gradient + row, lambda_ * factor * sigma, mask=there)
-    if CURVED:
-        tl.store(hessian + row, bend * factor * sigma * sigma, mask=there)
-    if VALUED:  # each pair was met from both sides
-        paid *= 0.5 * factor
-        tl.store(cost + row, paid * 0.69314718 if CURVE == 0 else paid, mask=there)
+    if HESSIAN:
+        tl.store(hessian + row, hess * factor * sigma * sigma, mask=there)
+    if VALUE:  # each pair was met from both sides
+        costs *= 0.5 * factor
+        tl.store(cost + row, costs * 0.69314718 if CURVE == 0 else costs, mask=there)
     if SIZED:
-        tl.store(size + row, 0.5 * felt * factor * sigma, mask=there)
+        tl.store(size + row, 0.5 * total * factor * sigma, mask=there)

@@ -1,4 +1,4 @@
-"""The pairwise family on a device: how pairs weigh, and what the one kernel makes of them."""
+"""The pairwise losses on a device: the weights of pairs, and the call of the one kernel."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rankloop._extras import require
 from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, list_sums
 from rankloop.losses.cuda.pair_kernel import pair_kernel
 
-__all__ = ["EXPONENTIAL", "HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_lambdas"]
+__all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_lambdas"]
 
-LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL = range(4)  # the last one for explicit pairs alone
+LOGISTIC, HINGE, SQUARED_HINGE = range(3)
 _DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
 _NO_CUT = 2**30
 
@@ -19,7 +19,7 @@ Tensor = Any
 
 
 class PairForm(NamedTuple):
-    """How pairs weigh: `PairRule` of the CPU kernel, gains and swap terms by rank.
+    """The weights of pairs (`PairRule` of the CPU kernel, gains and swap terms by rank), and their costs.
 
     Without alpha, beta and gamma the swap is that of DCG's discounts; `by_distance` leaves it out.
     """
@@ -37,6 +37,10 @@ class PairForm(NamedTuple):
     ties: bool = False
     shrink_gap: bool = False
     shrink_list: bool = False
+    sigma: float = 1.0
+    margin: float = 1.0
+    truncation: int | None = None
+    curve: int = LOGISTIC
 
     @property
     def kind(self) -> int:
@@ -55,10 +59,6 @@ def pair_lambdas(
     ranked: Tensor,
     form: PairForm,
     *,
-    sigma: float = 1.0,
-    margin: float = 1.0,
-    truncation: int | None = None,
-    curve: int = LOGISTIC,
     curved: bool = True,
     valued: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -82,24 +82,24 @@ def pair_lambdas(
         unused if form.gamma is None else form.gamma,
         unused if form.drop is None else form.drop,
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, hessian, cost, size, lists.n_lists, sigma, margin, truncation or _NO_CUT,
-        KIND=form.kind, CURVE=curve, TIES=form.ties, WEIGHED=lists.weight is not None,
-        SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=truncation is not None,
-        CURVED=curved, VALUED=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+        gradient, hessian, cost, size, lists.n_lists, form.sigma, form.margin, form.truncation or _NO_CUT,
+        KIND=form.kind, CURVE=form.curve, TIES=form.ties, WEIGHTED=lists.weight is not None,
+        SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=form.truncation is not None,
+        HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
-    felt = list_sums(size, lists.offsets) if form.shrink_list else None
-    return finished(lists, (value, gradient, hessian if curved else None), felt)
+    total = list_sums(size, lists.offsets) if form.shrink_list else None
+    return finished(lists, (value, gradient, hessian if curved else None), total)
 
 
 def finished(
-    lists: DeviceLists, parts: tuple[Tensor, Tensor, Tensor | None], felt: Tensor | None
+    lists: DeviceLists, parts: tuple[Tensor, Tensor, Tensor | None], size: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The parts, scaled by LightGBM's log2(1 + 2 S) / 2 S where the lambdas of each list sum to S."""
     torch = require("torch", "neural")
     value, gradient, hessian = parts
-    if felt is not None:
-        twice = 2.0 * felt
+    if size is not None:
+        twice = 2.0 * size
         scale = torch.where(twice > 0, torch.log1p(twice) / (log(2.0) * twice.clamp(min=1e-30)), 1.0)
         rows = lists.spread(scale)
         value, gradient = value * scale, gradient * rows

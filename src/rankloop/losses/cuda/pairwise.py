@@ -1,4 +1,4 @@
-"""Hinge, RankNet, LambdaRank and LambdaLoss on a device: what each gives to the one pair kernel."""
+"""Hinge, RankNet, LambdaRank and LambdaLoss on a device: the inputs of each to the one pair kernel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from rankloop._extras import require
+from rankloop.lists.tensors.discount import discount as discount_at
+from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
-from rankloop.losses.cuda.pairs import HINGE, LOGISTIC, SQUARED_HINGE, PairForm, pair_lambdas
-from rankloop.losses.cuda.terms import discounts, gains_of
+from rankloop.losses.cuda.pairs import HINGE, SQUARED_HINGE, PairForm, pair_lambdas
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
@@ -25,19 +26,19 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 def hinge(chosen: Hinge, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     curve = SQUARED_HINGE if chosen.squared else HINGE
-    form = PairForm(lists.labels, _ones(lists), sign=True)
-    return _lambdas(lists, _arange(lists), lists.scores, form, margin=chosen.margin, curve=curve, **wanted)
+    form = PairForm(lists.labels, _ones(lists), sign=True, margin=chosen.margin, curve=curve)
+    return _lambdas(lists, _arange(lists), lists.scores, form, wanted)
 
 
 def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties)
-    return _lambdas(lists, _arange(lists), lists.scores, form, sigma=chosen.sigma, **wanted)
+    form = PairForm(lists.labels, _ones(lists), sign=True, ties=chosen.ties, sigma=chosen.sigma)
+    return _lambdas(lists, _arange(lists), lists.scores, form, wanted)
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
-        gain = gains_of(lists.labels, chosen.gain)
+        gain = gains(lists.labels, chosen.gain)
         order, ranked, gain, discount, scale = sort_and_best(
             lists, lists.scores, gain, chosen.truncation or _EVERY
         )
@@ -46,7 +47,8 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     else:
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         form = _swapped(chosen, lists, labels)._replace(**shrinks)
-    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
+    return _lambdas(lists, order, ranked, form, wanted)
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -57,42 +59,33 @@ def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) 
         own, one = chosen.form == "arp1", torch.ones_like(lists.labels)
         form = PairForm(labels, factor, None, one, torch.zeros_like(one), one, own=own)
     else:
-        gain = gains_of(lists.labels, chosen.gain)
+        gain = gains(lists.labels, chosen.gain)
         order, ranked, gain, discount, scale = sort_and_best(
             lists, lists.scores, gain, chosen.truncation or _EVERY
         )
         factor = factor * scale
         distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
-        drop = -discounts(distance).diff().float()
+        drop = -discount_at(distance).diff().float()
         if chosen.form == "ndcg1":
             form = PairForm(gain * discount, factor, own=True)
         elif chosen.form == "ndcg2":
             form = PairForm(gain, factor, drop=drop, by_distance=True)
         else:
             form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
-    return _lambdas(lists, order, ranked, form, sigma=chosen.sigma, truncation=chosen.truncation, **wanted)
+    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
+    return _lambdas(lists, order, ranked, form, wanted)
 
 
 def _lambdas(
-    lists: DeviceLists,
-    order: Tensor,
-    ranked: Tensor,
-    form: PairForm,
-    *,
-    sigma: float = 1.0,
-    margin: float = 1.0,
-    truncation: int | None = None,
-    curve: int = LOGISTIC,
-    **wanted: bool,
+    lists: DeviceLists, order: Tensor, ranked: Tensor, form: PairForm, wanted: dict[str, bool]
 ) -> Parts:
-    options: dict[str, Any] = {"sigma": sigma, "margin": margin, "truncation": truncation, "curve": curve}
     if lists.pairs is not None:
-        return judged_lambdas(lists, lists.pairs, order, ranked, form, **options)
-    return pair_lambdas(lists, order, ranked, form, **options, **wanted)
+        return judged_lambdas(lists, lists.pairs, order, ranked, form)
+    return pair_lambdas(lists, order, ranked, form, **wanted)
 
 
 def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:
-    """The swap terms of ERR, MAP, MRR, precision and ARP (`losses._swap`), running sums in double."""
+    """The swap terms of ERR, MAP, MRR, precision and ARP (`kernels.swap`), running sums in double."""
     torch = require("torch", "neural")
     query = lists.rows()
     begin = lists.offsets[:-1][query]
@@ -104,7 +97,7 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm
         running = values.cumsum(0) - values
         return running - running[begin]
 
-    hit = (labels >= chosen.relevant).double()
+    hit = (labels >= chosen.relevance_threshold).double()
     plain = hit.float()
     if chosen.metric == "arp":
         factor = list_sums(labels, lists.offsets, inverted=True)

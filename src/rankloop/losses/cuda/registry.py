@@ -1,4 +1,9 @@
-"""Which losses have kernels of their own on a device, and what they take from a call."""
+"""The losses with kernels of their own on a device, and the call that runs them.
+
+A loss needs no kernel here: one that is not in `KERNELS` (Exponential, Triplet, Ordinal, UniqueSoftmax,
+ApproxAP, ApproxMRR, a loss of your own) runs on the CPU with a copy of the batch, and its gradient is copied
+back.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +14,23 @@ import numpy as np
 
 from rankloop._extras import require
 from rankloop.data import Pairs
-from rankloop.losses.approx_ap import ApproxAP
-from rankloop.losses.approx_mrr import ApproxMRR
+from rankloop.lists.tensors.jit import runs_on
 from rankloop.losses.approx_ndcg import ApproxNDCG
 from rankloop.losses.cuda import listwise, log_sums, neural_sort, pairwise, smooth_rank
-from rankloop.losses.cuda.checks import HIGHEST, look_for_errors
-from rankloop.losses.cuda.jit import runs_on
+from rankloop.losses.cuda.checks import HIGHEST, check_input
 from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, list_max, tiled
-from rankloop.losses.cuda.triplet import triplet
 from rankloop.losses.distill import Distill
-from rankloop.losses.exponential import Exponential
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.infonce import InfoNCE
-from rankloop.losses.kernels.contract import Loss
+from rankloop.losses.lambdagap import LambdaGap
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
 from rankloop.losses.listmle import ListMLE
 from rankloop.losses.listnet import ListNet
+from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 from rankloop.losses.neural_ndcg import NeuralNDCG
-from rankloop.losses.ordinal import Ordinal
 from rankloop.losses.pirank import PiRank
 from rankloop.losses.plistmle import PListMLE
 from rankloop.losses.plrank import PLRank
@@ -38,8 +39,6 @@ from rankloop.losses.ranknet import RankNet
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
-from rankloop.losses.triplet import Triplet
-from rankloop.losses.unique_softmax import UniqueSoftmax
 from rankloop.losses.xendcg import XENDCG
 
 __all__ = ["KERNELS", "DeviceResult", "can_capture", "device_loss", "has_kernel"]
@@ -76,20 +75,17 @@ def _distill(chosen: Distill, lists: DeviceLists, wanted: dict[str, bool]) -> Pa
 
 
 KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] = {
-    ApproxAP: smooth_rank.approx_ap,
-    ApproxMRR: smooth_rank.approx_mrr,
     ApproxNDCG: smooth_rank.approx_ndcg,
     Distill: _distill,
-    Exponential: log_sums.exponential,
     Gumbel: _gumbel,
     Hinge: pairwise.hinge,
     InfoNCE: log_sums.infonce,
+    LambdaGap: pairwise.lambdarank,
     LambdaLoss: pairwise.lambdaloss,
     LambdaRank: pairwise.lambdarank,
     ListMLE: log_sums.listmle,
     ListNet: listwise.listnet,
     NeuralNDCG: neural_sort.neural_ndcg,
-    Ordinal: listwise.ordinal,
     PListMLE: log_sums.plistmle,
     PLRank: log_sums.plrank,
     PiRank: neural_sort.pirank,
@@ -98,14 +94,12 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
     SigmoidCrossEntropy: listwise.sigmoid_cross_entropy,
     Softmax: listwise.softmax,
     Squared: listwise.squared,
-    Triplet: triplet,
-    UniqueSoftmax: log_sums.unique_softmax,
     XENDCG: listwise.xendcg,
 }
 
 
 def has_kernel(chosen: Loss, device: Any) -> bool:
-    """Whether this loss runs where these tensors are, or on the CPU with a copy there and back."""
+    """Whether this loss runs where these tensors are; otherwise on the CPU, with a copy there and back."""
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
     return type(chosen) in KERNELS and type(base) in KERNELS and runs_on(device)
 
@@ -115,8 +109,6 @@ def can_capture(chosen: Loss, labels: Tensor) -> bool:
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
     drawn = hasattr(chosen, "seed") or hasattr(base, "seed")
     known = not isinstance(getattr(base, "gain", "linear"), tuple)
-    if isinstance(base, Ordinal):
-        known = base.max_label is not None or base.thresholds is not None
     return has_kernel(chosen, labels.device) and known and not drawn and bool(labels.max() <= HIGHEST)
 
 
@@ -133,10 +125,10 @@ def device_loss(
     valued: bool = True,
     checked: bool = True,
 ) -> DeviceResult | None:
-    """Value, gradient and Hessian as tensors where the scores are; None where the CPU has to answer.
+    """Value, gradient and Hessian as tensors where the scores are; None where the CPU has to compute them.
 
-    That is so for a loss of the user's own, and for input that the CPU's checks would refuse: they say what
-    is wrong. Unchecked, rows may follow the last list: their gradient is zero.
+    That is so for a loss without a kernel, and for input that the CPU's checks refuse with a message.
+    Unchecked, rows may follow the last list: their gradient is zero.
     """
     torch = require("torch", "neural")
     if not has_kernel(chosen, scores.device) or (pairs is not None and not chosen.takes_pairs):
@@ -148,29 +140,29 @@ def device_loss(
     w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
     by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
     preferences = None if pairs is None else _on_device(pairs, scores.device)
-    verdict = None
+    check = None
     if checked:
-        verdict = look_for_errors(chosen, s, y, edges, w, by_list, preferences)
-        if verdict is None or (pairs is not None and verdict.is_bad()):
+        check = check_input(chosen, s, y, edges, w, by_list, preferences)
+        if check is None or (pairs is not None and check.is_bad()):
             return None
-        edges = edges * verdict.good
+        edges = edges * check.good
     lists = tiled(s, y, edges, w)._replace(pairs=preferences)
     value, gradient, hessian = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
-    heard = None
+    contrast = None
     if not (chosen.pointwise or chosen.takes_pairs):
-        heard = list_max(y, edges) > -list_max(-y, edges)
-        value = torch.where(heard, value, 0.0)
+        contrast = list_max(y, edges) > -list_max(-y, edges)
+        value = torch.where(contrast, value, 0.0)
     if not isinstance(chosen, Hinge | LambdaLoss | LambdaRank | RankNet):
-        # Rows of lists with nothing to say, and rows past the last list, which pad a captured batch.
+        # Rows of lists without contrast, and rows past the last list, which pad a captured batch.
         inside = torch.arange(len(s), **at) < edges[-1]
-        if heard is not None:
-            inside &= lists.spread(heard)
+        if contrast is not None:
+            inside &= lists.spread(contrast)
         gradient, hessian = torch.where(inside, gradient, 0.0), torch.where(inside, hessian, 0.0)
     if by_list is not None:
         rows = lists.spread(by_list)
         value, gradient = value * by_list, gradient * rows
         hessian = hessian * rows if curved else hessian
-    if verdict is not None and verdict.is_bad():
+    if check is not None and check.is_bad():
         return None
     return DeviceResult(value, gradient, hessian)
 

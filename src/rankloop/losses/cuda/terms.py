@@ -1,24 +1,17 @@
-"""Gains, ranks and shares of ragged lists on a device, in double precision: the twins of `losses._swap`."""
+"""Ranks and normalised gains of ragged lists on a device, in double precision, as in `kernels.swap`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rankloop._extras import require
+from rankloop.lists.tensors.discount import discount
+from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.lists import DeviceLists, list_sums, order_of
 
-__all__ = ["discounts", "gains_of", "inverse", "normalised_gains", "ranks", "relevant_shares"]
+__all__ = ["inverse", "normalised_gains", "ranks"]
 
 Tensor = Any
-
-
-def gains_of(labels: Tensor, gain: str | tuple[float, ...]) -> Tensor:
-    """What labels are worth, in their own precision."""
-    torch = require("torch", "neural")
-    if isinstance(gain, tuple):
-        table = torch.tensor(gain, dtype=labels.dtype, device=labels.device)
-        return table[labels.long().clamp(0, len(gain) - 1)]  # of labels that a check is about to refuse, too
-    return labels if gain == "linear" else torch.exp2(labels) - 1.0
 
 
 def inverse(totals: Tensor) -> Tensor:
@@ -34,29 +27,18 @@ def ranks(lists: DeviceLists) -> Tensor:
     return row - lists.spread(lists.offsets[:-1])
 
 
-def discounts(rank: Tensor) -> Tensor:
-    torch = require("torch", "neural")
-    return 1.0 / torch.log2(1.0 + rank)
-
-
 def normalised_gains(
     lists: DeviceLists, gain: str | tuple[float, ...], cut: int | None
 ) -> tuple[Tensor, Tensor]:
-    """Weighed gains over maxDCG, by document; and what each brings in the order that is best for them."""
+    """Weighted gains over maxDCG, by document; and the DCG that each adds in the best order."""
     torch = require("torch", "neural")
-    amounts, rank = gains_of(lists.labels.double(), gain), ranks(lists)
-    discount = discounts(rank)
+    amounts, rank = gains(lists.labels.double(), gain), ranks(lists)
+    at_rank = discount(rank)
     if cut is not None:
-        discount = discount * (rank <= cut)
-    ideal = list_sums(amounts[order_of(lists, amounts)] * discount, lists.offsets, inverted=True)
-    share = lists.mass(amounts) * lists.spread(ideal)
+        at_rank = at_rank * (rank <= cut)
+    ideal = list_sums(amounts[order_of(lists, amounts)] * at_rank, lists.offsets, inverted=True)
+    share = lists.weighted(amounts) * lists.spread(ideal)
     order = order_of(lists, share)
     best = torch.empty_like(share)
-    best[order] = share[order] * discount
+    best[order] = share[order] * at_rank
     return share, best
-
-
-def relevant_shares(lists: DeviceLists, relevant: float) -> Tensor:
-    """1 / R for each of the R relevant documents of a list, 0 for the others."""
-    hit = (lists.labels >= relevant).double()
-    return hit * lists.spread(list_sums(hit, lists.offsets, inverted=True))

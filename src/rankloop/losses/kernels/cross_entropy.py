@@ -4,15 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["cross_entropy", "softmax"]
 
 Row = NDArray[np.float64]
 
 
-def cross_entropy(lists: Lists, target: Row) -> LossResult:
+def cross_entropy(lists: LossLists, target: Row) -> LossResult:
     r"""Value :math:`-\sum_i t_i \log q_i` with q the softmax of the scores, gradient and exact Hessian."""
     value, chance = np.zeros(lists.n_lists), np.empty(lists.n_documents)
     total = np.empty(lists.n_documents)

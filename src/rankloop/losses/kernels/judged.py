@@ -1,37 +1,34 @@
-"""Losses over the pairs that judges named, from what one pair costs."""
+"""Losses over explicit pairs, from the cost of one pair."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.lists import Lists, group_pairs
+from rankloop.data import Pairs
+from rankloop.losses.kernels.lists import LossLists, group_pairs
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["judged_loss"]
 
 Row = NDArray[np.float64]
 
 
-def judged_loss(lists: Lists, cost: Callable[[Row], tuple[Row, Row, Row]]) -> LossResult:
+def judged_loss(lists: LossLists, pairs: Pairs, cost: Callable[[Row], tuple[Row, Row, Row]]) -> LossResult:
     """The sum of `cost` over explicit pairs, each taken both ways by its probability.
 
-    `cost` gives, for the gaps between the preferred scores and the others, the cost of a pair, the pull on
-    the preferred document and the Hessian of both.
+    `cost` gives, for the gaps between the preferred scores and the others, the cost of a pair, the
+    derivative with respect to the preferred document (negated) and the Hessian of both.
     """
-    edges, better, worse, chance, heavy = group_pairs(lists)
-    weight = lists.mass(np.ones(lists.n_documents))
-    value, gradient, hessian = (
-        np.zeros(lists.n_lists),
-        np.zeros(lists.n_documents),
-        np.zeros(lists.n_documents),
-    )
+    edges, better, worse, chance, heavy = group_pairs(lists, pairs)
+    weight = lists.item_weight
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
     query = np.repeat(np.arange(lists.n_lists), np.diff(edges))
     for first, second, share in ((better, worse, chance), (worse, better, 1.0 - chance)):
         amount = heavy * share * weight[first]
-        costs, pull, bend = cost(lists.scores[first] - lists.scores[second])
-        value += np.bincount(query, amount * costs, lists.n_lists)
+        costs, pull, hess = cost(lists.scores[first] - lists.scores[second])
+        made.value[:] += np.bincount(query, amount * costs, lists.n_lists)
         for side, sign in ((first, -1.0), (second, 1.0)):
-            gradient += sign * np.bincount(side, amount * pull, lists.n_documents)
-            hessian += np.bincount(side, amount * bend, lists.n_documents)
-    return LossResult(value, gradient, hessian)
+            made.gradient[:] += sign * np.bincount(side, amount * pull, lists.n_documents)
+            made.hessian[:] += np.bincount(side, amount * hess, lists.n_documents)
+    return made

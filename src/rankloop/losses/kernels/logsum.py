@@ -1,4 +1,4 @@
-"""Running sums of exponentials that neither overflow nor vanish."""
+"""Running sums of exponentials without overflow or underflow."""
 
 import numpy as np
 from numpy.typing import NDArray

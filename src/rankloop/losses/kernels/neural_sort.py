@@ -1,15 +1,14 @@
-"""NeuralSort: a sort made smooth, row by row, so that no matrix is ever held."""
+"""NeuralSort: a smooth sort, computed row by row so that no matrix is ever stored."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.ideal import discounts
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import discount, rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
-from rankloop.losses.kernels.order import rank_lists
 from rankloop.losses.kernels.swap import normalised_gains
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["neural_sort_loss"]
 
@@ -19,36 +18,32 @@ Row = NDArray[np.float64]
 
 
 def neural_sort_loss(
-    lists: Lists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, steps: int
+    lists: LossLists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, iterations: int
 ) -> LossResult:
-    """One minus NDCG under the smooth sort, after `steps` of Sinkhorn scaling; gradient through all of it.
+    """One minus NDCG under the smooth sort, after `iterations` of Sinkhorn scaling; gradient through all.
 
-    Memory: a few numbers per document, and two more per step. Hessian: the size of the lambdas between a
+    Memory: a few numbers per document, and two more per iteration. Hessian: the size of the lambdas between a
     document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
     gradient, so that no Newton step is longer than one.
     """
-    value, gradient, hessian = (
-        np.zeros(lists.n_lists),
-        np.empty(lists.n_documents),
-        np.empty(lists.n_documents),
-    )
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
     order = rank_lists(lists.scores, lists.offsets)
     amounts, best = normalised_gains(lists, gain, k)
-    longest = int(np.diff(lists.offsets).max(initial=0))
-    discount = discounts(np.arange(1.0, longest + 1.0))
+    longest = lists.longest
+    table = discount(np.arange(1, longest + 1))
     rows = longest if k is None else k
-    discount[rows:] = 0.0
+    table[rows:] = 0.0
     g, h = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
     def work(first: int, last: int) -> None:
         _sort_lists(
-            first, last, lists.scores[order], lists.offsets, amounts[order], best, discount,
-            1.0 / temperature, longest if steps else rows, steps, value, g, h,
+            first, last, lists.scores[order], lists.offsets, amounts[order], best, table,
+            1.0 / temperature, longest if iterations else rows, iterations, made.value, g, h,
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
-    gradient[order], hessian[order] = g, np.maximum(h, np.abs(g))
-    return LossResult(value, gradient, hessian)
+    made.gradient[order], made.hessian[order] = g, np.maximum(h, np.abs(g))
+    return made
 
 
 @fast
@@ -62,7 +57,7 @@ def _sort_lists(
     discount: Row,
     slope: float,
     rows: int,
-    steps: int,
+    iterations: int,
     value: Row,
     gradient: Row,
     hessian: Row,
@@ -73,8 +68,10 @@ def _sort_lists(
     work = workspace(4, longest)
     spread, k, a, c = work[0], work[1], work[2], work[3]
     # Sinkhorn: u scales rows (ranks), v columns (documents); one of each per step, the first of ones.
-    u, v = np.empty((steps + 1, longest)), np.empty((steps + 1, longest))
+    u, v = np.empty((iterations + 1, longest)), np.empty((iterations + 1, longest))
     du, dv, dx, one = np.empty(longest), np.empty(longest), np.empty(longest), np.ones(longest)
+    # Nothing of size n x n is stored: every phase computes the rows of the kernel anew, which is cheaper than
+    # reading them from memory, and each is used at once by vector loops (`_dot`, `_add`, ...).
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
@@ -93,20 +90,21 @@ def _sort_lists(
             dv[r] = 0.0
             hessian[start + r] = 0.0
         gained, step = 0.0, 0
-        for phase in range(4 * steps + 3):
-            # Row sums; columns and rows in turn; the loss; then back through all of it in reverse.
-            if phase == 0 or phase == 4 * steps + 2:
+        for phase in range(4 * iterations + 3):
+            # Which phase this is: row sums; columns and rows in turn; the loss; then all of it backwards.
+            if phase == 0 or phase == 4 * iterations + 2:
                 kind = _SUMS if phase == 0 else _BACK_SUMS
-            elif phase <= 2 * steps:
+            elif phase <= 2 * iterations:
                 kind = _COLUMNS if phase % 2 == 1 else _ROWS
                 step = (phase + 1) // 2
-            elif phase == 2 * steps + 1:
-                kind, step = _LOSS, steps
+            elif phase == 2 * iterations + 1:
+                kind, step = _LOSS, iterations
             else:
                 kind = _BACK_ROWS if phase % 2 == 0 else _BACK_COLUMNS
-                step = (4 * steps + 3 - phase) // 2
+                step = (4 * iterations + 3 - phase) // 2
             if kind == _COLUMNS:
                 dx[:n] = 0.0
+            # One pass over the ranks, each row with what its phase needs of it.
             for r in range(min(rows, n)):
                 total = _kernel_row(n - 1.0 - 2.0 * r, s[r], spread[r], slope, s, spread[:n], k[:n])
                 row = n - 1.0 - 2.0 * r
@@ -117,15 +115,15 @@ def _sort_lists(
                 elif kind == _ROWS:
                     u[step, r] = 1.0 / _dot(k[:n], v[step, :n])
                 elif kind == _LOSS:
-                    held = _dot3(k[:n], v[steps, :n], y)
-                    gained += discount[r] * u[steps, r] * held
+                    held = _dot3(k[:n], v[iterations, :n], y)
+                    gained += discount[r] * u[iterations, r] * held
                     du[r] = -discount[r] * held
-                    by = -discount[r] * u[steps, r]
+                    by = -discount[r] * u[iterations, r]
                     _add3(dv[:n], k[:n], y, by)
-                    _add_outer(a[:n], c[:n], row, by, k[:n], v[steps, :n], y)
-                    _bend(
-                        discount[r] * slope, r, u[steps, r], u[steps, r] * held, k[:n],
-                        v[steps, :n], y, hessian[start:stop],
+                    _add_outer(a[:n], c[:n], row, by, k[:n], v[iterations, :n], y)
+                    _add_hessian(
+                        discount[r] * slope, r, u[iterations, r], u[iterations, r] * held, k[:n],
+                        v[iterations, :n], y, hessian[start:stop],
                     )  # fmt: skip
                 elif kind == _BACK_ROWS:
                     by = -du[r] * u[step, r] * u[step, r]
@@ -136,12 +134,14 @@ def _sort_lists(
                     _add_outer(a[:n], c[:n], row, u[step - 1, r], k[:n], dx[:n], one[:n])
                 else:
                     _add_outer(a[:n], c[:n], row, -du[r] * u[0, r] * u[0, r], k[:n], one[:n], one[:n])
+            # What a phase over columns leaves: their scales, or the derivatives by them.
             for j in range(n):
                 if kind == _COLUMNS:
                     v[step, j] = 1.0 / dx[j]
                 elif kind == _BACK_ROWS:
                     dx[j] = -dv[j] * v[step, j] * v[step, j]
                     dv[j] = 0.0
+        # The loss of the list, and the chain rule from logits to scores.
         value[q] = -gained
         for i in range(start, stop):
             value[q] += best[i]
@@ -204,13 +204,13 @@ def _add3(out: Row, k: Row, y: Row, by: float) -> None:
 def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) -> None:
     """The derivatives of the logits of one rank, summed over ranks plainly and times the rank's factor."""
     for j in range(k.size):
-        felt = by * k[j] * x[j] * y[j]
-        a[j] += felt
-        c[j] += row * felt
+        slope = by * k[j] * x[j] * y[j]
+        a[j] += slope
+        c[j] += row * slope
 
 
 @inner
-def _bend(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
+def _add_hessian(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
     for j in range(k.size):
         share = u * k[j] * v[j]
         far = 2.0 * abs(j - rank) + 1.0

@@ -1,4 +1,4 @@
-"""What the parameters of a loss must be, and the sentence for one that is not."""
+"""Checks of the parameters of losses."""
 
 from itertools import pairwise
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.lists import rank_lists
 
 __all__ = ["PairSums", "levels", "order_of", "pair_sums"]
 
@@ -88,7 +88,7 @@ def _sweep(
         for row in range(start, stop):
             levels = max(levels, above[row] + 1, below[row] + 1)
         tree = np.zeros((levels + 1, 2))
-        # By falling score: those j that still lie above scores[i] - 1 are in the tree, by their level.
+        # By falling score: the tree holds, by level, those j that still lie above scores[i] - 1.
         at = stop - 1
         for k in range(stop - 1, start - 1, -1):
             i = order[k]
@@ -105,7 +105,7 @@ def _sweep(
                 out_count[i] += tree[node, 0]
                 out_total[i] += tree[node, 1]
                 node -= node & -node
-        # By rising score: those i that still lie below scores[j] + 1, by how far their level is from the top.
+        # By rising score: those i that still lie below scores[j] + 1, levels counted from the top.
         tree[:] = 0.0
         at = start
         for k in range(start, stop):

@@ -1,4 +1,9 @@
-"""The one kernel of the logistic losses over pairs: lists in order of score, a row per document."""
+"""The logistic losses over pairs in double precision: RankNet, LambdaRank, LambdaLoss.
+
+One kernel takes every rule of weighting pairs, with values, item weights and explicit pairs. Lists are in
+order of score; a document and all below it are a row, and rows come two at a time (`rows`).
+`single_lambdas` has the case that trees ask for most, in single precision.
+"""
 
 from typing import NamedTuple
 
@@ -6,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.lists import Lists, group_pairs
+from rankloop.losses.kernels.lists import LossLists, group_pairs
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
 from rankloop.losses.kernels.rows import affine_row, logistic_rows, odds_row, scale_row, sign_row, valued_rows
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["EVERY", "PairRule", "pair_loss"]
 
-NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential a document
+NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential per document
 EVERY = 2**62  # no truncation
 LANES = 8  # doubles of a vector
 HUGE = 1e300  # above every weight of a pair
@@ -22,11 +27,11 @@ Row = NDArray[np.float64]
 
 
 class PairRule(NamedTuple):
-    """How pairs weigh, by rank: the affine swap form, a drop by distance, a document's own amount, a sign.
+    """The weight of a pair, by rank.
 
-    A pair of ranks i < j weighs ``(gain_i - gain_j) (alpha_i - beta_i gamma_j + drop[j - i])``; with `own` it
-    weighs `gain` of the preferred document in both directions; with `sign` it weighs 1 (and 1/2 each way
-    where labels are equal and `ties` count).
+    A pair of ranks i < j has the weight ``(gain_i - gain_j) (alpha_i - beta_i gamma_j + drop[j - i])``; with
+    `own` that is the `gain` of the preferred document, in both directions; with `sign` it is 1 (and 1/2 each
+    way where labels are equal and `ties` count). `factor` multiplies each list.
     """
 
     gain: Row
@@ -43,7 +48,7 @@ class PairRule(NamedTuple):
 
 
 def pair_loss(
-    lists: Lists,
+    lists: LossLists,
     order: NDArray[np.int64],
     rule: PairRule,
     *,
@@ -51,13 +56,10 @@ def pair_loss(
     truncation: int | None,
     valued: bool,
 ) -> LossResult:
-    """Value (if wanted), gradient and Hessian of weighed pairs under log(1 + exp(-sigma (s_i - s_j)))."""
-    value, gradient = np.zeros(lists.n_lists), np.empty(lists.n_documents)
-    hessian = np.empty(lists.n_documents)
-    scores = lists.scores[order]
-    weight = lists.weight[order].astype(np.float64) if len(lists.weight) else np.ones(lists.n_documents)
+    """Value (if wanted), gradient and Hessian of weighted pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    made, g, h = LossResult.zeros(lists.n_lists, lists.n_documents), *np.zeros((2, lists.n_documents))
+    scores, weight = lists.scores[order], lists.item_weight[order]
     top = EVERY if truncation is None else truncation
-    g, h = np.zeros(lists.n_documents), np.zeros(lists.n_documents)
     if lists.pairs is None:
         scaled = bool(len(lists.weight)) or rule.shrink_gap
         if len(rule.drop):
@@ -65,20 +67,21 @@ def pair_loss(
 
         def work(first: int, last: int) -> None:
             _pair_lists(
-                first, last, lists.offsets, scores, weight, *rule, scaled, valued, sigma, top, value, g, h
+                first, last, lists.offsets, scores, weight, rule, scaled, valued, sigma, top,
+                made.value, g, h,
             )  # fmt: skip
 
         over_lists(work, lists.offsets)
     else:
         place = np.empty(lists.n_documents, np.int64)
         place[order] = np.arange(lists.n_documents)
-        edges, better, worse, chance, heavy = group_pairs(lists)
+        edges, better, worse, chance, heavy = group_pairs(lists, lists.pairs)
         _judged_pairs(
             edges, place[better], place[worse], chance, heavy,
-            lists.offsets, scores, weight, *rule, sigma, top, value, g, h,
+            lists.offsets, scores, weight, rule, sigma, top, made.value, g, h,
         )  # fmt: skip
-    gradient[order], hessian[order] = g, h
-    return LossResult(value, gradient, hessian)
+    made.gradient[order], made.hessian[order] = g, h
+    return made
 
 
 @fast
@@ -88,17 +91,7 @@ def _pair_lists(
     offsets: NDArray[np.int64],
     scores: Row,
     weight: Row,
-    gain: Row,
-    alpha: Row,
-    beta: Row,
-    gamma: Row,
-    factor: Row,
-    drop: Row,
-    own: bool,
-    sign: bool,
-    ties: bool,
-    shrink_gap: bool,
-    shrink_list: bool,
+    rule: PairRule,
     scaled: bool,
     valued: bool,
     sigma: float,
@@ -107,6 +100,8 @@ def _pair_lists(
     gradient: Row,
     hessian: Row,
 ) -> None:
+    # Rows of work. Plain rules read gains and swap terms as they are; `written` ones write the weights of
+    # each row of pairs to x_a and x_b first, since the vector loops take one affine form only.
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -116,34 +111,38 @@ def _pair_lists(
     x_b, s, y, c, g, h = work[6], work[7], work[8], work[9], work[10], work[11]
     huge = work[12]
     one[:], less[:], huge[:] = 1.0, -1.0, HUGE
-    swaps, drops, written = alpha.size > 0, drop.size > 0, own or ties or scaled
+    own, sign, ties, drop = rule.own, rule.sign, rule.ties, rule.drop
+    swaps, drops, written = rule.alpha.size > 0, drop.size > 0, own or ties or scaled
     most = 1.0 if sign and not written else HUGE
     turns = 3 if ties else (2 if own or (drops and swaps) else 1)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
-        if n < 2 or factor[q] == 0.0:
+        if n < 2 or rule.factor[q] == 0.0:
             continue
+        # The list, padded to whole lanes: padding is never preferred, at odds of 0, so no loop has a rest.
         for k in range(n):
             s[k] = scores[start + k]
-            y[k] = gain[start + k]
-            c[k] = gamma[start + k] if swaps else 0.0
+            y[k] = rule.gain[start + k]
+            c[k] = rule.gamma[start + k] if swaps else 0.0
             g[k] = 0.0
             h[k] = 0.0
-        for k in range(n, n + LANES):  # rows end on whole lanes: nobody is preferred to these, at odds of 0
+        for k in range(n, n + LANES):
             odds[k], other[k], x_a[k], x_b[k], s[k] = 0.0, 0.0, 0.0, 0.0, 0.0
             y[k], c[k] = -HUGE, -n - 1.0  # below every gain, and every alpha
+        # One exponential per document where the scores allow it; else one per pair, in `odds_row`.
         near = sigma * (s[0] - s[n - 1]) <= NEAR
         if near:
             _odds(n, s, sigma, odds)
-        shrink = 1.0 if shrink_gap and s[0] > s[n - 1] else 0.0
+        shrink = 1.0 if rule.shrink_gap and s[0] > s[n - 1] else 0.0
         w, up, down = weight[start:stop], zero, less
         if sign:
             up, down = huge, zero
         elif swaps:
-            up, down = alpha[start:stop], beta[start:stop]
+            up, down = rule.alpha[start:stop], rule.beta[start:stop]
         odds_b = odds if near else other
         total, size = 0.0, 0.0
+        # A rule that is a sum of affine forms takes a turn for each; every turn goes over all rows.
         for turn in range(turns):
             distant = drops and (turn == 1 or not swaps)
             moving = distant and not written
@@ -182,7 +181,7 @@ def _pair_lists(
                     )  # fmt: skip
                 size += sums[0]
                 total += sums[1] + sigma * sums[2]
-        scale = _scale(size, factor[q], sigma, shrink_list)
+        scale = _scale(size, rule.factor[q], sigma, rule.shrink_list)
         value[q] = total * scale
         for k in range(n):
             gradient[start + k] = g[k] * scale * sigma
@@ -226,10 +225,10 @@ def _odds(n: int, s: Row, sigma: float, odds: Row) -> None:
 
 @inner
 def _scale(size: float, factor: float, sigma: float, shrink_list: bool) -> float:
-    """What the costs of a list are multiplied by, LightGBM's log2(1 + S) / S included where asked for."""
+    """The factor of a list, times LightGBM's log2(1 + S) / S for `norm_list`; S sums the lambdas."""
     if shrink_list and size > 0.0:
-        felt = 2.0 * size * factor * sigma
-        factor *= np.log2(1.0 + felt) / felt
+        total = 2.0 * size * factor * sigma
+        factor *= np.log2(1.0 + total) / total
     return factor
 
 
@@ -243,17 +242,7 @@ def _judged_pairs(
     offsets: NDArray[np.int64],
     scores: Row,
     weight: Row,
-    gain: Row,
-    alpha: Row,
-    beta: Row,
-    gamma: Row,
-    factor: Row,
-    drop: Row,
-    own: bool,
-    sign: bool,
-    ties: bool,
-    shrink_gap: bool,
-    shrink_list: bool,
+    rule: PairRule,
     sigma: float,
     truncation: int,
     value: Row,
@@ -261,6 +250,7 @@ def _judged_pairs(
     hessian: Row,
 ) -> None:
     """The same costs for explicit pairs: cross-entropy with their own probability."""
+    gain, drop, own = rule.gain, rule.drop, rule.own
     for q in range(offsets.size - 1):
         start, stop = offsets[q], offsets[q + 1]
         total, size = 0.0, 0.0
@@ -271,13 +261,13 @@ def _judged_pairs(
                 continue
             up = heavy[p] * chance[p] * weight[a] * (gain[a] if own else 1.0)
             down = heavy[p] * (1.0 - chance[p]) * weight[b] * (gain[b] if own else 1.0)
-            if not (own or sign):
+            if not (own or rule.sign):
                 swap = drop[j - i] if drop.size > 0 else 0.0
-                if alpha.size > 0:
-                    swap += alpha[i] - beta[i] * gamma[j]
+                if rule.alpha.size > 0:
+                    swap += rule.alpha[i] - rule.beta[i] * rule.gamma[j]
                 up *= abs(gain[i] - gain[j]) * swap
                 down *= abs(gain[i] - gain[j]) * swap
-            if shrink_gap and scores[start] > scores[stop - 1]:
+            if rule.shrink_gap and scores[start] > scores[stop - 1]:
                 up /= 0.01 + abs(scores[a] - scores[b])
                 down /= 0.01 + abs(scores[a] - scores[b])
             z = sigma * (scores[a] - scores[b])
@@ -290,7 +280,7 @@ def _judged_pairs(
             hessian[b] += (up + down) * t / (1.0 + t) ** 2
             size += abs(f)
             total += up * (np.log1p(t) + max(-z, 0.0)) + down * (np.log1p(t) + max(z, 0.0))
-        scale = _scale(size, factor[q], sigma, shrink_list)
+        scale = _scale(size, rule.factor[q], sigma, rule.shrink_list)
         value[q] = total * scale
         for k in range(start, stop):
             gradient[k] *= scale * sigma

@@ -1,12 +1,12 @@
-"""The Plackett-Luce likelihood of an order, with ties: the core of ListMLE and its kin."""
+"""The Plackett-Luce likelihood of an order, with ties: the core of the ListMLE losses."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists
-from rankloop.losses.kernels.contract import LossResult
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs
+from rankloop.losses.loss_result import LossResult
 
 __all__ = ["plackett_luce"]
 
@@ -14,27 +14,21 @@ Row = NDArray[np.float64]
 
 
 def plackett_luce(
-    lists: Lists, order: NDArray[np.int64], blocks: NDArray[np.int64], stage: Row
+    lists: LossLists, order: NDArray[np.int64], blocks: NDArray[np.int64], stage: Row
 ) -> LossResult:
     """Minus the log-likelihood of drawing the documents one by one in the given order.
 
-    `stage` weighs the draws by rank. Documents that share a number in `blocks` (by rank) are tied: by Efron's
-    approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
+    `stage` is the weight of each draw, by rank. Documents that share a number in `blocks` (by rank) are tied:
+    by Efron's approximation the m-th draw of a block of d has (1 - m/d) of the block still in the race.
     """
-    value, gradient, hessian = (
-        np.zeros(lists.n_lists),
-        np.empty(lists.n_documents),
-        np.empty(lists.n_documents),
-    )
-    weight = lists.mass(np.ones(lists.n_documents))
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
+    weight = lists.item_weight
 
     def work(first: int, last: int) -> None:
-        _draw_lists(
-            first, last, lists.scores, lists.offsets, weight, order, blocks, stage, value, gradient, hessian
-        )
+        _draw_lists(first, last, lists.scores, lists.offsets, weight, order, blocks, stage, *made)
 
     over_lists(work, lists.offsets)
-    return LossResult(value, gradient, hessian)
+    return made
 
 
 @kernel
@@ -68,7 +62,7 @@ def _draw_lists(
                 share += stage[end]
                 end += 1
             d = end - begin
-            own, own2 = pull, pull2  # the same, as the documents of this block feel it
+            own, own2 = pull, pull2  # the same for the documents of this block
             for m in range(d):
                 c = np.log(stage[begin + m] * mean / d) if stage[begin + m] * mean > 0.0 else NOTHING
                 remains = np.log(1.0 - m / d)
@@ -82,7 +76,7 @@ def _draw_lists(
                 i = order[k]
                 wanted = weight[i] * share / d
                 value[q] -= wanted * scores[i]
-                felt = np.exp(scores[i] + own)
-                gradient[i] = felt - wanted
-                hessian[i] = max(felt - np.exp(2.0 * scores[i] + own2), 0.0)
+                softmax = np.exp(scores[i] + own)
+                gradient[i] = softmax - wanted
+                hessian[i] = max(softmax - np.exp(2.0 * scores[i] + own2), 0.0)
             begin = end

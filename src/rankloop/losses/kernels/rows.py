@@ -47,7 +47,7 @@ def scale_row(
 
 @inner
 def odds_row(low: int, n: int, score: float, scores: Row, sigma: float, odds: Row) -> None:
-    """The odds one by one, for scores that span too much for one exponential a document."""
+    """The odds one by one, for scores that span too much for one exponential per document."""
     for j in range(np.uint64(low), np.uint64(n)):
         odds[j] = exp_negative(sigma * (score - scores[j]))
 
@@ -79,7 +79,7 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
     ) -> tuple[float, float, float]:
         """Lambdas of |x| log(1 + exp(-z)) between ranks i and i + 1 (0-based) and all below.
 
-        A pair weighs x = (G_i - G_j) (alpha_i - beta_i gamma_j), cut to +-`most`, and has the odds
+        The weight of a pair is x = (G_i - G_j) (alpha_i - beta_i gamma_j), cut to +-`most`; its odds are
         `odds * lift`; `second` is 0 where rank i + 1 has no row. The sums: size of the lambdas, value of
         scores in order, and what scores out of order add to it, to be multiplied by sigma.
         """
@@ -87,8 +87,9 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
         from_a, from_b = np.uint64(back_a), np.uint64(back_b)
         gain_a, alpha_a, beta_a, score_a = gain[a], alpha[a], beta[a], scores[a]
         gain_b, alpha_b, beta_b, score_b = gain[b], second * alpha[b], second * beta[b], scores[b]
-        force_a, force_b, bend_a, bend_b = 0.0, 0.0, 0.0, 0.0
+        lambda_a, lambda_b, hess_a, hess_b = 0.0, 0.0, 0.0, 0.0
         size, value, behind = 0.0, 0.0, 0.0
+        # Every line below is arithmetic on whole vectors: no branch, no library call, no slice.
         for j in range(b, np.uint64(end)):
             x = (gain_a - gains[j]) * (alpha_a - beta_a * gamma_a[j - from_a])
             y = (gain_b - gains[j]) * (alpha_b - beta_b * gamma_b[j - from_b])
@@ -100,18 +101,18 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
             h, k = abs(f) * (q if x > 0.0 else r), abs(e) * (p if y > 0.0 else s)
             gradient[j] += f + e
             hessian[j] += h + k
-            force_a += f
-            force_b += e
-            bend_a += h
-            bend_b += k
+            lambda_a += f
+            lambda_b += e
+            hess_a += h
+            hess_b += k
             size += abs(f) + abs(e)
             if valued:
                 value += abs(x) * log1p_of(t / (2.0 + t)) + abs(y) * log1p_of(u / (2.0 + u))
                 behind += min(x, 0.0) * (scores[j] - score_a) + min(y, 0.0) * (scores[j] - score_b)
-        gradient[a] -= force_a
-        gradient[b] -= force_b
-        hessian[a] += bend_a
-        hessian[b] += bend_b
+        gradient[a] -= lambda_a
+        gradient[b] -= lambda_b
+        hessian[a] += hess_a
+        hessian[b] += hess_b
         return size, value, behind
 
     return rows

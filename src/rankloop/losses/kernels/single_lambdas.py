@@ -1,46 +1,84 @@
-"""NDCG's and DCG's lambdas for boosted trees: the same pairs in single precision, two rows at a time."""
+"""LambdaRank's lambdas by NDCG or DCG in single precision: what boosted trees take.
+
+`pairwise` computes every pair loss in double precision, with values, item weights and explicit pairs. Tree
+libraries store gradients in single precision and ask for them hundreds of times over the same labels: here
+all that labels decide is computed once, and a vector holds twice as many pairs, which together is two to
+three times as fast. A shared kernel would give up one or the other.
+"""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.ideal import discounts, grade_gains, ideal_of_grades
-from rankloop.losses.kernels.lists import Lists
+from rankloop.lists import Gain, discount, gains, ideal_dcg
+from rankloop.lists.gain import GainOption
+from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
+from rankloop.lists.kernels.sort import scratch, sort_list
+from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
-from rankloop.losses.kernels.order import LANES, descending
 
-__all__ = ["SPAN", "ndcg_lambdas", "two_rows"]
+__all__ = ["SingleLambdas"]
 
-SPAN = 40.0  # up to this span of sigma * score, all odds of a list fit single precision
+# Up to these spans of sigma * score all odds of a list, and their products with gaps, fit single precision.
+_SPAN, _SPAN_OF_GAPS = 40.0, 30.0
 
 Row = NDArray[np.float64]
 Single = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
-def ndcg_lambdas(
-    lists: Lists, gain: str | tuple[float, ...], *, normalise: bool, sigma: float, truncation: int
-) -> tuple[Row, Row, bool]:
-    """Gradient and Hessian; False beside them where scores span too much or labels are not grades."""
-    gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
-    longest = int(np.diff(lists.offsets).max(initial=0))
-    discount = discounts(np.arange(1.0, longest + 1.0))
-    table = grade_gains(gain)
-    failed = np.zeros(lists.n_lists, np.bool_)
+class SingleLambdas:
+    """`LambdaRank` without item weights, pairs and `norm_list`, for labels that stay the same.
 
-    def work(first: int, last: int) -> None:
-        _force_lists(
-            first, last, lists.scores, lists.labels, lists.offsets, discount, table,
-            normalise, sigma, truncation, gradient, hessian, failed,
-        )  # fmt: skip
+    `gapped` is its `norm_gap`: pairs are divided by 0.01 + |s_i - s_j|.
+    """
 
-    over_lists(work, lists.offsets)
-    return gradient, hessian, not failed.any()
+    def __init__(
+        self,
+        labels: Single,
+        offsets: Ints,
+        *,
+        normalised: bool,
+        gain: GainOption,
+        sigma: float,
+        truncation: int | None,
+        gapped: bool,
+        query_weight: NDArray[Any] | None = None,
+    ) -> None:
+        longest = int(np.diff(offsets).max(initial=0))
+        self.offsets, self.sigma, self.gapped = offsets, sigma, gapped
+        self.truncation = longest if truncation is None else truncation
+        self.discount = discount(np.arange(1, longest + 1)).astype(np.float32)
+        # Gains come from a table of grades; where labels lie between grades, from a column of their own.
+        self.labels, self.table = labels, grade_gains(Gain.of(gain, labels), labels)
+        ideal = ideal_by_grades(labels, offsets, self.table, discount_sums(offsets, truncation))
+        if ideal is None:
+            self.labels, self.table = gains(labels, gain).astype(np.float32), np.zeros(0)
+            ideal = ideal_dcg(labels, offsets, gain, truncation)
+        self.factor: Row = sigma * (inverse(ideal) if normalised else (ideal > 0).astype(np.float64))
+        if query_weight is not None:
+            self.factor = self.factor * query_weight.astype(np.float64)
+
+    def __call__(self, scores: Row, dtype: Any = np.float32) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Gradient and Hessian; None where the scores of a list span too much for single precision."""
+        gradient, hessian = np.empty(len(scores), dtype), np.empty(len(scores), dtype)
+        failed = np.zeros(len(self.factor), np.bool_)
+
+        def work(first: int, last: int) -> None:
+            _lambda_lists(
+                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.factor,
+                self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
+            )  # fmt: skip
+
+        over_lists(work, self.offsets)
+        return None if failed.any() else (gradient, hessian)
 
 
-def two_rows(gapped: bool) -> Callable[..., None]:
-    """Two rows of pairs, which near ones dominate where `gapped`: a pair is divided by near + |s_i - s_j|."""
+def _two_rows(gapped: bool) -> Callable[..., None]:
+    """Two rows of pairs; where `gapped`, a pair is divided by near + |s_i - s_j|."""
 
     @inner
     def rows(
@@ -65,11 +103,13 @@ def two_rows(gapped: bool) -> Callable[..., None]:
         odds_a, odds_b, gain_a, gain_b = odds[a], odds[b], gain[a], gain[b]
         gamma_a, gamma_b, from_a, from_b = gamma[a], gamma[b], near - fall[a], near - fall[b]
         second = one if both else none
+        # The pair of the two ranks themselves.
         p = one / (odds_a + odds_b)
         x = (gain_a - gain_b) * (gamma_a - gamma_b) / (from_a + fall[b] if gapped else one)
         f = x * p * (odds_b if x > none else odds_a)
         v = abs(x) * p * p
-        force_a, bend_a, force_b, bend_b = f, v * odds_b, -f, v * odds_a
+        lambda_a, hess_a, lambda_b, hess_b = f, v * odds_b, -f, v * odds_a
+        # Both against all below: no branch and one division for two pairs, so that lanes stay full.
         for j in range(np.uint64(i + 2), np.uint64(n)):
             gap_a, gap_b = (from_a + fall[j], from_b + fall[j]) if gapped else (one, one)
             whole_a, whole_b = (odds_a + odds[j]) * gap_a, (odds_b + odds[j]) * gap_b
@@ -83,73 +123,80 @@ def two_rows(gapped: bool) -> Callable[..., None]:
             v_a, v_b = abs(y_a) * (p_a * gap_a), abs(y_b) * (p_b * gap_b)
             g[j] += f_a + f_b
             h[j] += v_a * odds_a + v_b * odds_b
-            force_a += f_a
-            force_b += f_b
-            bend_a += v_a * odds[j]
-            bend_b += v_b * odds[j]
-        g[a] -= force_a
-        g[b] -= force_b
-        h[a] += bend_a
-        h[b] += bend_b
+            lambda_a += f_a
+            lambda_b += f_b
+            hess_a += v_a * odds[j]
+            hess_b += v_b * odds[j]
+        g[a] -= lambda_a
+        g[b] -= lambda_b
+        h[a] += hess_a
+        h[b] += hess_b
 
     return rows
 
 
-_plain_rows = two_rows(gapped=False)
+_plain_rows, _gapped_rows = _two_rows(gapped=False), _two_rows(gapped=True)
 
 
 @fast
-def _force_lists(
+def _lambda_lists(
     first: int,
     last: int,
     scores: Row,
     labels: Single,
-    offsets: NDArray[np.int64],
-    discount: Row,
     table: Row,
-    normalise: bool,
+    offsets: Ints,
+    discount: Single,
+    factors: Row,
     sigma: float,
     truncation: int,
-    gradient: Row,
-    hessian: Row,
+    gapped: bool,
+    gradient: NDArray[Any],
+    hessian: NDArray[Any],
     failed: NDArray[np.bool_],
 ) -> None:
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = single_workspace(5, longest)
-    odds, gain, gamma, g, h = work[0], work[1], work[2], work[3], work[4]
-    for k in range(discount.size):
+    work = single_workspace(6, longest)
+    odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
+    for k in range(longest):
         gamma[k] = discount[k]
-    order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    keys = np.empty(longest + LANES + 1, np.int16)
+    order, key, spare, bucket, slot = scratch(longest)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
-        if n == 0:
+        if n < 2 or factors[q] == 0.0:
+            for k in range(start, stop):
+                gradient[k] = 0.0
+                hessian[k] = 0.0
             continue
-        ideal = ideal_of_grades(labels[start:stop], truncation, table, discount)
-        descending(scores[start:stop], order, spare, keys)
-        high, low = scores[start + order[0]], scores[start + order[n - 1]]
-        if ideal < 0.0 or sigma * (high - low) > SPAN:
+        # Lists in order of score; the sorted scores come with the order.
+        sort_list(scores[start:stop], order, key, spare, bucket, slot)
+        if sigma * (key[0] - key[n - 1]) > (_SPAN_OF_GAPS if gapped else _SPAN):
             failed[q] = True
             continue
+        near = np.float32(0.01) if key[0] > key[n - 1] else np.float32(1.0)
         for k in range(n):
-            odds[k] = np.float32(sigma * (high - scores[start + order[k]]))
-            gain[k] = np.float32(table[np.int64(labels[start + order[k]])])
+            fall[k] = np.float32(key[0] - key[k])
+            label = labels[start + order[k]]
+            gain[k] = np.float32(table[np.int64(label)]) if table.size > 0 else label
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
-        _exponentials(odds[:n])
-        top = min(truncation, n) if ideal > 0.0 else 0
+        _odds(n, sigma, fall, odds)
+        # Rows of pairs, two at a time, down to the truncation.
+        top = min(truncation, n)
         for i in range(0, min(top, n - 1), 2):
-            _plain_rows(i, n, i + 1 < top, np.float32(1.0), odds, odds, gain, gamma, g, h)
-        factor = sigma / (ideal if normalise else 1.0) if ideal > 0.0 else 0.0
+            if gapped:
+                _gapped_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+            else:
+                _plain_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
         for k in range(n):
-            gradient[start + order[k]] = g[k] * factor
-            hessian[start + order[k]] = h[k] * odds[k] * (factor * sigma)
+            gradient[start + order[k]] = g[k] * factors[q]
+            hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)
 
 
 @inner
-def _exponentials(odds: Single) -> None:
-    for k in range(odds.size):
-        odds[k] = np.float32(exp_negative(np.float64(odds[k])))
+def _odds(n: int, sigma: float, fall: Single, odds: Single) -> None:
+    for k in range(n):
+        odds[k] = np.float32(exp_negative(sigma * np.float64(fall[k])))

@@ -1,10 +1,10 @@
-"""Ranks made smooth: one plus the sum of sigmoids of how far the others lie above."""
+"""Smooth ranks: one plus the sum of the sigmoids of the score gaps to the others."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import over_lists
-from rankloop.losses.kernels.lists import Lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner
 
 __all__ = ["smooth_lambdas", "smooth_ranks"]
@@ -12,7 +12,7 @@ __all__ = ["smooth_lambdas", "smooth_ranks"]
 Row = NDArray[np.float64]
 
 
-def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
+def smooth_ranks(lists: LossLists, hit: Row, temperature: float) -> tuple[Row, Row]:
     r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone."""
     rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
@@ -23,13 +23,18 @@ def smooth_ranks(lists: Lists, hit: Row, temperature: float) -> tuple[Row, Row]:
     return rank, hits
 
 
-def smooth_lambdas(lists: Lists, hit: Row, temperature: float, by_rank: Row, by_hits: Row) -> tuple[Row, Row]:
-    """Gradient from the derivatives of a loss by its smooth ranks and hits; for Hessian, as the loss is not
-    convex, the size of all lambdas between a document and the others: no Newton step is longer than one."""
+def smooth_lambdas(
+    lists: LossLists, hit: Row, temperature: float, by_rank: Row, by_hits: Row
+) -> tuple[Row, Row]:
+    """Gradient from the derivatives of a loss by its smooth ranks and hits.
+
+    The loss is not convex: its Hessian is the size of all lambdas between a document and the others, so that
+    no Newton step is longer than one.
+    """
     gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
     def work(first: int, last: int) -> None:
-        _force_lists(
+        _lambda_lists(
             first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, by_rank, by_hits,
             gradient, hessian,
         )  # fmt: skip
@@ -53,7 +58,7 @@ def _rank_lists(
         start, stop = offsets[q], offsets[q + 1]
         for i in range(start, stop):
             rank[i], hits[i] = _rank_row(scores[i], scores[start:stop], hit[start:stop], slope)
-            rank[i] += 0.5  # the document itself was met at one half
+            rank[i] += 0.5  # the document itself was counted as one half
             hits[i] -= 0.5 * hit[i]
 
 
@@ -70,7 +75,7 @@ def _rank_row(score: float, scores: Row, hit: Row, slope: float) -> tuple[float,
 
 
 @fast
-def _force_lists(
+def _lambda_lists(
     first: int,
     last: int,
     scores: Row,
@@ -85,13 +90,13 @@ def _force_lists(
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         for i in range(start, stop):
-            lambda_, bend = _lambda_row(
+            lambda_, hess = _lambda_row(
                 scores[i], hit[i], by_rank[i], by_hits[i], slope,
                 scores[start:stop], hit[start:stop], by_rank[start:stop], by_hits[start:stop],
             )  # fmt: skip
             gradient[i] = slope * lambda_
-            # The document met itself at a slope of one quarter.
-            hessian[i] = slope * (bend - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
+            # Without the document's own term, at a slope of one quarter.
+            hessian[i] = slope * (hess - 0.5 * abs(by_rank[i] + by_hits[i] * hit[i]))
 
 
 @inner
@@ -106,11 +111,11 @@ def _lambda_row(
     by_rank: Row,
     by_hits: Row,
 ) -> tuple[float, float]:
-    lambda_, bend = 0.0, 0.0
+    lambda_, hess = 0.0, 0.0
     for j in range(scores.size):
         t = exp_negative(abs(slope * (scores[j] - score)))
         steep = t / ((1.0 + t) * (1.0 + t))
         theirs, ours = by_rank[j] + by_hits[j] * own_hit, own_rank + own_hits * hit[j]
         lambda_ += steep * (theirs - ours)
-        bend += steep * (abs(theirs) + abs(ours))
-    return lambda_, bend
+        hess += steep * (abs(theirs) + abs(ours))
+    return lambda_, hess

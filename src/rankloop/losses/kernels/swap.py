@@ -1,7 +1,7 @@
-r"""What a swap of two ranked documents changes, for every metric in one form.
+r"""The change of a metric when two ranked documents swap, for every metric in one form.
 
 For ranks i < j the change is ``(G_i - G_j) (alpha_i - beta_i gamma_j)``. NDCG has ``alpha = gamma = D`` and
-``beta = 1``; the running products of Burges (2010) bring ERR, and running sums bring MAP, to the same form.
+``beta = 1``; ERR comes to the same form by the running products of Burges (2010), MAP by running sums.
 """
 
 from typing import NamedTuple
@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
-from rankloop.losses.kernels.gain import gains
-from rankloop.losses.kernels.ideal import discounts, ideal_dcg, ranks
-from rankloop.losses.kernels.lists import Lists, list_sums
-from rankloop.losses.kernels.order import rank_lists
+from rankloop.lists import gains, ideal_dcg, list_discounts, list_sums, rank_lists, ranks
+from rankloop.losses.kernels.lists import LossLists, inverse
 
 __all__ = [
     "METRICS",
@@ -40,41 +38,39 @@ class SwapTerms(NamedTuple):
 
 def swap_terms(
     metric: str,
-    lists: Lists,
+    lists: LossLists,
     order: NDArray[np.int64],
     *,
     truncation: int | None,
     gain: str | tuple[float, ...],
     max_label: float,
-    relevant: float,
+    relevance_threshold: float,
 ) -> SwapTerms:
     """The terms of a metric for the lists in the given order."""
     labels = lists.labels[order]
     rank = ranks(lists.offsets)
     one, each = np.ones(lists.n_documents), np.ones(lists.n_lists)
     if metric in ("ndcg", "dcg"):
-        discount = discounts(rank)
-        factor = _inverse(ideal_dcg(lists, gain, truncation)) if metric == "ndcg" else each
+        discount = list_discounts(lists.offsets)
+        factor = (
+            inverse(ideal_dcg(lists.labels, lists.offsets, gain, truncation)) if metric == "ndcg" else each
+        )
         return SwapTerms(gains(labels, gain), discount, one, discount, factor)
     if metric == "arp":
         wide = labels.astype(np.float64)
-        return SwapTerms(wide, -rank, one, -rank, _inverse(list_sums(wide, lists.offsets)))
+        return SwapTerms(wide, -rank, one, -rank, inverse(list_sums(wide, lists.offsets)))
     if metric == "err":
         stop = gains(labels, "exp2") * 2.0**-max_label
         return SwapTerms(stop, *_err_terms(stop, lists.offsets), each)
-    hit = (labels >= relevant).astype(np.float64)
+    hit = (labels >= relevance_threshold).astype(np.float64)
     if metric == "precision":
         cut = float(truncation or 1)
         within = (rank <= cut) / cut
         return SwapTerms(hit, within, one, within, each)
     if metric == "map":
         alpha, gamma = _map_terms(hit, lists.offsets)
-        return SwapTerms(hit, alpha, one, gamma, _inverse(list_sums(hit, lists.offsets)))
+        return SwapTerms(hit, alpha, one, gamma, inverse(list_sums(hit, lists.offsets)))
     return SwapTerms(hit, *_mrr_terms(hit, lists.offsets), each)
-
-
-def _inverse(totals: Row) -> Row:
-    return np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
 
 
 @kernel
@@ -125,17 +121,20 @@ def _mrr_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
     return alpha, beta, gamma
 
 
-def normalised_gains(lists: Lists, gain: str | tuple[float, ...], truncation: int | None) -> tuple[Row, Row]:
-    """Weighed gains over maxDCG, by document; and what each brings in the order that is best for them."""
-    amounts, rank = lists.mass(gains(lists.labels, gain)), ranks(lists.offsets)
-    share = amounts * np.repeat(_inverse(ideal_dcg(lists, gain, truncation)), np.diff(lists.offsets))
+def normalised_gains(
+    lists: LossLists, gain: str | tuple[float, ...], truncation: int | None
+) -> tuple[Row, Row]:
+    """Weighted gains over maxDCG, by document; and the DCG that each adds in the best order."""
+    amounts, rank = lists.weighted(gains(lists.labels, gain)), ranks(lists.offsets)
+    share = amounts * lists.spread(inverse(ideal_dcg(lists.labels, lists.offsets, gain, truncation)))
     order = rank_lists(share, lists.offsets)
     best = np.empty_like(share)
-    best[order] = share[order] * discounts(rank) * (rank <= (truncation or np.inf))
+    best[order] = share[order] * list_discounts(lists.offsets) * (rank <= (truncation or np.inf))
     return share, best
 
 
-def relevant_shares(lists: Lists, relevant: float) -> Row:
+def relevant_shares(lists: LossLists, relevance_threshold: float) -> Row:
     """1 / R for each of the R relevant documents of a list, 0 for the others."""
-    hit = (lists.labels >= relevant).astype(np.float64)
-    return hit * np.repeat(_inverse(list_sums(hit, lists.offsets)), np.diff(lists.offsets))
+    hit = (lists.labels >= relevance_threshold).astype(np.float64)
+    share: Row = lists.spread(inverse(list_sums(hit, lists.offsets)))
+    return hit * share

@@ -1,32 +1,40 @@
-"""Where the first relevant document comes: the kernel of hit and reciprocal rank."""
+"""Where the first relevant document comes: hit and reciprocal rank."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloop._jit import kernel
+from rankloop.lists import Ranked
+from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.relevant import is_relevant
 
 __all__ = ["first_relevant"]
 
 
-@kernel
 def first_relevant(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    kept: NDArray[np.int64],
+    lists: MetricLists, k: int | None, relevance_threshold: float, ties: str, empty: str, *, by_rank: bool
+) -> Values:
+    """The chance that the first relevant document is among the first k; `by_rank`: the mean of 1 / rank."""
+    nothing = lists.relevant(relevance_threshold).number == 0
+    found = lists.fill(
+        _first_relevant, lists.ranked(ties, k), cutoff(k), np.float32(relevance_threshold), by_rank
+    )
+    return lists.blank(found, nothing, empty)
+
+
+@kernel
+def _first_relevant(
+    ranked: Ranked,
     k: int,
     relevance_threshold: np.float32,
     by_rank: bool,
-    values: NDArray[np.float64],
+    values: Values,
     first: int,
     last: int,
 ) -> None:
-    """The chance that the first relevant document is among the first k; `by_rank`: the mean of 1 / rank."""
+    labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
-        start = starts[q]
-        end = start + kept[q]
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
         values[q] = 0.0
         i = start
         while i < end and i - start < k:

@@ -1,4 +1,4 @@
-"""What metrics work on: lists that were checked once, and ranked once for all metrics that ask."""
+"""Checked lists with what metrics share: rankings, counts of relevant documents, best orders."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import over_lists
 from rankloop._names import one_of
-from rankloop.lists.rank_lists import Ranked, rank_lists
+from rankloop.lists import Lists, Ranked, check_offsets, top_lists
+from rankloop.lists.lists import check_weight
 from rankloop.metrics.kernels.relevant import Relevant, count_relevant
 
-__all__ = ["EMPTY", "TIES", "Lists", "Values", "cutoff"]
+__all__ = ["EMPTY", "TIES", "MetricLists", "Values", "cutoff"]
 
 Values = NDArray[np.float64]
 
@@ -19,17 +20,16 @@ T = TypeVar("T")
 
 TIES = ("average", "stable", "worst")
 EMPTY = {"nan": np.nan, "zero": 0.0, "one": 1.0}
-NONE = np.zeros(0, np.float32)
 
 
-class Lists:
-    """Scores and labels of many lists, with what they share between metrics.
+class MetricLists(Lists):
+    """Scores and labels of many lists, ranked once for all metrics that ask.
 
     `pool_labels` and `pool_offsets` hold every judged label of each list, retrieved or not: the best
     order and the number of relevant documents are taken from them. `tie_break` orders documents with
     equal scores: the larger key first.
 
-    >>> lists = Lists([0.2, 0.9, 0.5], [0, 1, 2], [0, 3])
+    >>> lists = MetricLists([0.2, 0.9, 0.5], [0, 1, 2], [0, 3])
     >>> lists.ranked("average", 2).labels[:2]
     array([1., 2.], dtype=float32)
     """
@@ -44,16 +44,7 @@ class Lists:
         pool_offsets: ArrayLike | None = None,
         tie_break: ArrayLike | None = None,
     ) -> None:
-        self.offsets = _offsets(offsets, "offsets")
-        rows = int(self.offsets[-1])
-        self.scores = _column(scores, rows, "scores", np.float64)
-        _refuse_nan(self.scores, self.offsets, "scores")
-        self.labels = _column(labels, rows, "labels", np.float32)
-        _refuse_negative(self.labels, self.offsets, "labels")
-        self.weight = NONE
-        if weight is not None:
-            self.weight = _column(weight, rows, "weight", np.float32)
-            _refuse_negative(self.weight, self.offsets, "weight")
+        super().__init__(scores, labels, offsets, weight)
         self.pool_labels, self.pool_offsets, self.pool_weight = self.labels, self.offsets, self.weight
         if (pool_labels is None) != (pool_offsets is None):
             raise ValueError("pool_labels and pool_offsets come together; give both or neither")
@@ -64,9 +55,6 @@ class Lists:
         self._ranked: dict[str, Ranked] = {}
         self._shared: dict[Hashable, Any] = {}
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def ranked(self, ties: str, depth: int | None = None) -> Ranked:
         """The lists by falling score, at least to `depth` (and through the tie that straddles it)."""
         one_of("ties", ties, TIES)
@@ -75,12 +63,12 @@ class Lists:
             columns = self.scores, self.labels, self.weight
             if ties == "worst":
                 columns = self._lowest_first()
-            known = rank_lists(*columns, self.offsets, depth, average=ties == "average")
+            known = top_lists(*columns, self.offsets, depth, average=ties == "average")
             self._ranked[ties] = known
         return known
 
     def relevant(self, relevance_threshold: float) -> Relevant:
-        """How many judged documents of each list are relevant, and what they weigh."""
+        """The number of relevant judged documents of each list, and the sum of their weights."""
         if not relevance_threshold > 0:
             raise ValueError(
                 f"relevance_threshold must be above 0, got {relevance_threshold!r}; label 0 is irrelevant"
@@ -100,28 +88,27 @@ class Lists:
 
     def fill(self, kernel: Callable[..., None], *columns: Any) -> Values:
         """One value per list from a kernel called as `kernel(*columns, values, first, last)`."""
-        values = np.empty(len(self))
+        values = np.empty(self.n_lists)
         over_lists(lambda first, last: kernel(*columns, values, first, last), self.offsets)
         return values
 
     def blank(self, values: Values, nothing: NDArray[np.bool_], empty: str) -> Values:
-        """The values, with the agreed one where a list has nothing relevant."""
+        """The values, with what `empty` says where a list has nothing relevant."""
         values[nothing] = EMPTY[one_of("empty", empty, EMPTY)]
         return values
 
     def _take_pool(self, labels: ArrayLike, offsets: ArrayLike) -> None:
         if len(self.weight):
             raise ValueError(
-                "weight and pool_labels cannot be joined: judged documents outside have no weight"
+                "weight and pool_labels cannot be combined: judged documents outside the lists have no weight"
             )
-        self.pool_offsets = _offsets(offsets, "pool_offsets")
+        self.pool_offsets = check_offsets(offsets, "pool_offsets")
         if len(self.pool_offsets) != len(self.offsets):
             raise ValueError(
-                f"pool_offsets describes {len(self.pool_offsets) - 1} lists, offsets {len(self)}; "
+                f"pool_offsets describes {len(self.pool_offsets) - 1} lists, offsets {self.n_lists}; "
                 "both follow the same queries"
             )
-        self.pool_labels = _column(labels, int(self.pool_offsets[-1]), "pool_labels", np.float32)
-        _refuse_negative(self.pool_labels, self.pool_offsets, "pool_labels")
+        self.pool_labels = check_weight(labels, self.pool_offsets, "pool_labels")
 
     def _arrange(self, key: NDArray[Any]) -> None:
         """Put the rows of each list in the order of their keys, which a stable sort then keeps."""
@@ -145,7 +132,7 @@ class Lists:
         return self.scores[order], self.labels[order], weight
 
     def _list_of_row(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return self.spread(np.arange(self.n_lists))
 
 
 def cutoff(k: int | None) -> int:
@@ -155,42 +142,3 @@ def cutoff(k: int | None) -> int:
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"k must be a whole number of at least 1 (or None for whole lists), got {k!r}")
     return int(k)
-
-
-def _offsets(values: ArrayLike, name: str) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be whole numbers, one more than there are lists, got {values!r:.60}")
-    array = np.ascontiguousarray(array, np.int64)
-    if array[0] != 0 or np.any(array[1:] < array[:-1]):
-        raise ValueError(f"{name} must start at 0 and never fall; lengths become offsets by a running sum")
-    return array
-
-
-def _column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.size == 0 and rows == 0:
-        return np.zeros(0, dtype)
-    if array.ndim != 1 or len(array) != rows:
-        raise ValueError(
-            f"{name} needs one value per document ({rows} by the offsets), got shape {array.shape}"
-        )
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
-    return np.ascontiguousarray(array, dtype)
-
-
-def _refuse_nan(values: NDArray[Any], offsets: NDArray[np.int64], name: str) -> None:
-    if len(values) and np.isnan(values.max()):
-        row = int(np.isnan(values).argmax())
-        raise ValueError(f"{name} must not be nan, got nan in {_place(row, offsets)}; rank it last with -inf")
-
-
-def _refuse_negative(values: NDArray[Any], offsets: NDArray[np.int64], name: str) -> None:
-    if len(values) and not (values.min() >= 0 and values.max() < np.inf):
-        row = int(np.argmin((values >= 0) & (values < np.inf)))
-        raise ValueError(f"{name} must be finite and >= 0, got {values[row]:g} in {_place(row, offsets)}")
-
-
-def _place(row: int, offsets: NDArray[np.int64]) -> str:
-    return f"list {int(np.searchsorted(offsets, row, 'right')) - 1} (row {row})"

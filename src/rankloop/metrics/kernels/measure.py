@@ -1,4 +1,4 @@
-"""What the family knows about each metric: its names, its options, and how it reads checked lists."""
+"""The registry of metrics: names, options, and bodies over checked lists."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,13 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, over_lists, part
-from rankloop.lists.kernels.merge import merge_sort
-from rankloop.metrics.kernels.lists import Lists
+from rankloop.lists import Ranked
+from rankloop.lists.kernels.sort import scratch, sort_list
+from rankloop.metrics.kernels.lists import MetricLists
 
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
 
 
-def count_pairs(lists: Lists, ties: str) -> NDArray[np.float64]:
+def count_pairs(lists: MetricLists, ties: str) -> NDArray[np.float64]:
     """Per list: pairs in order, pairs out of order, pairs tied in score, and pairs not tied in score.
 
     The first three count pairs with different labels, each with the weight of its better document; the
@@ -19,12 +20,12 @@ def count_pairs(lists: Lists, ties: str) -> NDArray[np.float64]:
     return lists.shared(("pairs", ties), lambda: _counted(lists, ties))
 
 
-def _counted(lists: Lists, ties: str) -> NDArray[np.float64]:
+def _counted(lists: MetricLists, ties: str) -> NDArray[np.float64]:
     ranked = lists.ranked(ties)
-    longest = int(np.diff(lists.offsets).max(initial=0))
-    made = np.zeros((len(lists), 4))
+    longest = lists.longest
+    made = np.zeros((lists.n_lists, 4))
     over_lists(
-        lambda first, last: _count_pairs(*ranked[:3], lists.offsets, longest, made, first, last),
+        lambda first, last: _count_pairs(ranked, lists.offsets, longest, made, first, last),
         lists.offsets,
     )
     return made
@@ -32,22 +33,21 @@ def _counted(lists: Lists, ties: str) -> NDArray[np.float64]:
 
 @kernel
 def _count_pairs(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    tied: NDArray[np.bool_],
+    ranked: Ranked,
     offsets: NDArray[np.int64],
     longest: int,
     out: NDArray[np.float64],
     first: int,
     last: int,
 ) -> None:
+    weight, tied = ranked.weight, ranked.tied
     grade = np.empty(longest, np.int64)
     number = np.zeros(longest + 1)
     mass = np.zeros(longest + 1)
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
-        top = grades(labels[start : start + n], grade)
+        top = grades(ranked.labels[start : start + n], grade)
         number[: top + 1] = 0
         mass[: top + 1] = 0
         total = 0.0
@@ -81,12 +81,11 @@ def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
     n = len(labels)
     if n == 0:
         return 0
-    rising = labels.astype(np.float64)
-    row = np.empty(n, np.int64)
-    merge_sort(rising, row, np.empty(n), np.empty(n, np.int64), n)
+    row, key, spare, bucket, slot = scratch(n)
+    sort_list(-labels.astype(np.float64), row, key, spare, bucket, slot)  # by rising label
     top = 0
     for i in range(n):
-        top += i > 0 and rising[i] != rising[i - 1]
+        top += i > 0 and key[i] != key[i - 1]
         grade[row[i]] = top
     return top + 1
 

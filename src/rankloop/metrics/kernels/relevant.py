@@ -31,7 +31,7 @@ def count_relevant(
 
 @part
 def is_relevant(label: np.float32, weight: np.float32, relevance_threshold: np.float32) -> bool:
-    """A document that weighs nothing is relevant to nobody."""
+    """A document of weight 0 does not count as relevant."""
     return bool(label >= relevance_threshold and weight > 0)
 
 

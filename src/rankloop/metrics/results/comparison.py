@@ -1,4 +1,4 @@
-"""What a comparison of systems found, and the tables people paste elsewhere."""
+"""The result of a comparison of systems, and its tables for papers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankloop._names import unknown
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.metrics.results.evaluation import Evaluation, interval_text, number
 from rankloop.metrics.results.verdict import SAME, TESTS, Verdict, verdicts
 
@@ -21,7 +21,7 @@ _SHOWN = 5  # changed queries named under the table
 
 
 class Change(NamedTuple):
-    """What a query was worth with the baseline and is worth now."""
+    """The values of a query with the baseline and with another system."""
 
     qid: Any
     baseline: float
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabled):
     """What `compare` found; printing it shows a table.
 
     `systems` holds the `Evaluation` of each system, `verdicts[metric][system]` how it stands against the
@@ -190,18 +190,9 @@ class Comparison:
         for system in self.rivals:
             moved = self.most_changed(system, metric, _SHOWN)
             if moved:
-                told = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
-                notes.append(f"most changed by {metric} with {system}: {told}")
+                changes = ", ".join(f"{change.qid} {change.difference:+.3f}" for change in moved)
+                notes.append(f"most changed by {metric} with {system}: {changes}")
         return notes
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def _p_text(p_value: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.metrics.results.mean import Mean, mean_of
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ __all__ = ["Evaluation", "interval_text", "number"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Tabled):
     """What `evaluate` found; printing it shows a table.
 
     `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
     query, in the order of the judgments, and nan where a list has no value. `left_out` counts those
     lists. The interval is Student's t over queries, within 0 and 1 for `bounded` metrics. `means` are
-    figures taken as another library takes them, where that was asked for.
+    means as another library takes them, under a `convention`.
     """
 
     values: Mapping[str, NDArray[np.float64]]
@@ -52,7 +52,7 @@ class Evaluation:
 
     @cached_property
     def interval(self) -> dict[str, tuple[float, float]]:
-        """Where the mean over all queries like these lies, with the confidence asked for."""
+        """Where the mean over all queries like these lies, at the given confidence."""
         return {name: (mean.low, mean.high) for name, mean in self._means.items()}
 
     @cached_property
@@ -117,15 +117,6 @@ class Evaluation:
                 low, high = max(low, min(0.0, value)), min(high, max(1.0, value))
             found[name] = mean._replace(value=value, low=low, high=high)
         return found
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def interval_text(low: float, high: float, sign: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Whatever ranks and whatever judges, matched: lists of scores and labels."""
+"""Any ranking and any judgments, matched into lists of scores and labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ def _one_per_row(given: ArrayLike, data: RankingDataset, what: str) -> NDArray[n
         row = int(wrong.argmax())
         raise ValueError(
             f"{what} must be numbers, got nan in row {row} (query {data.row_qid[row]}), "
-            f"{int(wrong.sum())} in all; give -inf to what shall come last"
+            f"{int(wrong.sum())} in all; use -inf for documents that should come last"
         )
     return scores
 
@@ -128,7 +128,7 @@ def _qrels_of(data: RankingDataset) -> Qrels:
     if data.docid is None:
         raise ValueError("a run names documents, but the data set has no docid; give scores in row order")
     if data.item_weight is not None:
-        raise ValueError("a run knows no item weights, but the data set has some; give scores in row order")
+        raise ValueError("a run has no item weights, but the data set has; give scores in row order")
     return Qrels.from_dataset(data)
 
 

@@ -1,4 +1,4 @@
-"""The mean over queries, and how far to trust it."""
+"""The mean over queries, with its standard error and interval."""
 
 from typing import NamedTuple
 

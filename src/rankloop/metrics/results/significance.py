@@ -1,4 +1,4 @@
-"""Is the difference between two systems more than luck? Three paired tests and a correction."""
+"""Paired tests of the difference between two systems, and a correction for several tests."""
 
 from typing import NamedTuple
 
@@ -49,17 +49,17 @@ def randomization(
     *,
     weight: ArrayLike | None = None,
     confidence: float = 0.95,
-    samples: int = 100_000,
+    resamples: int = 100_000,
     seed: int = 0,
 ) -> Difference:
     r"""Fisher's randomisation test (Fisher, 1935; for search: Smucker, Allan & Carterette, 2007).
 
     If the two systems were alike, each query's two values could as well be swapped. The p-value is the
     share of swaps whose mean difference is at least as large as the one seen. All :math:`2^n` swaps are
-    tried when they are no more than `samples`; otherwise `samples` are drawn, and what was seen counts
+    tried when they are at most `resamples`; otherwise `resamples` are drawn, and what was seen counts
     as one of them. The interval holds the differences that the same swaps would not reject: it lies
-    between quantiles of the means of random subsets of queries (Hartigan, 1969). Under six queries it
-    is unbounded at 95 %: so few cannot show a difference with this test.
+    between quantiles of the means of random subsets of queries (Hartigan, 1969). Below six queries it
+    is unbounded at 95 %: this test cannot show a difference on so few.
 
     >>> randomization([0.5, 0.6, 0.9, 0.7], [0.4, 0.6, 0.7, 0.6]).p_value
     0.25
@@ -67,15 +67,15 @@ def randomization(
     d, w = _differences(values, baseline, weight)
     check_confidence(confidence)
     n, total = len(d), float(w @ d)
-    exact = n < 63 and 2**n <= _at_least_one(samples)
-    draws = 2**n if exact else samples
+    exact = n < 63 and 2**n <= _at_least_one(resamples)
+    draws = 2**n if exact else resamples
     swapped, swapped_weight = _swapped_sums(w * d, w, draws, None if exact else np.random.default_rng(seed))
     as_large = np.abs(total - 2 * swapped) >= abs(total) - 1e-12 * float(w @ np.abs(d))
     seen = 0 if exact else 1
     p_value = (int(as_large.sum()) + seen) / (draws + seen)
     some = swapped_weight > 0
     means = np.sort(swapped[some] / swapped_weight[some])
-    # A swap of nothing fits every difference: it stands below all of them and above all of them.
+    # Swapping no query fits every difference: it counts below all of them and above all of them.
     at = int((1 - confidence) / 2 * (draws + seen)) - (draws + seen - len(means))
     low, high = (means[at], means[-1 - at]) if at >= 0 else (-np.inf, np.inf)
     return Difference(total / float(w.sum()), float(low), float(high), p_value, n)
@@ -87,7 +87,7 @@ def paired_bootstrap(
     *,
     weight: ArrayLike | None = None,
     confidence: float = 0.95,
-    samples: int = 10_000,
+    resamples: int = 10_000,
     seed: int = 0,
 ) -> Difference:
     r"""The paired bootstrap test on Student's t (Efron & Tibshirani, 1993; for search: Sakai, 2006).
@@ -106,7 +106,7 @@ def paired_bootstrap(
         return Difference(mean.value, -np.inf, np.inf, 1.0, 1)
     u = d - mean.value
     sums = _resampled_sums(
-        np.stack([w, w * u, (w * u) ** 2, w * w * u, w * w], axis=1), _at_least_one(samples), seed
+        np.stack([w, w * u, (w * u) ** 2, w * w * u, w * w], axis=1), _at_least_one(resamples), seed
     )
     shift = sums[:, 1] / sums[:, 0]
     spread = sums[:, 2] - 2 * shift * sums[:, 3] + shift**2 * sums[:, 4]
@@ -114,13 +114,13 @@ def paired_bootstrap(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.nan_to_num(np.abs(shift) / error, nan=0.0, posinf=np.inf)
         seen = np.nan_to_num(np.float64(abs(mean.value)) / mean.error, nan=0.0, posinf=np.inf)
-    p_value = float((np.sum(t >= seen * (1 - 1e-12)) + 1) / (samples + 1))
+    p_value = float((np.sum(t >= seen * (1 - 1e-12)) + 1) / (resamples + 1))
     reach = float(np.quantile(t, confidence, method="higher")) * mean.error if mean.error > 0 else 0.0
     return Difference(mean.value, mean.value - reach, mean.value + reach, p_value, n)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    r"""P-values adjusted for being several (Holm, 1979): no more than 5 % chance of any false alarm at 0.05.
+    r"""P-values adjusted for their number (Holm, 1979): no more than 5 % chance of any false alarm at 0.05.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})
 
@@ -164,23 +164,23 @@ def _swapped_sums(
     return sums.real, sums.imag
 
 
-def _resampled_sums(columns: NDArray[np.float64], samples: int, seed: int) -> NDArray[np.float64]:
+def _resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """The sums of the columns over queries drawn with replacement, one row per draw."""
     rng, n = np.random.default_rng(seed), len(columns)
-    sums = np.empty((samples, columns.shape[1]))
+    sums = np.empty((resamples, columns.shape[1]))
     step = max(1, 12 * _CHUNK // n)
-    for start in range(0, samples, step):
-        rows = min(step, samples - start)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
         drawn = rng.integers(0, n, (rows, n), dtype=np.int32) + n * np.arange(rows, dtype=np.int32)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         sums[start : start + rows] = counts @ columns
     return sums
 
 
-def _at_least_one(samples: int) -> int:
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, got {samples}")
-    return samples
+def _at_least_one(resamples: int) -> int:
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, got {resamples}")
+    return resamples
 
 
 def _differences(

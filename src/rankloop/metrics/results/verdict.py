@@ -1,4 +1,4 @@
-"""How systems stand against a baseline by one metric."""
+"""Systems against a baseline by one metric."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

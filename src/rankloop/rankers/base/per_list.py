@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
+from rankloop.lists.mean_ranks import mean_ranks
 
-__all__ = ["NORMS", "normalised", "only_best", "ranks"]
+__all__ = ["NORMS", "normalised", "only_best"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,27 +45,6 @@ def normalised(scores: Floats, offsets: Ints, how: str) -> Floats:
     return np.where(known_flat, np.repeat(level, lengths), moved)
 
 
-def ranks(scores: Floats, offsets: Ints) -> Floats:
-    """The rank of each document by falling score, from 1; ties share their mean rank, nan stays nan.
-
-    >>> ranks(np.array([0.5, 0.9, 0.5, np.nan, 2.0]), np.array([0, 4, 5]))
-    array([2.5, 1. , 2.5, nan, 1. ])
-    """
-    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((-scores, query))  # nan comes last
-    sorted_scores, sorted_query = scores[order], query[order]
-    new = np.ones(len(scores), bool)
-    new[1:] = (sorted_scores[1:] != sorted_scores[:-1]) | (sorted_query[1:] != sorted_query[:-1])
-    heads = np.flatnonzero(new)
-    ends = np.append(heads[1:], len(scores))
-    block = np.cumsum(new) - 1
-    middle = 0.5 * (heads + ends - 1)[block] - offsets[sorted_query] + 1
-    found = np.empty(len(scores))
-    found[order] = middle
-    found[np.isnan(scores)] = np.nan
-    return found
-
-
 def only_best(scores: Floats, offsets: Ints, depth: int | None) -> Floats:
     """Scores of documents past rank `depth` of their list become nan."""
-    return scores if depth is None else np.where(ranks(scores, offsets) <= depth, scores, np.nan)
+    return scores if depth is None else np.where(mean_ranks(scores, offsets) <= depth, scores, np.nan)

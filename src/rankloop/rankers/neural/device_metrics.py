@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from rankloop.lists.gain import gain_table
+from rankloop.lists import gains as gains_of
+from rankloop.lists.tensors.discount import discount
 from rankloop.metrics import Metric
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.neural.batches import DeviceLists
@@ -21,7 +22,7 @@ def quality_on(lists: DeviceLists, name: str | Metric) -> Callable[[Tensor], flo
     objective = Objective.of(name, lists.data)
     if lists.device.type != "cuda" or not _known(objective.metric):
         return lambda scores: objective(scores.cpu().numpy())
-    gains = torch.as_tensor(gain_table(objective.metric.options["gain"], lists.data.y).of(lists.data.y))
+    gains = torch.as_tensor(gains_of(lists.data.y, objective.metric.options["gain"]))
     gains = gains.to(lists.device)
     if lists.weight is not None:
         gains = gains * lists.weight
@@ -38,9 +39,9 @@ def device_ndcg(scores: Tensor, gains: Tensor, offsets: Tensor, k: int | None) -
     lengths = offsets.diff()
     query = torch.repeat_interleave(lengths, output_size=len(scores))
     place = torch.arange(len(scores), device=scores.device) - offsets[query]
-    discount = 1 / torch.log2(2 + place.double())
+    at_rank = discount(place.double() + 1)
     if k is not None:
-        discount = discount * (place < k)
+        at_rank = at_rank * (place < k)
     order = _falling(scores, query)
     ranked = scores[order]
     new = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
@@ -48,8 +49,8 @@ def device_ndcg(scores: Tensor, gains: Tensor, offsets: Tensor, k: int | None) -
     ties = torch.diff(new.nonzero().ravel(), append=offsets[-1:])
     tied = torch.repeat_interleave(ties, output_size=len(scores))
     mean_gain = torch.segment_reduce(gains[order], "sum", lengths=ties) / ties
-    made = torch.segment_reduce(mean_gain[tied] * discount, "sum", lengths=lengths)
-    best = torch.segment_reduce(gains[_falling(gains, query)] * discount, "sum", lengths=lengths)
+    made = torch.segment_reduce(mean_gain[tied] * at_rank, "sum", lengths=lengths)
+    best = torch.segment_reduce(gains[_falling(gains, query)] * at_rank, "sum", lengths=lengths)
     return torch.where(best > 0, made / best, torch.nan)
 
 

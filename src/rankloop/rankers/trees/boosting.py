@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
-from rankloop.losses.kernels.gap_lambdas import GapLambdas
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.forest import Forest
@@ -78,7 +77,8 @@ class Derivatives:
     def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
         self.loss, self.train, self.rounds = loss, train, rounds
         self.share, self.seed = plan.bagging_fraction, plan.seed
-        self.fast = GapLambdas.of(loss, train)
+        plain = train.item_weight is None and train.pairs is None
+        self.fast = loss.prepare(train.y, train.offsets, train.query_weight) if plain else None
 
     def __call__(self, scores: Floats) -> tuple[Single, Single]:
         self.rounds += 1

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.lists import list_sums
 from rankloop.losses import Loss, LossResult
-from rankloop.losses.kernels.lists import Lists, list_sums
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.unbiased.estimation.cells import CellLikelihood
 
 __all__ = ["MOST", "NumberedLikelihood"]
@@ -34,7 +35,7 @@ class NumberedLikelihood(Loss):
     def name(self) -> str:
         return "numberedlikelihood"
 
-    def _compute(self, lists: Lists, exact: bool) -> LossResult:
+    def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         row = lists.labels.astype(np.int64)
         counts = np.diff(self.edges)[row]
         place = np.repeat(np.arange(len(row)), counts)

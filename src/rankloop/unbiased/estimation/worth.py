@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import unknown
+from rankloop.lists.discount import discount
 from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["Worth", "worth_of"]
@@ -30,7 +31,7 @@ class Worth:
         r""":math:`\lambda` of the ranks 1 to `depth`; `alpha` is the slope of the clicks at each rank."""
         rank = np.arange(1.0, depth + 1)
         if self.name == "dcg":
-            worth = 1.0 / np.log2(1 + rank)
+            worth = discount(rank)
         elif self.name == "precision":
             worth = np.full(depth, 1.0 / (self.k or 1))
         elif self.name == "arp":

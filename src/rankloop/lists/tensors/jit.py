@@ -1,4 +1,4 @@
-"""Triton where there is one: modules with kernels import everywhere, kernels run only on CUDA.
+"""Triton where it is installed: modules with kernels import everywhere, kernels run only on CUDA.
 
 With TRITON_INTERPRET=1 in the environment the kernels run on the CPU, slowly: that is how they are tested.
 """
@@ -11,16 +11,16 @@ from typing import Any
 
 __all__ = ["jit", "runs_on", "tl"]
 
-_THERE = find_spec("triton") is not None
+_INSTALLED = find_spec("triton") is not None
 
-tl: Any = import_module("triton.language") if _THERE else None
+tl: Any = import_module("triton.language") if _INSTALLED else None
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """A kernel, or a part of one."""
-    return import_module("triton").jit(function) if _THERE else function
+    return import_module("triton").jit(function) if _INSTALLED else function
 
 
 def runs_on(device: Any) -> bool:
     """Whether the kernels can run where these tensors are."""
-    return _THERE and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
+    return _INSTALLED and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")

@@ -1,4 +1,4 @@
-"""The fast lambdas of LambdaMART against the loss they stand for."""
+"""The single-precision lambdas of LambdaMART against the loss in double precision."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
-from rankloop.losses import LambdaRank
-from rankloop.losses.kernels.gap_lambdas import GapLambdas
+from rankloop.losses import LambdaRank, RankNet
 from strategies import ragged_lists
+
+
+def prepared(loss, data):
+    return loss.prepare(data.y, data.offsets, data.query_weight)
 
 
 @given(
@@ -17,15 +20,16 @@ from strategies import ragged_lists
     st.sampled_from([None, 1, 2, 3, 10]),
     st.sampled_from(["exp2", "linear"]),
     st.sampled_from([0.5, 1.0, 2.0]),
+    st.booleans(),
 )
-def test_forces_are_those_of_the_loss(lists, metric, truncation, gain, sigma):
+def test_lambdas_are_those_of_the_loss(lists, metric, truncation, gain, sigma, gapped):
     scores, labels, offsets = lists
-    loss = LambdaRank(metric=metric, truncation=truncation, gain=gain, sigma=sigma, norm_gap=True)
+    loss = LambdaRank(metric=metric, truncation=truncation, gain=gain, sigma=sigma, norm_gap=gapped)
     weight = np.linspace(0.5, 2.0, len(offsets) - 1)
     data = RankingDataset.from_groups(
         np.zeros((len(labels), 1)), labels, np.diff(offsets), query_weight=weight
     )
-    gradient, hessian = GapLambdas.of(loss, data)(scores)
+    gradient, hessian = prepared(loss, data)(scores)
     expected = loss(scores, labels, offsets, query_weight=data.query_weight)
     # a gap of 0.01 is known to the single precision of scores up to 6 apart: 4.8e-7 / 0.01 of it
     scale = 1e-4 * max(np.abs(expected.gradient).max(), expected.hessian.max(), 1e-30)
@@ -36,7 +40,7 @@ def test_forces_are_those_of_the_loss(lists, metric, truncation, gain, sigma):
 def test_two_documents_by_hand():
     """(2^1 - 1)(1 - 1 / log2 3) over an ideal of 1, divided by 0.01 + 2, times 1 / (1 + e^-2)."""
     data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
-    gradient, hessian = GapLambdas(LambdaRank(norm_gap=True), data)(np.array([2.0, 0.0]))
+    gradient, hessian = prepared(LambdaRank(norm_gap=True), data)(np.array([2.0, 0.0]))
     swap, wrong = (1 - 1 / np.log2(3)) / 2.01, 1 / (1 + np.exp(-2.0))
     np.testing.assert_allclose(gradient, [swap * wrong, -swap * wrong], rtol=1e-6)
     np.testing.assert_allclose(hessian, [swap * wrong * (1 - wrong)] * 2, rtol=1e-6)
@@ -45,10 +49,20 @@ def test_two_documents_by_hand():
 def test_what_lies_out_of_reach():
     data = RankingDataset([[0.0], [1.0]], [0, 1], [7, 7])
     loss = LambdaRank(norm_gap=True)
-    assert GapLambdas(loss, data)(np.array([100.0, 0.0])) is None
-    assert GapLambdas.of(LambdaRank(), data) is None
-    assert GapLambdas.of(LambdaRank(metric="map", norm_gap=True), data) is None
-    assert GapLambdas.of(loss, data.replace(item_weight=[1.0, 2.0])) is None
+    assert prepared(loss, data)(np.array([100.0, 0.0])) is None
+    assert prepared(LambdaRank(metric="map", norm_gap=True), data) is None
+    assert prepared(LambdaRank(norm_list=True), data) is None
+    assert prepared(RankNet(), data) is None
+
+
+def test_labels_between_grades():
+    """They are no entries of a table of grades: gains and best orders come from sorting."""
+    rng = np.random.default_rng(3)
+    data = RankingDataset.from_groups(np.zeros((40, 1)), rng.uniform(0, 3, 40), [25, 15])
+    scores = rng.normal(size=40)
+    gradient, _ = prepared(LambdaRank(truncation=7), data)(scores)
+    expected = LambdaRank(truncation=7)(scores, data.y, data.offsets).gradient
+    np.testing.assert_allclose(gradient, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("length", [1, 2, 33, 500])
@@ -58,7 +72,7 @@ def test_lists_of_any_length(length):
     data = RankingDataset.from_groups(np.zeros((length, 1)), labels, [length])
     loss = LambdaRank(truncation=30, norm_gap=True)
     scores = rng.normal(size=length)
-    gradient, _ = GapLambdas(loss, data)(scores)
+    gradient, _ = prepared(loss, data)(scores)
     np.testing.assert_allclose(
         gradient, loss(scores, labels, data.offsets).gradient, atol=1e-6 * (1 + np.abs(gradient).max())
     )

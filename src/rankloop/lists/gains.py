@@ -1,0 +1,19 @@
+"""The gains of labels."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.lists.gain import Gain, GainOption
+
+__all__ = ["gains"]
+
+
+def gains(labels: NDArray[np.float32], option: GainOption) -> NDArray[np.float64]:
+    """`2^label - 1` ("exp2"), the label itself ("linear"), or the entry of a table.
+
+    `rankloop.lists.tensors.gains` has the same for torch.
+
+    >>> gains(np.array([0, 1, 3], np.float32), "exp2")
+    array([0., 1., 7.])
+    """
+    return Gain.of(option, labels)(labels)

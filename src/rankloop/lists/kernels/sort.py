@@ -1,0 +1,103 @@
+"""Sorting one list, compiled into the kernels that need it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import inlined, part
+
+__all__ = ["scratch", "sort_list"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@part
+def scratch(longest: int) -> tuple[Ints, Floats, Floats, Ints, Ints]:
+    """The arrays that `sort_list` writes, for lists of up to `longest` documents: row, key, work space."""
+    return (
+        np.empty(longest, np.int32),
+        np.empty(longest),
+        np.empty(longest),
+        np.empty(longest, np.int32),
+        np.empty(2 * longest + 1, np.int32),
+    )
+
+
+@inlined
+def sort_list(values: Floats, row: Ints, key: Floats, spare: Floats, bucket: Ints, slot: Ints) -> None:
+    """Sort one list: `key` holds its values, falling, and `row` where each stood; ties keep their order.
+
+    Values are spread over twice as many buckets as there are documents, which leaves them almost sorted;
+    insertion finishes the work in linear time. Where the values are too skewed for that, merging takes over.
+    Values must not be nan; infinite ones are allowed.
+    """
+    n = len(values)
+    # The range: two chains of comparisons, as one alone would wait for itself.
+    high = low = values[0]
+    other_high = other_low = values[n - 1]
+    for i in range(0, n - 1, 2):
+        high = max(high, values[i])
+        low = min(low, values[i])
+        other_high = max(other_high, values[i + 1])
+        other_low = min(other_low, values[i + 1])
+    high = max(high, other_high)
+    low = min(low, other_low)
+    # A counting sort by bucket, in loops that the compiler can vectorise one by one.
+    scale = (2 * n - 1) / (high - low)
+    spread = 0 < scale < np.inf  # else all values are equal, or too far apart: one bucket
+    for i in range(2 * n + 1):
+        slot[i] = 0
+    for i in range(n):
+        bucket[i] = np.int32((high - values[i]) * scale) if spread else 0
+    for i in range(n):
+        slot[bucket[i] + 1] += 1
+    for i in range(2 * n):
+        slot[i + 1] += slot[i]
+    for i in range(n):
+        at = slot[bucket[i]]
+        slot[bucket[i]] = at + 1
+        key[at] = values[i]
+        row[at] = i
+    # Insertion, as long as it moves few documents.
+    moves = 4 * n
+    for i in range(1, n):
+        x = key[i]
+        if key[i - 1] < x:
+            r = row[i]
+            j = i
+            while j > 0 and key[j - 1] < x:
+                key[j] = key[j - 1]
+                row[j] = row[j - 1]
+                j -= 1
+            key[j] = x
+            row[j] = r
+            moves -= i - j
+            if moves < 0:
+                break
+    if moves < 0:
+        _merge_sort(key, row, spare, bucket, n)
+
+
+@part
+def _merge_sort(key: Floats, row: Ints, spare: Floats, spare_row: Ints, n: int) -> None:
+    """Sort the first n of `key`, falling, and `row` with it; ties keep their order."""
+    width = 1
+    while width < n:
+        for first in range(0, n, 2 * width):
+            middle = min(first + width, n)
+            last = min(first + 2 * width, n)
+            i = first
+            j = middle
+            for to in range(first, last):
+                if j == last or (i < middle and key[i] >= key[j]):
+                    spare[to] = key[i]
+                    spare_row[to] = row[i]
+                    i += 1
+                else:
+                    spare[to] = key[j]
+                    spare_row[to] = row[j]
+                    j += 1
+        for i in range(n):
+            key[i] = spare[i]
+            row[i] = spare_row[i]
+        width *= 2

@@ -1,0 +1,117 @@
+"""A batch of lists, checked once."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.lists.check_offsets import check_offsets
+
+__all__ = ["Lists", "check_column", "check_weight"]
+
+
+class Lists:
+    """Scores, labels and item weights of many lists: flat arrays of one fixed set of types.
+
+    `weight` is empty where every document counts alike. Infinite scores are allowed unless `finite`;
+    labels below 0 only where they are `signed` (the scores of a teacher).
+
+    >>> lists = Lists([0.2, 0.9, 0.5], [0, 1, 2], [0, 1, 3])
+    >>> lists.n_lists, lists.n_documents, lists.longest
+    (2, 3, 2)
+    >>> Lists([0.2, 0.9], [0, -1], [0, 2])
+    Traceback (most recent call last):
+    ValueError: labels must be finite and >= 0, got -1 in list 0 (row 1)
+    """
+
+    def __init__(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        offsets: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        finite: bool = False,
+        signed: bool = False,
+    ) -> None:
+        self.offsets = check_offsets(offsets)
+        self.scores = check_column(scores, self.offsets, "scores", np.float64)
+        _check_scores(self.scores, self.offsets, finite)
+        self.labels = check_column(labels, self.offsets, "labels", np.float32)
+        _check_range(self.labels, self.offsets, "labels", signed)
+        self.weight = check_weight(weight, self.offsets)
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.scores)
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest list."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def spread(self, per_list: NDArray[Any]) -> NDArray[Any]:
+        """One value per document from one per list."""
+        return np.repeat(per_list, np.diff(self.offsets))
+
+    def weighted(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Amounts per document times their item weights."""
+        return amounts * self.weight if len(self.weight) else amounts
+
+
+def check_column(values: ArrayLike, offsets: NDArray[np.int64], name: str, dtype: Any) -> NDArray[Any]:
+    """One number per document, in one type."""
+    rows, array = int(offsets[-1]), np.asarray(values)
+    if array.size == 0 and rows == 0:
+        return np.zeros(0, dtype)
+    if array.ndim != 1 or len(array) != rows:
+        raise ValueError(
+            f"{name} needs one value per document ({rows} by the offsets), got shape {array.shape}"
+        )
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
+    return np.ascontiguousarray(array, dtype)
+
+
+def check_weight(
+    values: ArrayLike | None, offsets: NDArray[np.int64], name: str = "weight"
+) -> NDArray[np.float32]:
+    """Non-negative single-precision numbers, one per document; none where none are given."""
+    if values is None:
+        return np.zeros(0, np.float32)
+    column = check_column(values, offsets, name, np.float32)
+    _check_range(column, offsets, name, signed=False)
+    return column
+
+
+def _check_scores(values: NDArray[np.float64], offsets: NDArray[np.int64], finite: bool) -> None:
+    if not len(values):
+        return
+    highest = values.max()  # nan where any score is nan
+    if np.isnan(highest):
+        row = int(np.isnan(values).argmax())
+        raise ValueError(
+            f"scores must {'be finite' if finite else 'not be nan'}, got nan in {_place(row, offsets)}"
+            + ("" if finite else "; rank it last with -inf")
+        )
+    if finite and not (np.isfinite(highest) and np.isfinite(values.min())):
+        row = int(np.argmin(np.isfinite(values)))
+        raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
+
+
+def _check_range(values: NDArray[np.float32], offsets: NDArray[np.int64], name: str, signed: bool) -> None:
+    if not len(values):
+        return
+    lowest, highest = values.min(), values.max()  # nan where any value is nan, which fails every comparison
+    if not ((lowest > -np.inf if signed else lowest >= 0) and highest < np.inf):
+        row = int(np.argmin((values >= (-np.inf if signed else 0)) & np.isfinite(values)))
+        wanted = "finite" if signed else "finite and >= 0"
+        raise ValueError(f"{name} must be {wanted}, got {values[row]:g} in {_place(row, offsets)}")
+
+
+def _place(row: int, offsets: NDArray[np.int64]) -> str:
+    return f"list {int(np.searchsorted(offsets, row, 'right')) - 1} (row {row})"

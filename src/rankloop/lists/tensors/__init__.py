@@ -1,0 +1,1 @@
+"""Gains and discounts of tensors: in torch, and for Triton kernels."""

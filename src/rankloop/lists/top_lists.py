@@ -1,0 +1,120 @@
+"""The best documents of every list, in order, with their ties: what metrics read."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop._jit import kernel, over_lists
+from rankloop.lists.kernels.best import FEW, pick_best
+from rankloop.lists.kernels.sort import scratch, sort_list
+
+__all__ = ["Ranked", "top_lists"]
+
+Singles = NDArray[np.float32]
+
+_EVERY = int(np.iinfo(np.int64).max)
+
+
+class Ranked(NamedTuple):
+    """The best documents of each list in order: list q holds places `start[q]` to `start[q] + kept[q]`.
+
+    `tied` marks documents that tie with the one before. A tie is never cut: where it straddles the depth,
+    all of it is here. `weight` is empty when there are no item weights.
+    """
+
+    labels: Singles
+    weight: Singles
+    tied: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    depth: int
+
+    def reaches(self, depth: int | None) -> bool:
+        return self.depth >= (_EVERY if depth is None else depth)
+
+
+def top_lists(
+    scores: NDArray[np.float64],
+    labels: Singles,
+    weight: Singles,
+    offsets: NDArray[np.int64],
+    depth: int | None = None,
+    *,
+    average: bool = True,
+) -> Ranked:
+    """Rank every list, to a depth or completely; ties keep their order, and are marked if `average`.
+
+    The order is that of `rank_lists`; labels and weights are gathered in the same pass, and a list that is
+    much longer than the depth is not sorted as a whole.
+
+    >>> scores, labels = np.array([0.2, 0.9, 0.5]), np.array([0, 1, 2], np.float32)
+    >>> top_lists(scores, labels, np.zeros(0, np.float32), np.array([0, 3]), 2).labels[:2]
+    array([1., 2.], dtype=float32)
+    """
+    ranked = Ranked(
+        labels=np.empty(len(labels), np.float32),
+        weight=np.empty(len(weight), np.float32),
+        tied=np.empty(len(labels), np.bool_),
+        start=np.empty(len(offsets) - 1, np.int64),
+        kept=np.empty(len(offsets) - 1, np.int64),
+        depth=_EVERY if depth is None else depth,
+    )
+    longest = int(np.diff(offsets).max(initial=0))
+    start, size = offsets[:-1], np.diff(offsets)
+    if ranked.depth <= FEW < longest:
+        scores, labels, weight, start, size = pick_best(scores, labels, weight, offsets, ranked.depth)
+
+    def work(first: int, last: int) -> None:
+        _rank_tops(
+            scores, labels, weight, start, size, ranked.depth, average, longest,
+            ranked.labels, ranked.weight, ranked.tied, ranked.start, ranked.kept,
+            int(offsets[first]), first, last,
+        )  # fmt: skip
+
+    over_lists(work, offsets)
+    return ranked
+
+
+@kernel
+def _rank_tops(
+    scores: NDArray[np.float64],
+    labels: Singles,
+    weight: Singles,
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    depth: int,
+    average: bool,
+    longest: int,
+    out_labels: Singles,
+    out_weight: Singles,
+    out_tied: NDArray[np.bool_],
+    out_start: NDArray[np.int64],
+    out_kept: NDArray[np.int64],
+    to: int,
+    first: int,
+    last: int,
+) -> None:
+    """What is kept is written without gaps from `to` on, so that metrics read it fast."""
+    row, key, spare, bucket, slot = scratch(longest)
+    for q in range(first, last):
+        start = starts[q]
+        n = sizes[q]
+        out_start[q] = to
+        out_kept[q] = 0
+        if n == 0:
+            continue
+        sort_list(scores[start : start + n], row, key, spare, bucket, slot)
+        kept = n if n < depth else depth
+        while kept < n and key[kept] == key[kept - 1]:
+            kept += 1
+        out_kept[q] = kept
+        for i in range(kept):
+            out_labels[to + i] = labels[start + row[i]]
+        out_tied[to] = False
+        for i in range(1, kept):
+            out_tied[to + i] = average and key[i] == key[i - 1]
+        if len(weight) > 0:
+            for i in range(kept):
+                out_weight[to + i] = weight[start + row[i]]
+        to += kept
