@@ -12,7 +12,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kernel", "over_lists", "part", "thread_count", "threads_at_most"]
+from rankloop._kernel_cache import KernelCache
+
+__all__ = ["compiled", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,21 +25,24 @@ _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 def kernel(function: F) -> F:
     """Compile on first use and keep the machine code on disk.
 
-    Numba writes beside the source, or in the user's cache folder where the package is read-only.
+    It is kept beside the source, or in the user's cache folder where the package is read-only, and compiled
+    again when the kernel or anything it calls has changed.
     Call a kernel with one fixed set of dtypes: every further set costs a compilation.
     """
-    options: Any = {"no_cfunc_wrapper": True}  # nobody calls it from C, and numba's stubs leave it out
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    return compiled(function, cached=True, no_cfunc_wrapper=True)  # nobody calls it from C
 
 
 def part(function: F) -> F:
-    """Compile as a part of the kernels that call it, without the costly way in from Python.
+    """Compile as a part of the kernels that call it, without the costly wrapper for calls from Python."""
+    return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-    Numba's cache looks at the file of the kernel alone: after an edit of a part in another file, delete
-    the `*.nbi` files beside the kernels that call it.
-    """
-    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba's stubs leave them out
-    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))
+
+def compiled(function: F, *, cached: bool, **options: Any) -> F:
+    """Compile to code that releases the interpreter lock; `options` are numba's, `cached` keeps it on disk."""
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if cached and hasattr(dispatcher, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
+        dispatcher._cache = KernelCache(function)
+    return cast(F, dispatcher)
 
 
 def over_lists(
