@@ -9,12 +9,14 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import caching as _caching
 
 __all__ = ["KernelCache", "fingerprint"]
 
+caching: Any = _caching  # numba types only parts of itself
 
-class KernelCache(FunctionCache):  # type: ignore[misc] # numba has no types here
+
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache with another key: numba's own looks at the file of the kernel alone.
 
     The key is found at the first call, when all functions that the kernel calls are defined, and is a part
@@ -27,7 +29,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc] # numba has no types her
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self._py_func)
-            self._cache_file = IndexDataCacheFile(
+            self._cache_file = caching.IndexDataCacheFile(
                 cache_path=self._cache_path,
                 filename_base=f"{self._impl.filename_base}.{self._fingerprint[:16]}",
                 source_stamp=self._fingerprint,
@@ -121,7 +123,7 @@ def _package(function: Any) -> str:
 def _text(value: Any) -> str:
     """A constant as text that is the same in every process."""
     if isinstance(value, np.ndarray):
-        return f"{value.dtype.str}{value.shape}{hashlib.sha256(np.ascontiguousarray(value)).hexdigest()}"
+        return f"{value.dtype.str}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, (set, frozenset)):
         return f"{{{','.join(sorted(map(_text, value)))}}}"
     if isinstance(value, (tuple, list)):
