@@ -38,7 +38,7 @@ def part(function: F) -> F:
 
 
 def compiled(function: F, *, cached: bool, **options: Any) -> F:
-    """Compile to code that releases the interpreter lock; `options` are numba's, `cached` keeps it on disk."""
+    """Compile to code without the interpreter lock; `options` are numba's, `cached` keeps it on disk."""
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if cached and hasattr(dispatcher, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
         dispatcher._cache = KernelCache(function)
