@@ -47,11 +47,11 @@ def write(folder, kind, number):
     (package / "caller.py").write_text(f"from rankloop._jit import kernel\n{KERNEL[kind]}")
 
 
-def run(folder, **environment):
-    """What the kernel gives in a new process, how often the cache had it, and how often not."""
+def run(folder, probe=PROBE, **environment):
+    """What the probe prints in a new process: the result, cache hits and cache misses of the kernel."""
     path = os.pathsep.join([str(folder), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-c", PROBE],
+        [sys.executable, "-c", probe],
         env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
         capture_output=True,
         text=True,
@@ -107,6 +107,17 @@ def test_several_processes_at_once(tmp_path):
     results = [process.communicate()[0].split()[0] for process in started]
     assert results == ["11"] * 3
     assert run(tmp_path) == (11, 1, 0)
+
+
+def test_whether_it_is_compiled_is_known_before_the_first_call(tmp_path):
+    write(tmp_path, "part", 10)
+    probe = (
+        "from small.caller import run; print(int(run._cache.on_disk)); run(1); print(int(run._cache.on_disk))"
+    )
+    assert run(tmp_path, probe) == (0, 1)
+    assert run(tmp_path, probe) == (1, 1)
+    write(tmp_path, "part", 20)
+    assert run(tmp_path, probe) == (0, 1)
 
 
 def test_only_what_the_kernel_names_counts():

@@ -1,4 +1,4 @@
-"""How kernels are compiled and run: once per machine, without the interpreter lock, over whole lists."""
+"""How kernels are compiled (once per machine) and run (over spans of whole lists, in threads)."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ __all__ = ["compiled", "kernel", "over_lists", "part", "thread_count", "threads_
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SMALL = 200_000  # documents below which threads cost more than they bring
+_SMALL = 200_000  # documents below which threads cost more time than they save
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
@@ -67,7 +67,7 @@ def over_lists(
 
 @contextmanager
 def threads_at_most(threads: int | None) -> Iterator[None]:
-    """Hold the kernels that run in this block to so many threads; None changes nothing.
+    """Limit the kernels that run in this block to `threads` threads; None changes nothing.
 
     >>> with threads_at_most(1):
     ...     thread_count()
@@ -81,7 +81,7 @@ def threads_at_most(threads: int | None) -> Iterator[None]:
 
 
 def thread_count(threads: int | None = None) -> int:
-    """As many threads as asked for, or as `threads_at_most`, OMP_NUM_THREADS and the cores allow."""
+    """The threads to use: `threads`, or what `threads_at_most`, OMP_NUM_THREADS and the cores allow."""
     if threads is not None:
         return max(1, threads)
     limit = os.environ.get("OMP_NUM_THREADS", "")

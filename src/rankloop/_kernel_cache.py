@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -24,26 +24,29 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     different versions share a folder.
     """
 
-    _fingerprint: str | None = None
+    @cached_property
+    def name(self) -> str:
+        """What the names of this kernel's files begin with."""
+        return f"{self._impl.filename_base}.{fingerprint(self._py_func)[:16]}"
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether machine code of the present sources is there."""
+        return Path(self._cache_path, f"{self.name}.nbi").exists()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if self._fingerprint is None:
-            self._fingerprint = fingerprint(self._py_func)
-            self._cache_file = caching.IndexDataCacheFile(
-                cache_path=self._cache_path,
-                filename_base=f"{self._impl.filename_base}.{self._fingerprint[:16]}",
-                source_stamp=self._fingerprint,
-            )
+        self._cache_file = caching.IndexDataCacheFile(
+            cache_path=self._cache_path, filename_base=self.name, source_stamp=self.name
+        )
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save it, and remove what was compiled from earlier sources of this kernel."""
         super().save_overload(sig, data)
-        if self._py_func.__closure__ is not None:  # kernels that one factory makes share the name of the file
+        if self._py_func.__closure__ is not None:  # kernels that one factory makes share the base of the name
             return
-        current = f"{self._impl.filename_base}.{(self._fingerprint or '')[:16]}."
         for path in Path(self._cache_path).glob(f"{self._impl.filename_base}.*.nb[ic]"):
-            if not path.name.startswith(current):
+            if not path.name.startswith(f"{self.name}."):
                 with suppress(OSError):  # another process was first
                     path.unlink()
 
