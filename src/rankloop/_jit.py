@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankloop._kernel_cache import KernelCache
 
-__all__ = ["compiled", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
+__all__ = ["compiled", "inlined", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +35,11 @@ def kernel(function: F) -> F:
 def part(function: F) -> F:
     """Compile as a part of the kernels that call it, without the costly wrapper for calls from Python."""
     return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inlined(function: F) -> F:
+    """A `part` that is always inlined into its caller."""
+    return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 
 def compiled(function: F, *, cached: bool, **options: Any) -> F:

@@ -6,16 +6,16 @@ loop over its digits; one exact division then rounds it once (Clinger, 1990).
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from rankloop._jit import compiled, part
+from rankloop._jit import inlined, part
 
-__all__ = ["FLOAT32_END", "byte", "inlined", "is_end", "load", "number"]
+__all__ = ["FLOAT32_END", "byte", "is_end", "load", "number"]
 
 # 10**22 is the last power of ten that a float64 holds exactly.
 _POWERS = np.array([float(f"1e{i}") for i in range(281)])
@@ -68,14 +68,6 @@ def _first(typing: Any, mask: Any) -> Any:
 byte = cast(Callable[[NDArray[np.uint8], int], int], intrinsic(_byte))
 load = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_load))
 first = cast(Callable[[np.uint64], int], intrinsic(_first))
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def inlined(function: F) -> F:
-    """A part of a kernel that is copied to where it is used, and never called from Python."""
-    return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
 
 @inlined
