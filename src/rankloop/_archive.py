@@ -1,4 +1,4 @@
-"""One file for whatever was learned: a zip with a manifest, arrays, text and bytes; no pickle."""
+"""The one file format of what was learned: a zip with a manifest, arrays, text and bytes; no pickle."""
 
 import io
 import json
@@ -23,9 +23,8 @@ _MANIFEST = "manifest.json"
 _SUFFIX = {"array": "npy", "text": "txt", "bytes": "bin"}
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same bytes
 # What zipfile, json and numpy raise on bytes that changed; RuntimeError is a member marked as encrypted,
-# NotImplementedError one with an unknown compression, AttributeError a manifest that is no table.
+# NotImplementedError one with an unknown compression.
 _DAMAGE = (
-    AttributeError,
     zipfile.BadZipFile,
     zlib.error,
     json.JSONDecodeError,
@@ -41,21 +40,21 @@ _DAMAGE = (
 
 
 class Archive(NamedTuple):
-    """What a file holds: the manifest's own part, and the members by name."""
+    """What a file holds: what the caller said about it, and the members by name."""
 
     about: dict[str, Any]
     members: dict[str, Member]
 
 
 def write(path: str | Path, kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> None:
-    """Write one archive, whole or not at all; `kind` says what it is ("ranker", "click model")."""
+    """Write one archive, whole or not at all; `kind` is what it holds ("ranker", "click model")."""
     whole = pack(kind, about, members)
     with replacing(path) as beside:
         beside.write_bytes(whole)
 
 
 def read(path: str | Path, kind: str, *, again: str) -> Archive:
-    """What `write` wrote to `path`; `again` tells a user how to make a file that cannot be read anew.
+    """What `write` wrote to `path`; `again` says in an error how to make the file anew.
 
     >>> read("no-such-file", "ranker", again="train it again")
     Traceback (most recent call last):
@@ -66,13 +65,13 @@ def read(path: str | Path, kind: str, *, again: str) -> Archive:
 
 
 def read_manifest(path: str | Path, kind: str, *, again: str) -> dict[str, Any]:
-    """What a file says about itself; its members are not read."""
+    """What was said about a file when it was written; its members are not read."""
     with _opened(path, kind) as file:
         return _read(file, str(path), kind, again, members=False).about
 
 
 def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> bytes:
-    """The archive as bytes: how one archive keeps another.
+    """The archive as bytes, for one archive inside another.
 
     >>> whole = pack("note", {"of": "today"}, {"counts": np.arange(3), "text": "three"})
     >>> unpack(whole, "note", again="write it again").members["counts"]
@@ -94,7 +93,7 @@ def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> 
 
 
 def unpack(whole: bytes, kind: str, *, again: str) -> Archive:
-    """What is in the bytes that `pack` gave."""
+    """What is in the bytes that `pack` made."""
     return _read(io.BytesIO(whole), f"this {kind}", kind, again)
 
 
@@ -108,12 +107,12 @@ def _opened(path: str | Path, kind: str) -> IO[bytes]:
 def _read(file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True) -> Archive:
     try:
         with zipfile.ZipFile(file) as archive:
-            manifest: dict[str, Any] = json.loads(archive.read(_MANIFEST))
+            manifest = _mapping(json.loads(archive.read(_MANIFEST)))
             found, number = manifest.get("kind"), int(manifest.get("format", 0))
             if found == kind and number == FORMAT:
-                listed = manifest["members"] if members else {}
+                listed = _mapping(manifest["members"]) if members else {}
                 return Archive(
-                    manifest["about"],
+                    _mapping(manifest["about"]),
                     {
                         key: _from_bytes(archive.read(f"{key}.{_SUFFIX[form]}"), form)
                         for key, form in listed.items()
@@ -129,6 +128,12 @@ def _read(file: IO[bytes], name: str, kind: str, again: str, *, members: bool = 
     if number < FORMAT:
         raise ValueError(f"{name} was written by an older rankloop (format {number}); {again}")
     raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"the manifest has a {type(value).__name__} in place of a mapping")
+    return value
 
 
 def _kind_of(value: Member) -> str:

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: write beside, then rename."""
+"""Files that are complete or absent: write beside, then rename."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ __all__ = ["replacing", "replacing_folder"]
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A path to write to; it becomes `path` if the block succeeds and vanishes if it fails.
+    """A path to write to; it is renamed to `path` if the block succeeds and removed if it fails.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
@@ -38,7 +38,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """The same for a folder: an older one at `path` goes when the new one is whole."""
+    """The same for a folder: an older one at `path` is removed when the new one is complete."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))

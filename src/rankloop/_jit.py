@@ -1,4 +1,4 @@
-"""How kernels are compiled and run: once per machine, without the interpreter lock, over whole lists."""
+"""How kernels are compiled (once per machine) and run (over spans of whole lists, in threads)."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,32 +12,42 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["inlined", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
+from rankloop._kernel_cache import KernelCache
+
+__all__ = ["compiled", "inlined", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SMALL = 200_000  # documents below which threads cost more than they bring
+_SMALL = 200_000  # documents below which threads cost more time than they save
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
 def kernel(function: F) -> F:
     """Compile on first use and keep the machine code on disk.
 
-    Numba writes beside the source, or in the user's cache folder where the package is read-only.
+    It is kept beside the source, or in the user's cache folder where the package is read-only, and compiled
+    again when the kernel or anything it calls has changed.
     Call a kernel with one fixed set of dtypes: every further set costs a compilation.
     """
-    options: Any = {"no_cfunc_wrapper": True}  # nobody calls it from C, and numba's stubs leave it out
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+    return compiled(function, cached=True, no_cfunc_wrapper=True)  # nobody calls it from C
 
 
 def part(function: F) -> F:
-    """Compile as a part of the kernels that call it, without the costly way in from Python.
+    """Compile as a part of the kernels that call it, without the costly wrapper for calls from Python."""
+    return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-    Numba's cache looks at the file of the kernel alone: after an edit of a part in another file, delete
-    the `*.nbi` files beside the kernels that call it.
-    """
-    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # numba's stubs leave them out
-    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))
+
+def inlined(function: F) -> F:
+    """A `part` that is always inlined into its caller."""
+    return compiled(function, cached=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+
+
+def compiled(function: F, *, cached: bool, **options: Any) -> F:
+    """Compile to code without the interpreter lock; `options` are numba's, `cached` keeps it on disk."""
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if cached and hasattr(dispatcher, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
+        dispatcher._cache = KernelCache(function)
+    return cast(F, dispatcher)
 
 
 def over_lists(
@@ -62,7 +72,7 @@ def over_lists(
 
 @contextmanager
 def threads_at_most(threads: int | None) -> Iterator[None]:
-    """Hold the kernels that run in this block to so many threads; None changes nothing.
+    """Limit the kernels that run in this block to `threads` threads; None changes nothing.
 
     >>> with threads_at_most(1):
     ...     thread_count()
@@ -76,16 +86,10 @@ def threads_at_most(threads: int | None) -> Iterator[None]:
 
 
 def thread_count(threads: int | None = None) -> int:
-    """As many threads as asked for, or as `threads_at_most`, OMP_NUM_THREADS and the cores allow."""
+    """The threads to use: `threads`, or what `threads_at_most`, OMP_NUM_THREADS and the cores allow."""
     if threads is not None:
         return max(1, threads)
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     allowed = min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
     return min(allowed, _MOST.get() or allowed)
-
-
-def inlined(function: F) -> F:
-    """A `part` that is always inlined into its caller, for one that is called once per list."""
-    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))

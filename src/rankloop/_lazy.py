@@ -10,7 +10,7 @@ __all__ = ["lazy"]
 
 
 class _Package(ModuleType):
-    """A package in which a member's name means the member, also after its module of the same name was loaded.
+    """A package in which a member's name means the member, also once its module of the same name is loaded.
 
     The import system binds every loaded submodule as an attribute of its package; where a member has that
     name (`rankers.tune` in `rankers/tune.py`), the member takes its place.
@@ -26,7 +26,7 @@ class _Package(ModuleType):
 
 
 def lazy(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose public names live in the modules that `home` says.
+    """The `__getattr__` of a package; `home` gives the module of each public name.
 
     >>> find = lazy("rankloop", {"lazy": "_lazy"})
     >>> find("lazy") is lazy

@@ -1,11 +1,11 @@
-"""Errors for wrong names, with the nearest right one."""
+"""Errors for unknown names, with the nearest known one."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 __all__ = ["one_of", "unknown"]
 
-_SHOWN = 60  # names in a sentence: all of every family, not all features of a collection
+_SHOWN = 60  # names listed: enough for every family, not for the features of a collection
 
 
 def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:

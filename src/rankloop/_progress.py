@@ -1,4 +1,4 @@
-"""Progress bars: on a terminal, for long work, and never in the way."""
+"""Progress bars for long work, drawn only on a terminal."""
 
 import sys
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ __all__ = ["Advance", "progress"]
 
 
 class Advance(Protocol):
-    """Says how much was done since the last call, and what there is to see."""
+    """Adds what was done since the last call, with a note to show beside the bar."""
 
     def __call__(self, by: float = 1, note: str = "") -> None: ...
 
 
 @contextmanager
 def progress(title: str, total: float | None) -> Iterator[Advance]:
-    """Gives `advance(by, note="")`; draws on stderr only where a person is looking.
+    """Gives `advance(by, note="")`; draws a bar if stderr is a terminal.
 
     >>> with progress("reading", total=2) as advance:
     ...     advance(1)
@@ -51,4 +51,4 @@ def progress(title: str, total: float | None) -> Iterator[Advance]:
 
 
 def _silent(by: float = 1, note: str = "") -> None:
-    """No one is looking."""
+    """There is no terminal to draw on."""

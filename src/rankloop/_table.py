@@ -1,4 +1,4 @@
-"""One small table, shown as text, in a terminal, in a notebook, in a paper."""
+"""One small table: as plain text, in a terminal, in a notebook, as Markdown and as LaTeX."""
 
 import sys
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first `left` columns are words, the others numbers; `strong` cells stand out.
+    """Cells as text; the first `left` columns hold words, the others numbers; `strong` cells are bold.
 
     >>> print(Table(("metric", "mean"), [("map", "0.25"), ("mrr", "0.5")], notes=["2 queries"]).plain())
     metric  mean
@@ -46,16 +46,16 @@ class Table:
     strong: frozenset[tuple[int, int]] = frozenset()
 
     def text(self) -> str:
-        """With lines and colours where a person looks at a terminal, plain otherwise."""
+        """With lines and colours if stdout is a terminal, plain otherwise."""
         if not sys.stdout.isatty():
             return self.plain()
         try:
             from rich.console import Console
         except ModuleNotFoundError:
             return self.plain()
-        paper = StringIO()
-        Console(file=paper, force_terminal=True, width=Console().width).print(self)
-        return paper.getvalue().rstrip("\n")
+        drawn = StringIO()
+        Console(file=drawn, force_terminal=True, width=Console().width).print(self)
+        return drawn.getvalue().rstrip("\n")
 
     def plain(self) -> str:
         lines = [self.columns, *self.rows]
@@ -84,12 +84,12 @@ class Table:
         return Group(table, *(Text(note, "dim") for note in self.notes))
 
     def html(self) -> str:
-        """Needs nothing from outside the page, and shows any text as text."""
+        """HTML that loads nothing from elsewhere; text is escaped."""
         head = "".join(f"<th{self._side(i)}>{escape(name)}</th>" for i, name in enumerate(self.columns))
         body = "".join(
             "<tr>"
             + "".join(
-                f"<td{self._side(i)}>{self._loud(escape(cell), r, i, '<b>', '</b>')}</td>"
+                f"<td{self._side(i)}>{self._bold(escape(cell), r, i, '<b>', '</b>')}</td>"
                 for i, cell in enumerate(row)
             )
             + "</tr>"
@@ -106,7 +106,7 @@ class Table:
 
         rule = ["---" if i < self.left else "---:" for i in range(len(self.columns))]
         rows = [
-            [self._loud(cell.replace("|", r"\|"), r, i, "**", "**") for i, cell in enumerate(row)]
+            [self._bold(cell.replace("|", r"\|"), r, i, "**", "**") for i, cell in enumerate(row)]
             for r, row in enumerate(self.rows)
         ]
         lines = [line([name.replace("|", r"\|") for name in self.columns]), line(rule), *map(line, rows)]
@@ -120,7 +120,7 @@ class Table:
 
         sides = "l" * self.left + "r" * (len(self.columns) - self.left)
         rows = [
-            [self._loud(cell.translate(_LATEX), r, i, r"\textbf{", "}") for i, cell in enumerate(row)]
+            [self._bold(cell.translate(_LATEX), r, i, r"\textbf{", "}") for i, cell in enumerate(row)]
             for r, row in enumerate(self.rows)
         ]
         return "\n".join(
@@ -139,7 +139,7 @@ class Table:
     def _side(self, column: int) -> str:
         return f" style='text-align:{'left' if column < self.left else 'right'}'"
 
-    def _loud(self, cell: str, row: int, column: int, before: str, after: str) -> str:
+    def _bold(self, cell: str, row: int, column: int, before: str, after: str) -> str:
         return f"{before}{cell}{after}" if (row, column) in self.strong else cell
 
 

@@ -6,14 +6,16 @@ loop over its digits; one exact division then rounds it once (Clinger, 1990).
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["FLOAT32_END", "byte", "called", "inlined", "is_end", "load", "number"]
+from rankloop._jit import inlined, part
+
+__all__ = ["FLOAT32_END", "byte", "is_end", "load", "number"]
 
 # 10**22 is the last power of ten that a float64 holds exactly.
 _POWERS = np.array([float(f"1e{i}") for i in range(281)])
@@ -31,14 +33,6 @@ _HUNDREDS = np.uint64(0x000F424000000064)
 _UNITS = np.uint64(0x0000271000000001)
 _NULL = np.uint64(0x6C6C756E)
 _NAN = np.uint64(0x006E616E)
-
-# Without a way in from Python, which costs time to compile.
-_PART: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
 
 
 def _load(typing: Any, text: Any, at: Any) -> Any:
@@ -74,19 +68,6 @@ def _first(typing: Any, mask: Any) -> Any:
 byte = cast(Callable[[NDArray[np.uint8], int], int], intrinsic(_byte))
 load = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_load))
 first = cast(Callable[[np.uint64], int], intrinsic(_first))
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def inlined(function: F) -> F:
-    """A part of a kernel that is copied to where it is used, and never called from Python."""
-    return cast(F, numba.njit(**_PART, forceinline=True)(function))
-
-
-def called(function: F) -> F:
-    """A part of a kernel that is rarely reached."""
-    return cast(F, numba.njit(**_PART)(function))
 
 
 @inlined
@@ -151,7 +132,7 @@ def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     return long_number(text, begin)
 
 
-@called
+@part
 def long_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
     """Any other spelling: many digits, an exponent, nan, NULL.
 

@@ -7,8 +7,8 @@ that is not the next one is spelled out.
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
-from rankloop.data.svmlight.number_kernel import FLOAT32_END, byte, called, is_end, load, number
+from rankloop._jit import kernel, part
+from rankloop.data.svmlight.number_kernel import FLOAT32_END, byte, is_end, load, number
 
 __all__ = [
     "BAD_LABEL",
@@ -37,7 +37,7 @@ _DOCID = np.uint64(0x6469636F64)
 _FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
 
 
-@called
+@part
 def qid_span(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """The end and the size of the id of `qid:ID` at `at`; a size of -1 where there is none."""
     if load(text, at) & np.uint64(0xFFFFFFFF) != np.uint64(0x3A646971):

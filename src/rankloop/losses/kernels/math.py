@@ -1,40 +1,35 @@
 """Arithmetic for loss kernels that LLVM can spread over vector lanes: no library calls, no branches."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from rankloop._jit import compiled
 
 __all__ = ["exp_negative", "fast", "inline", "inner", "log1p_of", "single_workspace", "workspace"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Sums may be added in another order (lanes), products fused into sums; inputs were checked to be finite.
-_OPTIONS: dict[str, Any] = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc", "nsz", "nnan"},
-}
+_FAST: dict[str, Any] = {"cached": True, "fastmath": {"contract", "reassoc", "nsz", "nnan"}}
+_INNER: dict[str, Any] = {**_FAST, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def fast(function: F) -> F:
     """A kernel whose sums may be reordered: the same order on every run, whatever the threads."""
-    return cast(F, numba.njit(**_OPTIONS)(function))
+    return compiled(function, **_FAST)
 
 
 def inner(function: F) -> F:
     """The same for what only kernels call: no wrapper for Python, which would double its compile time."""
-    options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(**options)(function))
+    return compiled(function, **_INNER)
 
 
 def inline(function: F) -> F:
     """The same, always inlined into its caller: a loop that calls it still becomes a vector loop."""
-    options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return cast(F, numba.njit(**options)(function))
+    return compiled(function, **_INNER, forceinline=True)
 
 
 @inner

@@ -1,0 +1,62 @@
+"""Every file, folder and function that docs/architecture.md names is there."""
+
+import ast
+import re
+
+import pytest
+
+from house import ROOT, SOURCE, defined, families
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`([\w/]+\.(?:py|md))(?:: ([\w.]+))?`", PAGE)))
+FOLDERS = sorted(set(re.findall(r"`((?:\w+/)+)`", PAGE)))
+
+
+def place(path):
+    """Files are named from the package, or from the root of the project."""
+    return next((base / path for base in (SOURCE, ROOT) if (base / path).exists()), None)
+
+
+@pytest.mark.parametrize(("path", "name"), NAMED, ids=lambda part: part or "whole")
+def test_what_the_page_names_is_there(path, name):
+    file = place(path)
+    assert file is not None, f"docs/architecture.md names {path}, which is gone"
+    inside = defined(file) if name else {}
+    for part in name.split(".") if name else []:
+        assert part in inside, f"docs/architecture.md names {part} in {path}, which is gone"
+        node = inside[part]
+        inside = {one.name: one for one in getattr(node, "body", []) if isinstance(one, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_are_there(folder):
+    assert place(folder) is not None
+
+
+def test_every_family_is_described():
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+    assert sorted(rows) == families()
+
+
+def test_every_folder_of_machinery_is_named():
+    inner = {
+        f"{family}/{folder.name}/"
+        for family in families()
+        for folder in (SOURCE / family).iterdir()
+        if (folder / "__init__.py").exists()
+    }
+    assert inner - set(FOLDERS) == set()
+
+
+def test_the_walks_name_files_and_functions():
+    walks = re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+    assert len(walks) == 4
+    for walk in walks:
+        steps = re.findall(r"^\d+\. ", walk, re.MULTILINE)
+        assert len(steps) >= 8
+        assert len(re.findall(r"`[\w/]+\.py: [\w.]+`", walk)) >= len(steps)
+
+
+def test_plumbing_is_named():
+    drawn = set(re.findall(r"\b_\w+", PAGE.partition("plumbing")[2].partition("```")[0]))
+    assert drawn == {path.stem for path in SOURCE.glob("_*.py")} - {"__init__", "__main__"}
