@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
+from rankloop.search.hit import Hit
 from rankloop.search.index.segment import name_of_field
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Query, as_query
@@ -17,18 +18,7 @@ from rankloop.search.text.snippet import snippet
 if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
 
-__all__ = ["Candidates", "Hit"]
-
-
-@dataclass(frozen=True)
-class Hit:
-    """One result as people see it: its document, and the passage that matched, marked up safely."""
-
-    id: Any
-    rank: int
-    score: float
-    document: Mapping[str, Any]
-    snippet: str
+__all__ = ["Candidates"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.search.candidates import Candidates
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 
 __all__ = ["collapse", "signatures"]
 

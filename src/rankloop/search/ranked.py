@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.search.candidates import Candidates
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 
 __all__ = ["Ranked"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.search.features.kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
-from rankloop.search.features.query_terms import WHOLE, Asked, whole_fields
+from rankloop.search.features.query_terms import WHOLE, QueryTerms, whole_fields
 from rankloop.search.features.whole_document import end_to_end
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
@@ -23,7 +23,7 @@ _Forward = tuple[
 
 
 def text_statistics(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
 ) -> Block:
     """`STATISTICS` of documents of a segment: one row each."""
     fields = _fields(snapshot, field)
@@ -43,13 +43,13 @@ def text_statistics(
     out = np.empty((len(documents), len(STATISTICS)))
     length = segment.lengths[np.ix_(np.array(fields), documents)].sum(0, dtype=np.int64)
     statistics(
-        tf, length, unique, norm, words.times, words.idf, words.chance, words.average_length, out
+        tf, length, unique, norm, words.times, words.idf, words.probability, words.average_length, out
     )  # fmt: skip
     return out
 
 
 def proximities(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
 ) -> Block:
     """`PROXIMITY` of documents of a segment in one field, or in all of them end to end: one row each."""
     fields = np.array(_fields(snapshot, field))
