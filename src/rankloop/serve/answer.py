@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
-from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
+from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first
 from rankloop.search.ranked import Ranked
 from rankloop.search.text.query import span_of
 from rankloop.serve.http.schema import FilterValue, Range, Result
@@ -39,7 +39,7 @@ def asked(text: str, index: Index, user: Mapping[str, float], *, unfinished: boo
     clean = text.replace("\0", " ")
     last = _IN_A_WORD.search(clean) if unfinished else None
     meant = clean if last is None else f"{clean} {last[1]}*"
-    return replace(parse(meant, index.fields), text=clean, at=time.time(), user=user)
+    return replace(Query.parse(meant, index.fields), text=clean, at=time.time(), user=user)
 
 
 def answered(search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None) -> Answered:

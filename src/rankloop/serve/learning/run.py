@@ -18,7 +18,6 @@ from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Index, Pipeline, Query, first
 from rankloop.search.index.lock import WriterLock
-from rankloop.search.judged_lists import run_of
 from rankloop.serve.config import Config, Gate
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, compared, trained
@@ -194,7 +193,7 @@ def _scores(pipeline: Pipeline, data: RankingDataset) -> NDArray[np.float64]:
             f"production looks at {missing[0]!r}, which is not logged; serve it for a while first"
         )
     columns = [logged.index(name) for name in wanted]
-    ranker: Ranker = pipeline._learned().ranker
+    ranker: Ranker = pipeline.ranked.ranker
     return ranker.predict(data.replace(X=data.X[:, columns], feature_names=wanted))
 
 
@@ -210,7 +209,7 @@ def _judged(at: _Place, production: Pipeline, candidate: Pipeline) -> Comparison
     if len(judgments.qid) < JUDGED:
         return None
     queries: dict[str, str | Query] = {str(query): str(query) for query in judgments.qid.tolist()}
-    rankings = {"production": run_of(production, queries), "candidate": run_of(candidate, queries)}
+    rankings = {"production": production.run(queries), "candidate": candidate.run(queries)}
     return compare(rankings, judgments, METRIC)
 
 
