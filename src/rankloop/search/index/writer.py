@@ -153,7 +153,7 @@ class Writer:
         self.number += 1
         digest = write_arrays(path, arrays)
         self.segments.append(Segment(path, np.empty(0, np.int32), 0))
-        self.parts[path.name] = Part(path.name, digest=digest)
+        self.parts[path.name] = Part(path.name, None, (), digest)
         if len(deleted):
             self.deleted[path.name] = set(deleted.tolist())
 
