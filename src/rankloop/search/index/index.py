@@ -130,7 +130,7 @@ class Index:
         return self._take(documents, on_error, self._add_one)
 
     def update(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
-        """Change the fields that are given (None removes one), keep the others; add documents that are new."""
+        """Change the fields that are given (None removes one), keep the others; add new documents."""
         return self._take(documents, on_error, self._update_one)
 
     def delete(self, ids: Iterable[Any] | str | int) -> int:
