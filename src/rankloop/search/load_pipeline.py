@@ -95,7 +95,7 @@ def _parts(search: Pipeline) -> dict[str, str]:
         "fields": _hash([fields, manifest.analyser.to_dict()]),
         "index": _hash(_contents(snapshot)),
         "features": search.features.version,
-        "model": hashlib.blake2b(dumps(search.ranked.ranker), digest_size=16).hexdigest(),
+        "model": hashlib.blake2b(dumps(search.ranker), digest_size=16).hexdigest(),
     }
 
 

@@ -1,6 +1,6 @@
 """Stages joined by `>>`: from a query to the page."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -28,9 +28,12 @@ class Pipeline(Stage):
     def __init__(self, stages: tuple[StageLike, ...]) -> None:
         self.stages = stages
 
-    def __call__(self, given: Any) -> Candidates:
+    def __call__(self, given: Any, *, after_stage: Callable[[StageLike], None] | None = None) -> Candidates:
+        """Run the stages; `after_stage` is called with each stage that has just run."""
         for stage in self.stages:
             given = stage(given)
+            if after_stage is not None:
+                after_stage(stage)
         return given  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
@@ -81,7 +84,7 @@ class Pipeline(Stage):
         self.stages = (tuned(self.stages[0], queries, judgments), *self.stages[1:])
         train = self.dataset(queries, judgments, among=among)
         held_out = None if valid is None else self.dataset(valid, judgments, among=among)
-        self.ranked.ranker.fit(train, held_out)
+        self.ranker.fit(train, held_out)
         return self
 
     def dataset(
@@ -102,7 +105,7 @@ class Pipeline(Stage):
         source = self.stages[0]
         if not isinstance(source, Retriever):
             raise ValueError("rescore looks documents up by id; start the pipeline with index.retriever()")
-        return self.ranked(self.features(Candidates.of(query, source.index.snapshot, ids)))
+        return self._ranked(self.features(Candidates.of(query, source.index.snapshot, ids)))
 
     @property
     def features(self) -> "Features":
@@ -112,8 +115,12 @@ class Pipeline(Stage):
         return self._only(Features, "feature set")
 
     @property
-    def ranked(self) -> "Ranked":
-        """The stage that holds the ranker."""
+    def ranker(self) -> Any:
+        """The ranker of the pipeline."""
+        return self._ranked.ranker
+
+    @property
+    def _ranked(self) -> "Ranked":
         from rankloop.search.ranked import Ranked
 
         return self._only(Ranked, "ranker")

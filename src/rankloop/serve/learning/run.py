@@ -193,7 +193,7 @@ def _scores(pipeline: Pipeline, data: RankingDataset) -> NDArray[np.float64]:
             f"production looks at {missing[0]!r}, which is not logged; serve it for a while first"
         )
     columns = [logged.index(name) for name in wanted]
-    ranker: Ranker = pipeline.ranked.ranker
+    ranker: Ranker = pipeline.ranker
     return ranker.predict(data.replace(X=data.X[:, columns], feature_names=wanted))
 
 
