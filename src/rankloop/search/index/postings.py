@@ -72,15 +72,14 @@ def invert(forward: Arrays, terms: int) -> Arrays:
     docs = np.empty(len(forward["terms"]), np.int32)
     tf = np.empty(len(forward["terms"]), np.int32)
     total = np.zeros(fields * terms, np.int64)
-    _invert(forward["offsets"], forward["terms"], forward["tf"], documents, terms, offsets, docs, tf, total)
+    rows = Forward(*(forward[name] for name in Forward._fields))
+    _invert(rows, documents, terms, offsets, docs, tf, total)
     return {"offsets": offsets, "docs": docs, "tf": tf, "total": total}
 
 
 @kernel
 def _invert(
-    rows: NDArray[np.int64],
-    row_terms: NDArray[np.int32],
-    row_tf: NDArray[np.int32],
+    forward: Forward,
     documents: int,
     terms: int,
     offsets: NDArray[np.int64],
@@ -89,6 +88,7 @@ def _invert(
     total: NDArray[np.int64],
 ) -> None:
     """A counting sort of the entries by term: two passes, no comparison."""
+    rows, row_terms, row_tf = forward.offsets, forward.terms, forward.tf
     for row in range(len(rows) - 1):
         field = row // documents
         for i in range(rows[row], rows[row + 1]):

@@ -63,6 +63,17 @@ def _collect(
     return size, bar, matches
 
 
+@part
+def _cut(
+    best: NDArray[np.float64], who: NDArray[np.int64], size: int, k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The k best of the candidates."""
+    if size > k:
+        shrink(best, who, size, k)
+        size = k
+    return best[:size], who[:size]
+
+
 @kernel
 def top_sum(
     docs: NDArray[np.int32],
@@ -106,10 +117,7 @@ def top_sum(
             block, touched[:count], first, allowed, floor, k, best, who, size, bar
         )  # fmt: skip
         matches += found
-    if size > k:
-        shrink(best, who, size, k)
-        size = k
-    return best[:size], who[:size], matches
+    return *_cut(best, who, size, k), matches
 
 
 @kernel
@@ -168,10 +176,7 @@ def top_combined(
             block, touched[:count], first, allowed, floor, k, best, who, size, bar
         )  # fmt: skip
         matches += found
-    if size > k:
-        shrink(best, who, size, k)
-        size = k
-    return best[:size], who[:size], matches
+    return *_cut(best, who, size, k), matches
 
 
 @kernel
