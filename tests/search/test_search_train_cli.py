@@ -36,7 +36,7 @@ def test_a_search_is_trained_from_judgments(shop):
     asked = json.loads(
         CliRunner()
         .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-n", "2", "--json", "--explain",
-                      "--ranked-by", str(shop / "run")])
+                      "--pipeline", str(shop / "run")])
         .output
     )  # fmt: skip
     assert {hit["id"] for hit in asked["hits"]} == {"red4", "red5"}
@@ -44,7 +44,7 @@ def test_a_search_is_trained_from_judgments(shop):
     with pytest.raises(ValueError, match="has its own weights"):
         CliRunner().invoke(
             app,
-            ["search", str(shop / "shop.index"), "red", "--fields", "title:2", "--ranked-by", str(shop)],
+            ["search", str(shop / "shop.index"), "red", "--fields", "title:2", "--pipeline", str(shop)],
             catch_exceptions=False,
         )
     search = load_pipeline(shop / "run" / "search.rank", Index.open(shop / "shop.index"), exact=True)

@@ -104,7 +104,7 @@ def minhash(
 ) -> NDArray[np.uint32]:
     """The smallest of each of 128 hashes over the shingles of each document.
 
-    The forward index says which term stands at which position, so no text is analysed again; one FNV hash
+    The forward index holds the term at each position, so no text is analysed again; one FNV hash
     per term and one mixing step per hash function replace 128 hashes of text.
     """
     offsets, terms, tf, starts, positions = forward

@@ -21,7 +21,7 @@ class Stage:
     """Joins with others by `>>`: in `a >> b`, b gets what a gives.
 
     A stage is any callable from `Candidates` to `Candidates`; one that inherits from this class can start an
-    expression. `as_stage` converts whatever else is joined: plain functions, rankers (anything with
+    expression. `as_stage` converts everything else that is joined: plain functions, rankers (anything with
     `predict`), and objects with a method `stage()` that makes one.
     """
 

@@ -189,8 +189,8 @@ def proximity(
             if last[t] > first[t] and (earliest < 0 or positions[first[t]] < earliest):
                 earliest = np.int64(positions[first[t]])
         out[r, 4] = earliest
-        # Window: advance the cursor of the term that stands furthest left until one term has no more
-        # positions; the narrowest span of all cursors is the shortest window (one step per position).
+        # Window: advance the leftmost cursor until its term has no more positions; the narrowest span of
+        # all cursors is the shortest window (one step per position).
         width = np.int64(-1)
         at[:] = first
         while True:
@@ -227,7 +227,7 @@ def proximity(
                     low_at += 1
                 if low_at < last[b] and positions[low_at] == here + gap:
                     out[r, 1] += 1.0
-        # Phrase: from each occurrence of the first word, every other word must stand at its place.
+        # Phrase: from each occurrence of the first word, every other word must be at its place.
         if covered < len(wanted):
             continue
         for p in range(first[sequence[0]], last[sequence[0]]):

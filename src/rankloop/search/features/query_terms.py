@@ -11,7 +11,7 @@ from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["WHOLE", "QueryTerms", "query_terms", "whole_fields"]
 
-WHOLE = "*"  # stands for the whole document where a field is named
+WHOLE = "*"  # the whole document, in place of a field
 
 
 class QueryTerms(NamedTuple):

@@ -102,7 +102,7 @@ class Segment:
         return number
 
     def terms_with_prefix(self, prefix: str) -> range:
-        """The numbers of all terms that begin like this."""
+        """The numbers of all terms with this prefix."""
         start = prefix.encode("utf-8", "surrogatepass")
         return range(self._first_not_below(start), self._first_not_below(start + b"\xff"))
 

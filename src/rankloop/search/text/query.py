@@ -107,7 +107,7 @@ class Query:
 
 
 def span_of(kind: str, value: str) -> tuple[float, float] | None:
-    """The smallest and largest number (or second) a value stands for; None if it is not one.
+    """The smallest and largest number (or second) that a value means; None if it is not one.
 
     >>> span_of("number", ">=3"), span_of("number", "..7"), span_of("number", "cheap")
     ((3.0, inf), (-inf, 7.0), None)
@@ -139,8 +139,8 @@ def _ends(kind: str, value: str) -> tuple[float, float]:
         return number, number
     parts = [int(part) for part in value.split("-")] if re.fullmatch(r"\d{4}(-\d\d?){0,2}", value) else None
     if parts is None:
-        moment = seconds(value)
-        return moment, moment
+        time = seconds(value)
+        return time, time
     year, month, day = (*parts, 1, 1)[:3]
     start = datetime(year, month, day, tzinfo=UTC)
     if len(parts) == 1:
