@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.index.top import term_frequencies, top_sum
+from rankloop.search.index.top import Postings, term_frequencies, top_sum
 
-__all__ = ["BM25", "Contribution", "Found", "Known", "Leaf", "Top", "best_of_segments", "frequencies", "idf"]
+__all__ = ["BM25", "Contribution", "Found", "Leaf", "Top", "best_of_segments", "frequencies", "idf"]
 
 
 class Leaf(NamedTuple):
@@ -84,9 +84,15 @@ class BM25:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
 
-        def best(segment: Segment, known: Known, may: NDArray[np.uint8], floor: float) -> Top:
-            terms = (weight[known.which], flat[known.which], slope[known.which])
-            return top_sum(*known.postings, *terms, may, min(k, segment.documents), floor)
+        def best(
+            segment: Segment,
+            which: NDArray[np.int64],
+            postings: Postings,
+            may: NDArray[np.uint8],
+            floor: float,
+        ) -> Top:
+            most = min(k, segment.documents)
+            return top_sum(postings, weight[which], flat[which], slope[which], may, most, floor)
 
         return best_of_segments(snapshot, leaves, allowed, k, best)
 
@@ -175,27 +181,17 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.
 Top = tuple[NDArray[np.float64], NDArray[np.int64], int]
 
 
-class Known(NamedTuple):
-    """The leaves that a segment has: which ones, and their postings as the kernels of `index.top` take them.
-
-    `postings` are documents, tf, lengths, where each leaf begins and ends in them, and its field.
-    """
-
-    which: NDArray[np.int64]
-    postings: tuple[NDArray[Any], ...]
-
-
 def best_of_segments(
     snapshot: Snapshot,
     leaves: Sequence[Leaf],
     allowed: list[NDArray[np.uint8]],
     k: int,
-    best: Callable[[Segment, Known, NDArray[np.uint8], float], Top],
+    best: Callable[[Segment, NDArray[np.int64], Postings, NDArray[np.uint8], float], Top],
 ) -> Found:
     """The k best of all segments, by score, then by row.
 
-    `best(segment, known, allowed, floor)` gives the best scores and documents of one segment and the number
-    of matches; `floor`, the k-th best score so far, is what a document must beat.
+    `best(segment, which, postings, allowed, floor)` gives the best scores and documents of one segment and the
+    number of matches. `which` are the leaves that the segment has; `floor` is the k-th best score so far.
     """
     field = np.array([leaf.field for leaf in leaves], np.int64)
     parts: list[Found] = []
@@ -205,14 +201,20 @@ def best_of_segments(
         if len(which):
             row = field[which] * segment.terms + term[which]
             arrays, offsets = segment.arrays, segment.arrays["postings.offsets"]
-            postings = (arrays["postings.docs"], arrays["postings.tf"], segment.lengths)
-            known = Known(which, (*postings, offsets[row], offsets[row + 1], field[which]))
-            scores, documents, matches = best(segment, known, may, _floor(parts, k))
+            postings = Postings(
+                arrays["postings.docs"],
+                arrays["postings.tf"],
+                segment.lengths,
+                offsets[row],
+                offsets[row + 1],
+                field[which],
+            )
+            scores, documents, matches = best(segment, which, postings, may, _floor(parts, k))
             parts.append(Found(documents + segment.base, scores, matches))
     rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
     scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
-    best = np.lexsort((rows, -scores))[:k]
-    return Found(rows[best], scores[best], sum(part.matches for part in parts))
+    order = np.lexsort((rows, -scores))[:k]
+    return Found(rows[order], scores[order], sum(part.matches for part in parts))
 
 
 def _floor(parts: Sequence[Found], k: int) -> float:

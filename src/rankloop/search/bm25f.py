@@ -11,7 +11,6 @@ from rankloop._names import one_of
 from rankloop.search.bm25 import (
     Contribution,
     Found,
-    Known,
     Leaf,
     Top,
     best_of_segments,
@@ -22,7 +21,7 @@ from rankloop.search.bm25 import (
 )
 from rankloop.search.index.segment import REMEMBERED, Segment
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.index.top import top_combined
+from rankloop.search.index.top import Postings, top_combined
 
 __all__ = ["BM25F", "any_df"]
 
@@ -72,18 +71,20 @@ class BM25F:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
 
-        def best(segment: Segment, known: Known, may: NDArray[np.uint8], floor: float) -> Top:
-            docs, tf, lengths, *spans = known.postings
+        def best(
+            segment: Segment,
+            which: NDArray[np.int64],
+            postings: Postings,
+            may: NDArray[np.uint8],
+            floor: float,
+        ) -> Top:
             return top_combined(
-                docs,
-                tf,
-                lengths,
+                postings,
                 self._whole(snapshot, segment),
-                *spans,
-                groups.gain[known.which],
-                groups.flat[known.which],
-                groups.slope[known.which],
-                groups.group[known.which],
+                groups.gain[which],
+                groups.flat[which],
+                groups.slope[which],
+                groups.group[which],
                 groups.idf,
                 groups.k1,
                 groups.whole_slope,

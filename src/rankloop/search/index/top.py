@@ -1,15 +1,31 @@
 """The best documents of a segment, exactly: kernels over postings, one block of documents at a time."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel, part
 from rankloop.search.index.postings import Forward
 
-__all__ = ["shrink", "term_frequencies", "top_combined", "top_sum"]
+__all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
+
+
+class Postings(NamedTuple):
+    """Postings of several terms: that of term t is `docs[starts[t] : ends[t]]`, with its `tf` and field.
+
+    `lengths` has one row per field of the segment and one column per document.
+    """
+
+    docs: NDArray[np.int32]
+    tf: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    field: NDArray[np.int64]
 
 
 @kernel
@@ -76,12 +92,7 @@ def _cut(
 
 @kernel
 def top_sum(
-    docs: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    field: NDArray[np.int64],
+    postings: Postings,
     weight: NDArray[np.float64],
     flat: NDArray[np.float64],
     slope: NDArray[np.float64],
@@ -94,6 +105,7 @@ def top_sum(
     Only documents that have a term are visited; candidates for the best k are kept in a list that is cut
     back to k whenever it is full.
     """
+    docs, tf, lengths, starts, ends, field = postings
     best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
     size, matches, documents, bar = 0, 0, len(allowed), floor
     block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
@@ -122,13 +134,8 @@ def top_sum(
 
 @kernel
 def top_combined(
-    docs: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    postings: Postings,
     whole: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    field: NDArray[np.int64],
     gain: NDArray[np.float64],
     flat: NDArray[np.float64],
     slope: NDArray[np.float64],
@@ -145,6 +152,7 @@ def top_combined(
     x is the sum over the fields of gain * tf / (flat + slope * length); the postings of a term in all fields
     are adjacent.
     """
+    docs, tf, lengths, starts, ends, field = postings
     best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
     size, matches, documents, bar = 0, 0, len(allowed), floor
     block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
