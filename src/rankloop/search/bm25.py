@@ -13,7 +13,17 @@ from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.top import Postings, term_frequencies, top_sum
 
-__all__ = ["BM25", "Contribution", "Found", "Leaf", "Top", "best_of_segments", "frequencies", "idf"]
+__all__ = [
+    "BM25",
+    "Contribution",
+    "Found",
+    "Leaf",
+    "SegmentQuery",
+    "Top",
+    "best_of_segments",
+    "frequencies",
+    "idf",
+]
 
 
 class Leaf(NamedTuple):
@@ -84,15 +94,11 @@ class BM25:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
 
-        def best(
-            segment: Segment,
-            which: NDArray[np.int64],
-            postings: Postings,
-            may: NDArray[np.uint8],
-            floor: float,
-        ) -> Top:
-            most = min(k, segment.documents)
-            return top_sum(postings, weight[which], flat[which], slope[which], may, most, floor)
+        def best(part: SegmentQuery) -> Top:
+            which, most = part.which, min(k, part.segment.documents)
+            return top_sum(
+                part.postings, weight[which], flat[which], slope[which], part.allowed, most, part.floor
+            )
 
         return best_of_segments(snapshot, leaves, allowed, k, best)
 
@@ -181,17 +187,26 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.
 Top = tuple[NDArray[np.float64], NDArray[np.int64], int]
 
 
+class SegmentQuery(NamedTuple):
+    """A query in one segment: `which` leaves it has, their postings, and the k-th best score so far."""
+
+    segment: Segment
+    which: NDArray[np.int64]
+    postings: Postings
+    allowed: NDArray[np.uint8]
+    floor: float
+
+
 def best_of_segments(
     snapshot: Snapshot,
     leaves: Sequence[Leaf],
     allowed: list[NDArray[np.uint8]],
     k: int,
-    best: Callable[[Segment, NDArray[np.int64], Postings, NDArray[np.uint8], float], Top],
+    best: Callable[[SegmentQuery], Top],
 ) -> Found:
     """The k best of all segments, by score, then by row.
 
-    `best(segment, which, postings, allowed, floor)` gives the best scores and documents of one segment and the
-    number of matches. `which` are the leaves that the segment has; `floor` is the k-th best score so far.
+    `best` gives the best scores and documents of one segment, and its number of matches.
     """
     field = np.array([leaf.field for leaf in leaves], np.int64)
     parts: list[Found] = []
@@ -209,7 +224,7 @@ def best_of_segments(
                 offsets[row + 1],
                 field[which],
             )
-            scores, documents, matches = best(segment, which, postings, may, _floor(parts, k))
+            scores, documents, matches = best(SegmentQuery(segment, which, postings, may, _floor(parts, k)))
             parts.append(Found(documents + segment.base, scores, matches))
     rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
     scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])

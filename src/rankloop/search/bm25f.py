@@ -12,6 +12,7 @@ from rankloop.search.bm25 import (
     Contribution,
     Found,
     Leaf,
+    SegmentQuery,
     Top,
     best_of_segments,
     check,
@@ -21,7 +22,7 @@ from rankloop.search.bm25 import (
 )
 from rankloop.search.index.segment import REMEMBERED, Segment
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.index.top import Postings, top_combined
+from rankloop.search.index.top import top_combined
 
 __all__ = ["BM25F", "any_df"]
 
@@ -71,16 +72,11 @@ class BM25F:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
 
-        def best(
-            segment: Segment,
-            which: NDArray[np.int64],
-            postings: Postings,
-            may: NDArray[np.uint8],
-            floor: float,
-        ) -> Top:
+        def best(part: SegmentQuery) -> Top:
+            which = part.which
             return top_combined(
-                postings,
-                self._whole(snapshot, segment),
+                part.postings,
+                self._whole(snapshot, part.segment),
                 groups.gain[which],
                 groups.flat[which],
                 groups.slope[which],
@@ -88,9 +84,9 @@ class BM25F:
                 groups.idf,
                 groups.k1,
                 groups.whole_slope,
-                may,
-                min(k, segment.documents),
-                floor,
+                part.allowed,
+                min(k, part.segment.documents),
+                part.floor,
             )
 
         return best_of_segments(snapshot, groups.leaves, allowed, k, best)

@@ -13,6 +13,8 @@ from rankloop.search.stage import Stage
 
 __all__ = ["collapse", "signatures"]
 
+Ints = NDArray[np.int64]
+
 HASHES = 128
 
 
@@ -42,7 +44,7 @@ class collapse(Stage):  # noqa: N801 - a verb in a pipeline: >> collapse()
 
 
 @kernel
-def first_alike(marks: NDArray[np.uint32], needed: int) -> NDArray[np.int64]:
+def first_alike(marks: NDArray[np.uint32], needed: int) -> Ints:
     """For each signature the first kept one that agrees in `needed` hashes or more; else itself, now kept."""
     n, hashes = marks.shape
     alike = np.empty(n, np.int64)
@@ -95,12 +97,7 @@ def _mixed(x: np.uint64) -> np.uint64:
 
 @kernel
 def minhash(
-    data: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    forward: Forward,
-    documents: int,
-    rows: NDArray[np.int64],
-    fields: NDArray[np.int64],
+    data: NDArray[np.uint8], words: Ints, forward: Forward, documents: int, rows: Ints, fields: Ints
 ) -> NDArray[np.uint32]:
     """The smallest of each of 128 hashes over the shingles of each document.
 

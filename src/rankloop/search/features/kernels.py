@@ -10,6 +10,9 @@ from rankloop.search.index.postings import Forward
 
 __all__ = ["NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 STATISTICS = (
     "covered", "covered_ratio", "covered_idf", "length", "boolean", "cosine", "bm25",
     "lm_absolute", "lm_dirichlet", "lm_jelinek",
@@ -28,14 +31,14 @@ NEAR = 8  # the distance in words up to which two words are near
 @kernel
 def statistics(
     tf: NDArray[np.int32],
-    length: NDArray[np.int64],
-    unique: NDArray[np.int64],
-    norm: NDArray[np.float64],
-    times: NDArray[np.float64],
-    idf: NDArray[np.float64],
-    probability: NDArray[np.float64],
+    length: Ints,
+    unique: Ints,
+    norm: Floats,
+    times: Floats,
+    idf: Floats,
+    probability: Floats,
     average: float,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     """`STATISTICS` of each document from the tf of each query term: one row of `out` per document.
 
@@ -105,14 +108,7 @@ def statistics(
 
 
 @kernel
-def norms(
-    forward: Forward,
-    documents: int,
-    fields: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    norm: NDArray[np.float64],
-    unique: NDArray[np.int64],
-) -> None:
+def norms(forward: Forward, documents: int, fields: Ints, rows: Ints, norm: Floats, unique: Ints) -> None:
     """Fill in, where `norm` is negative, the norm of the vector of 1 + log tf and its number of terms.
 
     A document is its `fields` together: their rows, sorted by term, are merged.
@@ -149,13 +145,13 @@ def norms(
 @kernel
 def proximity(
     forward: Forward,
-    rows: NDArray[np.int64],
-    length: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    by_term: NDArray[np.int64],
-    sequence: NDArray[np.int64],
-    places: NDArray[np.int64],
-    out: NDArray[np.float64],
+    rows: Ints,
+    length: Ints,
+    wanted: Ints,
+    by_term: Ints,
+    sequence: Ints,
+    places: Ints,
+    out: Floats,
 ) -> None:
     """`PROXIMITY` of each row from the positions of the wanted terms; `by_term` sorts them by number.
 

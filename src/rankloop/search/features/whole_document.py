@@ -8,16 +8,12 @@ from rankloop.search.index.postings import Forward
 
 __all__ = ["end_to_end"]
 
+Ints = NDArray[np.int64]
+
 
 @kernel
 def end_to_end(
-    forward: Forward,
-    documents: int,
-    fields: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    by_term: NDArray[np.int64],
-    apart: int,
+    forward: Forward, documents: int, fields: Ints, rows: Ints, wanted: Ints, by_term: Ints, apart: int
 ) -> Forward:
     """A forward index of some documents with the wanted terms only, all fields of a document as one.
 

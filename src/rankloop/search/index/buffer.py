@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack
-from rankloop.search.index.postings import forward_index, invert, joined
-from rankloop.search.index.segment import Arrays, id_columns, keyword_columns, name_of_field
+from rankloop.search.index.postings import Arrays, forward_index, invert, joined
+from rankloop.search.index.segment import id_columns, keyword_columns, name_of_field
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["Buffer"]

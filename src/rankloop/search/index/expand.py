@@ -9,6 +9,8 @@ from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["MOST", "near_terms", "prefix_terms"]
 
+Ints = NDArray[np.int64]
+
 MOST = 50  # expansions kept: those in the most documents
 
 
@@ -56,9 +58,7 @@ def _most(found: dict[str, int]) -> dict[str, int]:
 
 
 @kernel
-def edit_distances(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], wanted: NDArray[np.int64], most: int
-) -> NDArray[np.int64]:
+def edit_distances(data: NDArray[np.uint8], offsets: Ints, wanted: Ints, most: int) -> Ints:
     """Optimal string alignment distance of each UTF-8 word to the wanted letters; most + 1 when above.
 
     The vocabulary is sorted, so a word shares the table rows of its common prefix with the word before; a

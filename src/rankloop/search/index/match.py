@@ -19,6 +19,8 @@ from rankloop.search.text.query import Clause, Query
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
 
+Ints = NDArray[np.int64]
+
 Filters = Mapping[str, Any]
 
 
@@ -162,12 +164,7 @@ def _with_phrase(
 
 
 @kernel
-def in_order(
-    forward: Forward,
-    rows: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    gaps: NDArray[np.int64],
-) -> NDArray[np.uint8]:
+def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> NDArray[np.uint8]:
     """Whether each row has all terms at positions p + gap for some p; every row must have each term."""
     offsets, row_terms, tf, starts, positions = forward
     found = np.zeros(len(rows), np.uint8)

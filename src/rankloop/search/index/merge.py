@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack, unpack
-from rankloop.search.index.postings import invert, joined
-from rankloop.search.index.segment import Arrays, Segment, id_columns, keyword_columns, name_of_field
+from rankloop.search.index.postings import Arrays, invert, joined
+from rankloop.search.index.segment import Segment, id_columns, keyword_columns, name_of_field
 
 __all__ = ["merge"]
 

@@ -9,6 +9,8 @@ from rankloop._jit import kernel
 
 __all__ = ["Arrays", "Forward", "forward_index", "invert", "joined"]
 
+Ints = NDArray[np.int64]
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -82,10 +84,10 @@ def _invert(
     forward: Forward,
     documents: int,
     terms: int,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     docs: NDArray[np.int32],
     tf: NDArray[np.int32],
-    total: NDArray[np.int64],
+    total: Ints,
 ) -> None:
     """A counting sort of the entries by term: two passes, no comparison."""
     rows, row_terms, row_tf = forward.offsets, forward.terms, forward.tf

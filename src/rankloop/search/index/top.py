@@ -10,6 +10,9 @@ from rankloop.search.index.postings import Forward
 
 __all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
 
@@ -29,7 +32,7 @@ class Postings(NamedTuple):
 
 
 @kernel
-def shrink(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, k: int) -> float:
+def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
     """Move the k best of the first `size` to the front, in no order, and give the lowest score among them.
 
     Of documents with equal scores the first stay.
@@ -53,14 +56,14 @@ def shrink(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, k: i
 
 @part
 def _collect(
-    block: NDArray[np.float64],
+    block: Floats,
     touched: NDArray[np.int32],
     first: int,
     allowed: NDArray[np.uint8],
     floor: float,
     k: int,
-    best: NDArray[np.float64],
-    who: NDArray[np.int64],
+    best: Floats,
+    who: Ints,
     size: int,
     bar: float,
 ) -> tuple[int, float, int]:
@@ -80,9 +83,7 @@ def _collect(
 
 
 @part
-def _cut(
-    best: NDArray[np.float64], who: NDArray[np.int64], size: int, k: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _cut(best: Floats, who: Ints, size: int, k: int) -> tuple[Floats, Ints]:
     """The k best of the candidates."""
     if size > k:
         shrink(best, who, size, k)
@@ -93,13 +94,13 @@ def _cut(
 @kernel
 def top_sum(
     postings: Postings,
-    weight: NDArray[np.float64],
-    flat: NDArray[np.float64],
-    slope: NDArray[np.float64],
+    weight: Floats,
+    flat: Floats,
+    slope: Floats,
     allowed: NDArray[np.uint8],
     k: int,
     floor: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length).
 
     Only documents that have a term are visited; candidates for the best k are kept in a list that is cut
@@ -136,17 +137,17 @@ def top_sum(
 def top_combined(
     postings: Postings,
     whole: NDArray[np.int32],
-    gain: NDArray[np.float64],
-    flat: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    group: NDArray[np.int64],
-    idf: NDArray[np.float64],
+    gain: Floats,
+    flat: Floats,
+    slope: Floats,
+    group: Ints,
+    idf: Floats,
     k1: float,
     whole_slope: float,
     allowed: NDArray[np.uint8],
     k: int,
     floor: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over terms of idf * x / (x + k1 + whole_slope * whole length).
 
     x is the sum over the fields of gain * tf / (flat + slope * length); the postings of a term in all fields
@@ -189,11 +190,7 @@ def top_combined(
 
 @kernel
 def term_frequencies(
-    forward: Forward,
-    documents: int,
-    rows: NDArray[np.int64],
-    field: NDArray[np.int64],
-    term: NDArray[np.int64],
+    forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints
 ) -> NDArray[np.int32]:
     """How often each (field, term) is in each document: documents x pairs, from the forward index."""
     offsets, terms, tf = forward.offsets, forward.terms, forward.tf
