@@ -33,14 +33,14 @@ def test_a_search_is_trained_from_judgments(shop):
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output)["metrics"]
     assert set(figures) == {"words alone", "learned"}
-    asked = json.loads(
+    found = json.loads(
         CliRunner()
-        .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-n", "2", "--json", "--explain",
+        .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-k", "2", "--json", "--explain",
                       "--pipeline", str(shop / "run")])
         .output
     )  # fmt: skip
-    assert {hit["id"] for hit in asked["hits"]} == {"red4", "red5"}
-    assert {part["term"] for part in asked["hits"][0]["explain"]} == {"red", "thing"}
+    assert {hit["id"] for hit in found["hits"]} == {"red4", "red5"}
+    assert {part["term"] for part in found["hits"][0]["explain"]} == {"red", "thing"}
     with pytest.raises(ValueError, match="has its own weights"):
         CliRunner().invoke(
             app,
@@ -75,10 +75,10 @@ def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch
 
 
 def test_what_is_missing_is_named(shop):
-    asked = ["train", "--index", str(shop / "shop.index"), "--out", str(shop / "run")]
+    found = ["train", "--index", str(shop / "shop.index"), "--out", str(shop / "run")]
     with pytest.raises(ValueError, match="needs --judgments"):
-        CliRunner().invoke(app, asked, catch_exceptions=False)
+        CliRunner().invoke(app, found, catch_exceptions=False)
     (shop / "queries.tsv").write_text("red red\n")
     more = ["--queries", str(shop / "queries.tsv"), "--judgments", str(shop / "qrels.txt")]
     with pytest.raises(ValueError, match="line 1: wanted an id, a tab"):
-        CliRunner().invoke(app, asked + more, catch_exceptions=False)
+        CliRunner().invoke(app, found + more, catch_exceptions=False)

@@ -17,7 +17,7 @@ from rankloop.search.text.query import Query
 
 __all__ = ["TwoTower"]
 
-_KIND = "two tower encoder"
+_KIND = "TwoTower"
 _SAVED = ("dimension", "buckets", "temperature", "negatives", "epochs", "batch", "learning_rate", "seed")
 _LEARNED = ("queries_", "documents_")
 
