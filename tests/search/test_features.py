@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankloop.clicks import ClickLog
 from rankloop.search import Analyser, Candidates, Field, Index, Query
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
@@ -196,6 +197,21 @@ def test_clicks_come_from_before_the_impression(shop):
         one(shop, "red", "clicks", history=history)
     with pytest.raises(ValueError, match="one query, document, click and timestamp"):
         ClickHistory(["a"], [1], [1], [])
+
+
+def test_a_click_log_with_timestamps_is_a_history():
+    pages = {
+        "session": [7, 7],
+        "query": ["red", "red"],
+        "document": [1, 2],
+        "position": [1, 2],
+        "click": [0, 1],
+    }
+    history = ClickHistory.from_log(ClickLog(**pages, timestamp=[10.0, 10.0]))
+    shown, clicked = history.of_pairs("red", [1, 2, 3], before=11.0)
+    assert (shown.tolist(), clicked.tolist()) == ([1, 1, 0], [0, 1, 0])
+    with pytest.raises(ValueError, match="needs a log with timestamps"):
+        ClickHistory.from_log(ClickLog(**pages))
 
 
 def test_a_function_is_a_feature(shop):

@@ -29,6 +29,16 @@ def test_reciprocal_rank_fusion_by_hand(tmp_path):
     np.testing.assert_allclose(found(FOX).scores, [1 / 62 + 0.5 / 61, 1 / 61])
 
 
+def test_pools_of_reciprocal_rank_fusion_keep_ranks_beyond_the_cut(tmp_path):
+    index = two_sources(tmp_path, {"a": 0.1, "b": 0.9, "c": 0.5})
+    found = index.retriever(k=2, vectors={"meaning": None}, fusion="rrf")
+    pools, labels = found.judged_pools({"q": FOX}, {"q": {"c": 1}})
+    assert found(FOX).ids.tolist() == ["b", "a"]  # c, second by meaning, is cut
+    assert labels == [[0.0, 0.0]]
+    np.testing.assert_allclose(pools[0]["words"], [1 / 62, 1 / 61])
+    np.testing.assert_allclose(pools[0]["meaning"], [1 / 61, 0.0])
+
+
 def test_weighted_fusion_is_free_of_scale(tmp_path):
     index = two_sources(tmp_path, {"a": 0.1, "b": 0.9, "c": None})
     found = index.retriever(vectors={"meaning": None}, weights={"words": 0.3, "meaning": 0.7})(FOX)

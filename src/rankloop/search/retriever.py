@@ -206,8 +206,9 @@ class Retriever(Stage):
             return {name: _unit(values) for name, values in sources.items()}
         from rankloop.rankers import rrf  # scikit-learn is slow to load, and not needed otherwise
 
-        listed = {name: np.where(rank > 0, -rank.astype(np.float64), np.nan) for name, rank in ranks.items()}
-        return {name: rrf([scores], [0, len(scores)]) for name, scores in listed.items()}
+        last = max(1, *(int(rank.max(initial=0)) for rank in ranks.values()))
+        by_rank = np.concatenate(([0.0], rrf([-np.arange(1, last + 1)], [0, last])))  # 0: not in the list
+        return {name: by_rank[rank] for name, rank in ranks.items()}
 
     def _unscored(self, empty: Candidates, allowed: list[NDArray[np.uint8]]) -> Candidates:
         """For filters and exclusions alone: the first documents that pass."""
