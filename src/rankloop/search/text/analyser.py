@@ -30,8 +30,8 @@ class Span(NamedTuple):
 class Analyser:
     """Turns text into terms: NFKC, lower case, words, no accents, no stop words, Snowball stems.
 
-    Words are runs of letters and digits; each ideograph and kana is a word. `language=None` does not
-    stem. `prefixes=(2, 8)` also emits the beginnings of each word (search as you type).
+    Words are runs of letters and digits; each ideograph and kana is a word. `language=None` has no
+    stems and no stop words. `prefixes=(2, 8)` also emits the beginnings of each word (search as you type).
     `grams=(3, 4)` emits character n-grams of the concatenated words, in place of words: they match
     despite typos and blanks; words listed in `stop_words` are left out first. Without `grams` a stop word
     leaves a gap in the positions, so that phrases stay exact.
