@@ -214,24 +214,23 @@ def best_of_segments(
         term = np.array([segment.term(leaf.term) for leaf in leaves], np.int64)
         which = np.flatnonzero(term >= 0)
         if len(which):
-            row = field[which] * segment.terms + term[which]
+            of_field = field[which]
+            row = of_field * segment.terms + term[which]
             arrays, offsets = segment.arrays, segment.arrays["postings.offsets"]
-            postings = Postings(
-                arrays["postings.docs"],
-                arrays["postings.tf"],
-                segment.lengths,
-                offsets[row],
-                offsets[row + 1],
-                field[which],
-            )
+            docs, tf = arrays["postings.docs"], arrays["postings.tf"]
+            postings = Postings(docs, tf, segment.lengths, offsets[row], offsets[row + 1], of_field)
             scores, documents, matches = best(SegmentQuery(segment, which, postings, may, _floor(parts, k)))
             parts.append(Found(documents + segment.base, scores, matches))
-    rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
-    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+    if not parts:
+        return Found(np.empty(0, np.int64), np.empty(0), 0)
+    rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
+    scores = parts[0].scores if len(parts) == 1 else np.concatenate([part.scores for part in parts])
     order = np.lexsort((rows, -scores))[:k]
     return Found(rows[order], scores[order], sum(part.matches for part in parts))
 
 
 def _floor(parts: Sequence[Found], k: int) -> float:
-    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+    if not parts:
+        return 0.0
+    scores = np.concatenate([part.scores for part in parts])
     return float(np.partition(scores, -k)[-k]) if len(scores) >= k else 0.0
