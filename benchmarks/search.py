@@ -1,8 +1,8 @@
-"""Retrieval: BM25 equal to a peer on real collections, and how long it takes to find 1,000 documents.
+"""Retrieval: BM25 against peers on real collections, and the time to find 1,000 documents.
 
 RANKLOOP_DATA=... python benchmarks/search.py [--documents 100000]
 
-Times of queries are CPU time of the process, so that other work on the machine does not count.
+Times of queries are CPU time of the process, so that other work on the machine is not counted.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from rankloop.search import BM25, BM25F, Analyser, Index, Query
 K1, B = 1.2, 0.75
 VOCABULARY, TOKENS, QUERIES, SEED = 200_000, 100, 300, 0
 VECTORS = 50_000
-MOST_FOR_BM25S = 200_000  # it wants all tokens in memory
-STOPPED = 50  # the most frequent words of the synthetic corpus play the stop words
+MOST_FOR_BM25S = 200_000  # it keeps all tokens in memory
+STOPPED = 50  # the most frequent words of the synthetic corpus, taken as stop words
 NDCG = "ndcg(gain=linear)@10"
 MOVIE_FIELDS = ("title", "overview", "tags", "genres", "director", "actors", "characters")
 PUBLISHED = {"scifact": 0.6789, "nfcorpus": 0.3218}  # Anserini, BM25 over one flat field
@@ -67,11 +67,11 @@ def report(name: str, index: Index, documents: list, queries: dict, qrels: dict)
     peer.index(terms, show_progress=False)
     number = {document["id"]: at for at, document in enumerate(documents)}
     for at, (qid, text) in enumerate(queries.items()):
-        asked = Query.of_words(text)
-        found = find(asked)
+        query = Query.of_words(text)
+        found = find(query)
         run[qid] = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
         judged = [id for id in qrels.get(qid, {}) if id in number]
-        again[qid] = dict(zip(judged, find.score(asked, judged).tolist(), strict=True))
+        again[qid] = dict(zip(judged, find.score(query, judged).tolist(), strict=True))
         if at % max(1, len(queries) // 200) == 0:
             words = list(dict.fromkeys(t for t in Analyser().terms(text) if t in peer.vocab_dict))
             if words and len(found):
@@ -160,7 +160,7 @@ def speed(folder: Path, documents: int) -> None:
     exact = [set(find(query).rows.tolist()) for query in queries]
     row("rankloop, exact BM25", built, timed(find, queries), 1.0)
     row("rankloop, BM25F", None, timed(index.retriever(k=1000, model=BM25F()), queries), None)
-    row("rankloop, words of a typo", None, timed(index.retriever(k=1000, typos="always"), queries[:30]), None)
+    row("rankloop, typos corrected", None, timed(index.retriever(k=1000, typos="always"), queries[:30]), None)
     tantivy_row(folder, texts, queries, exact)
     if documents > MOST_FOR_BM25S:
         return
@@ -168,10 +168,10 @@ def speed(folder: Path, documents: int) -> None:
     peer = bm25s.BM25(k1=K1, b=B, method="lucene")
     peer.index([plain.terms(text) for text in texts], show_progress=False)
     built = time.process_time() - start
-    asked = {query: [plain.terms(query)] for query in queries}
+    tokens = {query: [plain.terms(query)] for query in queries}
 
     def retrieve(query: str) -> list[int]:
-        found, _ = peer.retrieve(asked[query], k=min(1000, documents), show_progress=False, n_threads=1)
+        found, _ = peer.retrieve(tokens[query], k=min(1000, documents), show_progress=False, n_threads=1)
         return found[0].tolist()
 
     same = np.mean([len(set(retrieve(q)) & who) / len(who) for q, who in zip(queries, exact, strict=True)])
@@ -179,7 +179,7 @@ def speed(folder: Path, documents: int) -> None:
 
 
 def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[set]) -> None:
-    """The same tokens in tantivy, whose lengths are kept in one byte: its 1,000 are not quite the best."""
+    """The same tokens in tantivy, which rounds lengths to one byte: its 1,000 are not exactly the best."""
     import tantivy
 
     (folder / "tantivy").mkdir()
@@ -204,8 +204,8 @@ def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[
 
     def retrieve(query: str) -> list[int]:
         terms = [tantivy.Query.term_query(schema, "body", word) for word in query.split()]
-        asked = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
-        hits = searcher.search(asked, limit=1000, count=False).hits
+        any_of = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        hits = searcher.search(any_of, limit=1000, count=False).hits
         return searcher.fast_field_values("row", [address for _, address in hits])
 
     same = np.mean([len(set(retrieve(q)) & who) / len(who) for q, who in zip(queries, exact, strict=True)])
@@ -213,7 +213,7 @@ def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[
 
 
 def vectors(folder: Path, documents: int) -> None:
-    """From how many vectors on a graph answers sooner than a scan."""
+    """A graph against a scan, at two numbers of vectors."""
     from rankloop.search.index import vectors as module
 
     dimension, k = 128, 100
@@ -223,24 +223,24 @@ def vectors(folder: Path, documents: int) -> None:
     print(f"{'':<34}{'build s':>9}{'p50 ms':>9}{'p99 ms':>9}{'recall':>12}")
     for n in (documents // 10, documents):
         made = (centres[rng.integers(200, size=n)] + rng.normal(size=(n, dimension))).astype(np.float32)
-        asked = [
+        queries = [
             Query("", vectors={"v": made[rng.integers(n)] + rng.normal(size=dimension)}) for _ in range(100)
         ]
         index = Index.create(folder / f"vectors-{n}", {"v": f"vector:{dimension}"})
         index.add({"id": i, "v": vector} for i, vector in enumerate(made))
         index.commit()
         find = index.retriever(k=k, words=False, vectors={"v": None})
-        exact = [set(find(query).rows.tolist()) for query in asked]
-        row(f"scan of {n:,}", None, timed(find, asked), 1.0)
+        exact = [set(find(query).rows.tolist()) for query in queries]
+        row(f"scan of {n:,}", None, timed(find, queries), 1.0)
         from_size, module.GRAPH_FROM = module.GRAPH_FROM, 0
         start = time.process_time()
         index.compact()
         built = time.process_time() - start
         module.GRAPH_FROM = from_size
         recall = np.mean(
-            [len(set(find(q).rows.tolist()) & who) / k for q, who in zip(asked, exact, strict=True)]
+            [len(set(find(q).rows.tolist()) & who) / k for q, who in zip(queries, exact, strict=True)]
         )
-        row(f"graph over {n:,}", built, timed(find, asked), float(recall))
+        row(f"graph over {n:,}", built, timed(find, queries), float(recall))
 
 
 def timed(find, queries) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""How long a learned page takes: retrieve 1,000 of 100,000 documents, describe them, rank by 500 trees.
+"""The time of a learned page: retrieve 1,000 of 100,000 documents, compute features, rank by 500 trees.
 
 python benchmarks/search_latency.py [--documents 100000]
 
-Times are CPU time of the process, so that other work on the machine does not count.
+Times are CPU time of the process, so that other work on the machine is not counted.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def report(index: Index, queries: list[str]) -> None:
     sixty = Features(every.names[:60])
     rng = np.random.default_rng(SEED)
     X = np.concatenate([every.matrix(retrieve(query)) for query in queries[:20]])
-    y = rng.integers(0, 5, len(X))  # what it learns does not matter here, its size does
+    y = rng.integers(0, 5, len(X))  # random labels: only the size of the model matters here
     data = RankingDataset(X, y, np.arange(len(X)) // 100, feature_names=every.names)
     ranker = LambdaMART(trees=TREES, leaves=31, threads=1).fit(data)
     search = retrieve >> every >> ranker >> first(10)

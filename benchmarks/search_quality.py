@@ -2,11 +2,11 @@
 
 RANKLOOP_DATA=... python benchmarks/search_quality.py [--part valid | test] [--queries n] [--peers]
 
-Dense similarity is by the static embedding of the package wordllama (extra `encoders`): it saw no judgment.
-Choices are made on the train and valid parts; the test part is scored once per method. Movies were judged
-among what a BM25 much like ours listed first (92 % of the judged documents are in its first 24, no relevant
-one is below rank 36): its recall says how the pool was made, not that nothing else is relevant, and full
-retrieval counts what nobody judged as wrong.
+Dense similarity comes from the static embedding of the package wordllama (extra `encoders`), which saw no
+judgments. Choices are made on the train and valid parts; the test part is scored once per method. Movies were
+judged among the first results of a BM25 much like ours (92 % of the judged documents are in its first 24, no
+relevant one is below rank 36): its recall reflects how the pool was made, and full retrieval counts unjudged
+documents as not relevant.
 """
 
 import argparse
@@ -22,10 +22,8 @@ import numpy as np
 
 from rankloop.metrics import compare, evaluate
 from rankloop.rankers import Ensemble, LambdaMART, LinearRanker, NeuralRanker, Ranker
-from rankloop.search import BM25F, Analyser, Candidates, Features, Field, Index, Query
+from rankloop.search import BM25F, Analyser, Candidates, Features, Field, Index, Query, generic_words
 from rankloop.search.encoders import wordllama
-from rankloop.search.judged_lists import judged_lists
-from rankloop.search.text.generic_words import generic_words
 from search import cranfield as read_cranfield
 from search import movies as read_movies
 
@@ -39,7 +37,7 @@ FAMILIES = {
     "query_length", "boolean", "similarity",
 }  # fmt: skip
 FEW = ("bm25", "lm_dirichlet", "cosine", "covered_idf", "ordered", "unordered")  # for 180 queries
-TOLD = ("title", "overview", "tags", "genres")  # what the vector of a film is made of
+EMBEDDED = ("title", "overview", "tags", "genres")  # the text that is embedded as the vector of a film
 TREES = {"trees": 100, "leaves": 31, "learning_rate": 0.1, "feature_fraction": 0.4, "max_bins": 127}
 NETWORK = {"scorer": "mlp", "loss": "softmax", "metric": NDCG, "epochs": 30, "patience": 5, "seed": SEED}
 TUNED = 500  # training queries are enough for two weights
@@ -59,7 +57,7 @@ def main() -> None:
     parser.add_argument(
         "--peers",
         action="store_true",
-        help="every kind of ranker, the engines' own objectives, hybrid retrieval",
+        help="every kind of ranker, the tree libraries' own objectives, hybrid retrieval",
     )
     options = parser.parse_args()
     data = Path(os.environ["RANKLOOP_DATA"])
@@ -78,8 +76,8 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
     train = {qid: queries[qid] for qid in parts["train"]}
     generic = generic_words(train, qrels, {d["id"]: d["title"] for d in documents})
     encoder = wordllama()
-    told = [" ".join(str(d.get(field, "")) for field in TOLD) for d in documents]
-    for document, vector in zip(documents, encoder.encode(told), strict=True):
+    embedded = [" ".join(str(d.get(field, "")) for field in EMBEDDED) for d in documents]
+    for document, vector in zip(documents, encoder.encode(embedded), strict=True):
         document["meaning"] = vector
     index = movie_index(folder / "movies", documents, generic)
     every = Features.standard(index, encoders={"meaning": encoder}, more=[year_named])
@@ -91,9 +89,9 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
 
     def lists(name: str, described: Features, among: str, most: int = 10**9):
         some = {qid: queries[qid] for qid in parts[name][:most]}
-        return judged_lists(index.retriever(k=NEAR), described, some, qrels, among)
+        return (index.retriever(k=NEAR) >> described).dataset(some, qrels, among=among)
 
-    asked = {qid: queries[qid] for qid in parts[part]}
+    measured = {qid: queries[qid] for qid in parts[part]}
     judged_only = [lists(name, features, "judged") for name in ("train", "valid")]
     few = [lists(name, words, "judged") for name in ("train", "valid")]
     with_pool = [lists("train", features, "retrieved", 2500), lists("valid", features, "retrieved", 500)]
@@ -106,19 +104,19 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
         rankers |= {
             "linear, all features": (features, LinearRanker(loss="ranknet").fit(*judged_only)),
             "network, listwise softmax": (features, network),
-            "trees, LightGBM's lambdarank": (features, trees("engine:lambdarank").fit(*judged_only)),
-            "trees, XGBoost's rank:ndcg": (features, trees("engine:rank:ndcg", "xgboost").fit(*judged_only)),
+            "trees, LightGBM's lambdarank": (features, trees("backend:lambdarank").fit(*judged_only)),
+            "trees, XGBoost's rank:ndcg": (features, trees("backend:rank:ndcg", "xgboost").fit(*judged_only)),
             "trees without dense similarity": (lexical, trees("lambdarank").fit(*plain)),
             "trees and network": (features, Ensemble([forest, network], prefit=True)),
         }
     rankers["trees, learned on retrieved lists"] = (features, trees("lambdarank").fit(*with_pool))
     rankers["trees, learned on judged lists"] = (features, forest)
     whole = index.retriever(k=POOL, model=BM25F(length="whole", fields=dict.fromkeys(TEXTS, 1.0)))
-    judged = {qid: qrels[qid] for qid in asked}
+    judged = {qid: qrels[qid] for qid in measured}
     again, full, recall = {"BM25, one merged field": {}}, {"BM25, one merged field": {}}, []
     described_by = dict.fromkeys(described for described, _ in rankers.values())
     hybrids = hybrid(index, encoder, train, qrels) if peers else {}
-    for qid, query in asked.items():
+    for qid, query in measured.items():
         known = [id for id in judged[qid] if id in index]
         scores = whole.score(query, known)
         again["BM25, one merged field"][qid] = dict(zip(known, scores.tolist(), strict=True))
@@ -140,17 +138,17 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
     table(f"full retrieval, {POOL} candidates, unjudged = 0", full, judged)
 
 
-def trees(loss: str, engine: str = "lightgbm") -> LambdaMART:
+def trees(loss: str, backend: str = "lightgbm") -> LambdaMART:
     settings = {"metric": NDCG, "patience": 30, "min_sum_hessian": 1.0, "seed": SEED, **TREES}
-    return LambdaMART(loss=loss, engine=engine, **settings)
+    return LambdaMART(loss=loss, backend=backend, **settings)
 
 
 def hybrid(index: Index, encoder: Any, queries: dict[str, Query], qrels: dict) -> dict[str, Any]:
-    """Words and meaning fused over the whole pool: weights tuned on training queries, and by rank alone."""
+    """Words and vectors fused over the whole pool: weights tuned on training queries, and by rank alone."""
     some = dict(list(queries.items())[:TUNED])
     both = index.retriever(k=POOL, vectors={"meaning": encoder})
     ranks = index.retriever(k=POOL, vectors={"meaning": encoder}, fusion="rrf")
-    return {"words and meaning, weights tuned": both.tune(some, qrels), "words and meaning, RRF": ranks}
+    return {"words and vectors, weights tuned": both.tune(some, qrels), "words and vectors, RRF": ranks}
 
 
 def one_list(ranker: Ranker, X: np.ndarray) -> np.ndarray:
@@ -169,11 +167,11 @@ def table(title: str, runs: dict[str, dict], judged: dict) -> None:
     for name, run in runs.items():
         found = evaluate(run, judged, [NDCG])
         low, high = found.interval[NDCG]
-        told = ""
+        against = ""
         if name != best:
             v = verdicts[name]
-            told = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}] p {v.p_holm:.4f}"
-        print(f"{name:<36}{found.mean[NDCG]:>9.4f}{f'[{low:.4f}, {high:.4f}]':>20}{told:>42}", flush=True)
+            against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}] p {v.p_holm:.4f}"
+        print(f"{name:<36}{found.mean[NDCG]:>9.4f}{f'[{low:.4f}, {high:.4f}]':>20}{against:>42}", flush=True)
 
 
 def split(qids: list[str], most: int) -> dict[str, list[str]]:
@@ -211,7 +209,7 @@ def cranfield(data: Path, folder: Path) -> None:
     runs: dict[str, dict] = {"BM25": {}, "trees, our lambdarank": {}, "linear, few features": {}}
     for fold in np.array_split(order, FOLDS):
         rest = {qid: queries[qid] for qid in queries if qid not in set(fold.tolist())}
-        learn = judged_lists(retrieve, features, rest, qrels, "retrieved")
+        learn = (retrieve >> features).dataset(rest, qrels, among="retrieved")
         linear = LinearRanker(loss="ranknet", l2=1e-3).fit(learn)
         forest = LambdaMART(trees=60, leaves=7, learning_rate=0.05, min_sum_hessian=5.0).fit(learn)
         for qid in fold.tolist():

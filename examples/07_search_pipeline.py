@@ -1,4 +1,4 @@
-"""Documents in, a learned page out: index, retrieve, describe, rank, explain, save."""
+"""From documents to a learned page: index, retrieve, compute features, rank, explain, save."""
 
 import tempfile
 from pathlib import Path
@@ -22,7 +22,7 @@ index.add(
 )
 index.commit()
 
-# What people want here: the thing in the title, and not too dear.
+# What people want here: the thing in the title, and a low price.
 queries = {f"{colour} {thing}": f"{colour} {thing}" for colour in colours for thing in things}
 judgments = {
     text: {
@@ -50,8 +50,8 @@ print(f"NDCG@10 by BM25 {plain.mean['ndcg@10']:.3f}, learned {learned.mean['ndcg
 page = search("red shoes")
 for hit in page:
     print(f"{hit.rank:>3}  {hit.document['title']:<14}{hit.document['price']:>6.0f}")
-for told in features.explain(page, page.ids[0])[-2:]:
-    print(f"{told.name} = {told.value:.2f}: {told.meaning}")
+for part in features.explain(page, page.ids[0])[-2:]:
+    print(f"{part.name} = {part.value:.2f}: {part.meaning}")
 
 search.save(folder / "shop.search")
 again = load_pipeline(folder / "shop.search", index, functions=[bargain], exact=True)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.tune import tune as tune
     from rankloop.search.bm25 import BM25 as BM25
     from rankloop.search.features.features import Features as Features
+    from rankloop.search.first import first as first
     from rankloop.search.index.index import Index as Index
-    from rankloop.search.pipeline import first as first
     from rankloop.search.read_documents import read_documents as read_documents
     from rankloop.unbiased.learn import learn as learn
 

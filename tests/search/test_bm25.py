@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.search import BM25, BM25F, Analyser, Index, Query
-from rankloop.search.index.top import top_combined, top_sum
+from rankloop.search.index.top import Postings, top_combined, top_sum
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon"]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -170,9 +170,8 @@ def test_the_best_of_a_segment_are_those_of_a_full_sort(seed, n, terms, most_tf,
             below = tf[i] + flat[t] + slope[t] * lengths[field[t], docs[i]]
             scores[docs[i]] += weight[t] * tf[i] / below
     best, matches = naive_best(scores, allowed, k, floor)
-    got, who, seen = top_sum(
-        docs, tf, lengths, starts, ends, field, weight, flat, slope, allowed, min(k, n), floor
-    )  # fmt: skip
+    rows = Postings(docs, tf, lengths, starts, ends, field)
+    got, who, seen = top_sum(rows, weight, flat, slope, allowed, min(k, n), floor)
     assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
     assert seen == matches
 
@@ -192,10 +191,10 @@ def test_the_best_of_combined_fields_are_those_of_a_full_sort(seed, n, terms, mo
                 x[docs[i]] += gain[t] * tf[i] / (flat[t] + slope[t] * lengths[field[t], docs[i]])
         scores += np.where(x > 0, idf[term] * x / (x + 1.2 + 0.1 * whole), 0.0)
     best, matches = naive_best(scores, allowed, k, floor)
+    rows = Postings(docs, tf, lengths, starts, ends, field)
     got, who, seen = top_combined(
-        docs, tf, lengths, whole, starts, ends, field, gain, flat, slope, group, idf, 1.2, 0.1, allowed,
-        min(k, n), floor,
-    )  # fmt: skip
+        rows, whole, gain, flat, slope, group, idf, 1.2, 0.1, allowed, min(k, n), floor
+    )
     assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
     assert seen == matches
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankloop.clicks import ClickLog
 from rankloop.search import Analyser, Candidates, Field, Index, Query
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
@@ -72,8 +73,8 @@ def naive(documents, query, id, field):
 
     every = [tokens(d) for d in documents]
     mine = tokens(next(d for d in documents if d["id"] == id))
-    asked = PLAIN.terms(query)
-    terms = list(dict.fromkeys(asked))
+    sequence = PLAIN.terms(query)
+    terms = list(dict.fromkeys(sequence))
     n, average = len(documents), sum(map(len, every)) / len(documents)
     idf = {t: math.log(1 + (n - df + 0.5) / (df + 0.5)) for t in terms for df in [sum(t in d for d in every)]}
     chance = {t: max(sum(d.count(t) for d in every), 0.5) / max(sum(map(len, every)), 1) for t in terms}
@@ -88,12 +89,12 @@ def naive(documents, query, id, field):
     found["covered_idf"] = sum(idf[t] for t in has) / sum(idf.values())
     found["boolean"] = float(len(has) == len(terms))
     norm = math.sqrt(sum((1 + math.log(mine.count(t))) ** 2 for t in set(mine)))
-    asked_norm = math.sqrt(sum((asked.count(t) * idf[t]) ** 2 for t in terms))
+    query_norm = math.sqrt(sum((sequence.count(t) * idf[t]) ** 2 for t in terms))
     if has:
-        dot = sum((1 + math.log(tf[t])) * asked.count(t) * idf[t] for t in has)
-        found["cosine"] = dot / norm / asked_norm
+        dot = sum((1 + math.log(tf[t])) * sequence.count(t) * idf[t] for t in has)
+        found["cosine"] = dot / norm / query_norm
     prior = max(average, 1)
-    for t in asked:
+    for t in sequence:
         f, p = tf[t], chance[t]
         if f:
             found["bm25"] += idf[t] * f / (f + 1.2 * (0.25 + 0.75 * size / average))
@@ -122,12 +123,12 @@ def naive(documents, query, id, field):
     found["window"] = min(
         b - a + 1 for a in range(size) for b in range(a, size) if set(has) <= set(mine[a : b + 1])
     )
-    for a, b in pairwise(asked):
+    for a, b in pairwise(sequence):
         if a != b:
             at = [i for i, t in enumerate(mine) if t == a]
             found["ordered"] += sum(i + 1 < size and mine[i + 1] == b for i in at)
             found["unordered"] += sum(b in mine[max(0, i - 8) : i + 9] for i in at)
-    found["phrase"] = float(any(mine[i : i + len(asked)] == asked for i in range(size)))
+    found["phrase"] = float(any(mine[i : i + len(sequence)] == sequence for i in range(size)))
     return found
 
 
@@ -165,7 +166,7 @@ def test_what_does_not_depend_on_words(shop):
     query = replace(Query.of_words("red"), at=1704067200.0 + 86_400, user={"age": 33.0})
     found = one(shop, query, "value(price)", "age(added)", "user(age)", "user(size)")
     np.testing.assert_array_equal(found[:2], [[80, np.nan, 33, np.nan], [10, 1, 33, np.nan]])
-    with pytest.raises(ValueError, match="age looks back from the moment"):
+    with pytest.raises(ValueError, match="age needs the time of the query"):
         one(shop, "red", "age(added)")
 
 
@@ -190,12 +191,27 @@ def test_clicks_come_from_before_the_impression(shop):
     }.items():
         query = replace(Query.of_words("red"), at=at)
         assert one(shop, query, *names, ids=(1,), history=history)[0] == pytest.approx(wanted)
-    with pytest.raises(ValueError, match="needs the clicks of the past"):
+    with pytest.raises(ValueError, match="needs a click history"):
         Features(["clicks"])
-    with pytest.raises(ValueError, match="clicks looks back"):
+    with pytest.raises(ValueError, match="clicks needs the time"):
         one(shop, "red", "clicks", history=history)
     with pytest.raises(ValueError, match="one query, document, click and timestamp"):
         ClickHistory(["a"], [1], [1], [])
+
+
+def test_a_click_log_with_timestamps_is_a_history():
+    pages = {
+        "session": [7, 7],
+        "query": ["red", "red"],
+        "document": [1, 2],
+        "position": [1, 2],
+        "click": [0, 1],
+    }
+    history = ClickHistory.from_log(ClickLog(**pages, timestamp=[10.0, 10.0]))
+    shown, clicked = history.of_pairs("red", [1, 2, 3], before=11.0)
+    assert (shown.tolist(), clicked.tolist()) == ([1, 1, 0], [0, 1, 0])
+    with pytest.raises(ValueError, match="needs a log with timestamps"):
+        ClickHistory.from_log(ClickLog(**pages))
 
 
 def test_a_function_is_a_feature(shop):
@@ -221,12 +237,12 @@ def test_a_function_is_a_feature(shop):
 
 def test_values_are_explained(shop):
     features = Features(["bm25(body)", "value(price)", "bm25(*)"])
-    told = features.explain(shop.retriever()("red shoes"), 1)
-    assert [one.name for one in told] == list(features.names)
-    assert told[0].meaning == "BM25 over body (k1 = 1.2, b = 0.75)"
-    assert told[0].terms[0] == {"term": "red", "tf": 2.0, "df": 2.0, "idf": pytest.approx(0.47, abs=0.01)}
-    assert told[2].meaning.startswith("BM25 over the whole document")
-    assert told[1].value == 80
+    parts = features.explain(shop.retriever()("red shoes"), 1)
+    assert [one.name for one in parts] == list(features.names)
+    assert parts[0].meaning == "BM25 over body (k1 = 1.2, b = 0.75)"
+    assert parts[0].terms[0] == {"term": "red", "tf": 2.0, "df": 2.0, "idf": pytest.approx(0.47, abs=0.01)}
+    assert parts[2].meaning.startswith("BM25 over the whole document")
+    assert parts[1].value == 80
     with pytest.raises(ValueError, match="no document 9"):
         features.explain(shop.retriever()("red"), 9)
 

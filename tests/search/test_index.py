@@ -185,7 +185,7 @@ def test_filters_and_facets(shop):
         1, 2, 10, 11, 19
     ]  # fmt: skip
     assert shop.facets("shoe", "tag") == {"Odd": 10, "all": 10}
-    assert shop.facets("", "tag", n=1) == {"all": 20}
+    assert shop.facets("", "tag", k=1) == {"all": 20}
     assert shop.facets("price:<=30", "tag") == {"all": 4, "Even": 2, "Odd": 2}
     with pytest.raises(ValueError, match="unknown keyword field"):
         shop.facets("x", "title")
@@ -287,11 +287,40 @@ def test_paths_are_safe(tmp_path):
         Index.open(tmp_path / "i")
 
 
-def test_another_format_says_so(tmp_path):
+@pytest.mark.parametrize("number", [1, 9])
+def test_another_format_says_how_to_make_it_anew(tmp_path, number):
     Index.create(tmp_path / "i", FIELDS)
     path = tmp_path / "i" / "manifest.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 9'))
-    with pytest.raises(ValueError, match="has format 9"):
+    path.write_text(path.read_text().replace('"format": 2', f'"format": {number}'))
+    with pytest.raises(ValueError, match=f"has format {number}, .* anew with `rankloop index`"):
+        Index.open(tmp_path / "i")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"format": 2}', '{"format": 2, "fields": 7}'])
+def test_a_damaged_manifest_says_how_to_make_it_anew(tmp_path, content):
+    Index.create(tmp_path / "i", FIELDS)
+    (tmp_path / "i" / "manifest.json").write_text(content)
+    with pytest.raises(ValueError, match=r"is damaged .* make the index anew"):
+        Index.open(tmp_path / "i")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda whole: whole.replace(b"arrays 2", b"arrays 1", 1), "not a segment of this version"),
+        (lambda whole: b"", "not a segment of this version"),
+        (lambda whole: whole[:40], "damaged or cut short"),
+        (lambda whole: whole[:-200], "damaged or cut short"),
+        (lambda whole: whole.replace(b'"shape"', b'"shapf"', 1), "damaged or cut short"),
+    ],
+)
+def test_a_damaged_segment_says_how_to_make_it_anew(tmp_path, damage, message):
+    index = Index.create(tmp_path / "i", FIELDS)
+    index.add([{"id": "1", "title": "red fox"}])
+    index.commit()
+    segment = next((tmp_path / "i").glob("segment-*.bin"))
+    segment.write_bytes(damage(segment.read_bytes()))
+    with pytest.raises(ValueError, match=f"{message}.* make the index anew"):
         Index.open(tmp_path / "i")
 
 
@@ -322,4 +351,4 @@ def test_odd_unicode_survives(tmp_path):
     again = Index.open(tmp_path / "i")
     assert [again[id]["title"] for id in again.ids.tolist()] == odd
     assert again.retriever()("éclair").ids.tolist() == ["5\n\x00é"]
-    assert again.facets("", "tag", n=99)["😀 smile"] == 1
+    assert again.facets("", "tag", k=99)["😀 smile"] == 1

@@ -32,16 +32,16 @@ warm.add([{"id": 1, "title": "warm", "turn": 0}])
 warm.compact()
 draw = random.Random(0)
 for _ in sys.stdin:
-    told, tell = os.pipe()
+    reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        write(tell)
-    os.close(tell)
+        write(writes)
+    os.close(writes)
     time.sleep(draw.uniform(0.005, 0.2))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    print(os.read(told, 100_000).decode(), flush=True)
-    os.close(told)
+    print(os.read(reads, 100_000).decode(), flush=True)
+    os.close(reads)
 """
 
 
@@ -64,11 +64,11 @@ def test_killing_the_writer_often(tmp_path):
                 break
             writers.stdin.write("next\n")
             writers.stdin.flush()
-            told = max(map(int, writers.stdout.readline().split()), default=last)
+            reported = max(map(int, writers.stdout.readline().split()), default=last)
             index = Index.open(folder)
             turns = {index[id]["turn"] for id in index.ids.tolist()}
             newest = max(turns, default=-1)
-            assert told <= newest <= told + 1, "a commit that was reported is lost, or two became one"
+            assert reported <= newest <= reported + 1, "a commit that was reported is lost, or two became one"
             assert len(turns) <= 1, "half of a commit is visible"
             assert len(index) == (0 if newest < 0 else 40 - newest % 5)
             found = index.retriever(k=100)(f"fox turn {newest}")

@@ -29,13 +29,13 @@ def test_phrases_equal_plain_loops(tmp_path_factory, texts, phrase):
         if i % 2:
             index.commit()
     index.commit()
-    asked = f'"{" ".join(phrase)}"'
-    found = index.retriever()(asked).ids.tolist()
+    query = f'"{" ".join(phrase)}"'
+    found = index.retriever()(query).ids.tolist()
     content = set(phrase) != {"the"}
     wanted = [i for i, fields in enumerate(texts) if any(has_phrase(words, phrase) for words in fields)]
     assert sorted(found) == (wanted if content else [])
-    titles = index.retriever()(f"title:{asked}").ids.tolist()
+    titles = index.retriever()(f"title:{query}").ids.tolist()
     wanted = [i for i, (title, _) in enumerate(texts) if has_phrase(title, phrase)]
     assert sorted(titles) == (wanted if content else [])
-    without = index.retriever(k=99)(f"ant bee cat -{asked}").ids.tolist()
+    without = index.retriever(k=99)(f"ant bee cat -{query}").ids.tolist()
     assert not content or not set(without) & set(found)

@@ -56,7 +56,7 @@ def test_wrong_stages_say_so(index):
         index.retriever() >> 3
     with pytest.raises(ValueError, match="at least 1"):
         first(0)
-    with pytest.raises(NotImplementedError, match="Stage does not say"):
+    with pytest.raises(NotImplementedError, match="Stage does not define"):
         Stage()("x")
     found = index.retriever()("fox")
     with pytest.raises(ValueError, match=r"one score per candidate \(5\)"):

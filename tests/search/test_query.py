@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.search import Index, Query, parse
+from rankloop.search import Index, Query
 from rankloop.search.field import read_fields
 from rankloop.search.text.query import span_of
 
@@ -12,7 +12,7 @@ FIELDS = read_fields({"title": "text", "genre": "keyword", "price": "number", "d
 
 
 def pieces(text):
-    return [(c.kind, c.text, c.field, c.excluded) for c in parse(text, FIELDS).clauses]
+    return [(c.kind, c.text, c.field, c.excluded) for c in Query.parse(text, FIELDS).clauses]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_all_words_and_typos(index):
 
 @given(st.text(alphabet=st.characters() | st.sampled_from('"-+:*.<> '), max_size=40))
 def test_parsing_and_searching_never_fail(index, text):
-    assert isinstance(parse(text, FIELDS), Query)
+    assert isinstance(Query.parse(text, FIELDS), Query)
     found = index.retriever(typos="missing")(text)
     assert len(found) <= len(index)
 

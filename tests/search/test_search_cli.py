@@ -28,8 +28,8 @@ def test_index_and_search(tmp_path, run):
     source = tmp_path / "shop.jsonl"
     source.write_text('{"id": 1, "title": "Red <b>shoes</b>", "price": 80}\n{"id": 2, "title": "Red hat"}\n')
     shop = tmp_path / "shop.index"
-    told = run("index", source, "--into", shop, "--fields", "title:text,price:number")
-    assert told.startswith("2 documents taken, 2 in")
+    printed = run("index", source, "--out", shop, "--fields", "title:text,price:number")
+    assert printed.startswith("2 documents added or updated, 2 in")
     found = json.loads(run("search", shop, "red shoes", "--json", "--explain"))
     assert [hit["id"] for hit in found["hits"]] == [1, 2]
     assert found["matches"] == 2
@@ -45,16 +45,18 @@ def test_index_and_search(tmp_path, run):
 def test_indexing_again_updates(tmp_path, run):
     source, shop = tmp_path / "shop.csv", tmp_path / "shop.index"
     source.write_text("id,title,price\na,Red hat,5\nb,Blue hat,cheap\n")
-    told = run("index", source, "--into", shop, "--fields", "title:text,price:number", "--skip-errors")
-    assert "1 documents taken" in told
-    assert "skipped number 1: document 'b', field 'price'" in told
+    printed = run("index", source, "--out", shop, "--fields", "title:text,price:number", "--skip-errors")
+    assert "1 documents added or updated" in printed
+    assert "skipped number 1: document 'b', field 'price'" in printed
     same = ("--fields", "title:text,price:number", "--skip-errors")
-    assert "1 documents taken" in run("index", source, "--into", shop, *same)  # the same command again
+    assert "1 documents added or updated" in run(
+        "index", source, "--out", shop, *same
+    )  # the same command again
     with pytest.raises(ValueError, match="has other fields already"):
-        run("index", source, "--into", shop, "--fields", "title:text")
+        run("index", source, "--out", shop, "--fields", "title:text")
     source.write_text("id,title,price\na,Green hat,6\nb,Blue hat,7\n")
-    told = json.loads(run("index", source, "--into", shop, "--compact", "--json"))
-    assert told["documents"] == 2
+    printed = json.loads(run("index", source, "--out", shop, "--compact", "--json"))
+    assert printed["documents"] == 2
     assert json.loads(run("search", shop, "green", "--json"))["hits"][0]["document"]["price"] == 6
 
 
@@ -62,16 +64,16 @@ def test_mistakes_are_one_sentence(tmp_path, run):
     source = tmp_path / "a.jsonl"
     source.write_text('{"id": 1}\n')
     with pytest.raises(ValueError, match="needs --fields"):
-        run("index", source, "--into", tmp_path / "i")
+        run("index", source, "--out", tmp_path / "i")
     with pytest.raises(ValueError, match="name:kind pairs"):
-        run("index", source, "--into", tmp_path / "i", "--fields", "title")
+        run("index", source, "--out", tmp_path / "i", "--fields", "title")
     with pytest.raises(FileNotFoundError, match="no documents"):
-        run("index", tmp_path / "none.jsonl", "--into", tmp_path / "i", "--fields", "title:text")
+        run("index", tmp_path / "none.jsonl", "--out", tmp_path / "i", "--fields", "title:text")
     assert not (tmp_path / "i").exists()
     with pytest.raises(FileNotFoundError, match="no index at"):
         run("search", tmp_path / "i", "x")
-    run("index", source, "--into", tmp_path / "i", "--fields", "title:text")
+    run("index", source, "--out", tmp_path / "i", "--fields", "title:text")
     with pytest.raises(ValueError, match="has other fields already"):
-        run("index", source, "--into", tmp_path / "i", "--fields", "title:keyword")
+        run("index", source, "--out", tmp_path / "i", "--fields", "title:keyword")
     with pytest.raises(ValueError, match="name:weight pairs"):
         run("search", tmp_path / "i", "x", "--fields", "title")

@@ -33,18 +33,18 @@ def test_a_search_is_trained_from_judgments(shop):
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output)["metrics"]
     assert set(figures) == {"words alone", "learned"}
-    asked = json.loads(
+    found = json.loads(
         CliRunner()
-        .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-n", "2", "--json", "--explain",
-                      "--ranked-by", str(shop / "run")])
+        .invoke(app, ["search", str(shop / "shop.index"), "red thing", "-k", "2", "--json", "--explain",
+                      "--pipeline", str(shop / "run")])
         .output
     )  # fmt: skip
-    assert {hit["id"] for hit in asked["hits"]} == {"red4", "red5"}
-    assert {part["term"] for part in asked["hits"][0]["explain"]} == {"red", "thing"}
+    assert {hit["id"] for hit in found["hits"]} == {"red4", "red5"}
+    assert {part["term"] for part in found["hits"][0]["explain"]} == {"red", "thing"}
     with pytest.raises(ValueError, match="has its own weights"):
         CliRunner().invoke(
             app,
-            ["search", str(shop / "shop.index"), "red", "--fields", "title:2", "--ranked-by", str(shop)],
+            ["search", str(shop / "shop.index"), "red", "--fields", "title:2", "--pipeline", str(shop)],
             catch_exceptions=False,
         )
     search = load_pipeline(shop / "run" / "search.rank", Index.open(shop / "shop.index"), exact=True)

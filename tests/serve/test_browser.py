@@ -237,7 +237,7 @@ def people_search(service, topics):
     data = search.dataset({topic: topic for topic in topics}, judged, among="retrieved")
     log = simulate(
         data,
-        logging_policy=search._learned().ranker,
+        logging_policy=search.ranker,
         user=user("pbm", max_grade=3),
         sessions=1500,
         k=10,

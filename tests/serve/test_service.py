@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.rankers import RankSVM
-from rankloop.search import Features, Index, Query, parse
+from rankloop.search import Features, Index, Query
 from rankloop.search.field import read_fields
 from rankloop.serve import Service
 from rankloop.serve.answer import as_filters, query_of
@@ -222,7 +222,7 @@ def test_filters_as_the_index_takes_them():
         "2013-05-01 00:00:00+00:00",
         "2013-05-31 23:59:59.999999+00:00",
     ]
-    assert parse("x", FIELDS).clauses
+    assert Query.parse("x", FIELDS).clauses
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))

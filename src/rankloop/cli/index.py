@@ -9,36 +9,44 @@ __all__ = ["index"]
 
 def index(
     source: Annotated[str, typer.Argument(help="JSONL, CSV, Parquet, a folder, or a database with --sql.")],
-    into: Annotated[str, typer.Option(help="The index: made if it is not there, updated if it is.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The index: created, or updated if it exists.")],
     fields: Annotated[
-        str | None, typer.Option(help="Like title:text,genre:keyword,price:number,embedding:vector:384.")
+        str | None,
+        typer.Option("--fields", help="Like title:text,genre:keyword,price:number,embedding:vector:384."),
     ] = None,
-    id: Annotated[str, typer.Option(help="The field that identifies a document.")] = "id",
+    id: Annotated[str, typer.Option("--id", help="The field that identifies a document.")] = "id",
     language: Annotated[
-        str, typer.Option(help="Of stop words and stemmer; 'none' leaves words be.")
+        str, typer.Option("--language", help="Of stop words and stemmer; none: no stemming, no stop words.")
     ] = "english",
-    sql: Annotated[str | None, typer.Option(help="The query whose rows are the documents.")] = None,
-    skip_errors: Annotated[bool, typer.Option(help="Leave wrong documents out and report them.")] = False,
-    compact: Annotated[bool, typer.Option(help="Merge everything into one segment at the end.")] = False,
+    sql: Annotated[str | None, typer.Option("--sql", help="The query whose rows are the documents.")] = None,
+    skip_errors: Annotated[
+        bool, typer.Option("--skip-errors", help="Leave invalid documents out and report them.")
+    ] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Merge everything into one segment at the end.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Put documents into an index; documents that are there already are updated."""
+    """Put documents into an index; documents that are in it already are updated.
+
+    rankloop index shop.jsonl --out shop.index --fields title:text,price:number
+    """
     from json import dumps
     from pathlib import Path
 
     from rankloop.search import Analyser, Index, read_documents
     from rankloop.search.field import read_fields
 
-    if (Path(into) / "manifest.json").exists():
-        target = Index.open(into)
+    if (Path(out) / "manifest.json").exists():
+        target = Index.open(out)
         if fields and read_fields(_declared(fields, False)) != target.fields:
-            raise ValueError(f"{into} has other fields already; leave --fields out, or choose another --into")
+            raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
     else:
-        plain = language == "none"
         declared = _declared(fields, sql is None and Path(source).is_dir())
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"no documents at {source}")
-        target = Index.create(into, declared, id=id, analyser=Analyser(None if plain else language))
+        analyser = Analyser(None if language == "none" else language)
+        target = Index.create(out, declared, id=id, analyser=analyser)
     documents = read_documents(source, sql=sql, fields=target.fields)
     with target:
         added = target.update(documents, on_error="skip" if skip_errors else "raise")
@@ -48,9 +56,9 @@ def index(
             target.commit()
     if json:
         skipped = [skip._asdict() for skip in added.skipped]
-        print(dumps({"index": into, "taken": added.documents, "skipped": skipped, "documents": len(target)}))
+        print(dumps({"index": out, "added": added.documents, "skipped": skipped, "documents": len(target)}))
         return
-    print(f"{added.documents:,} documents taken, {len(target):,} in {into}")
+    print(f"{added.documents:,} documents added or updated, {len(target):,} in {out}")
     for skip in added.skipped[:10]:
         print(f"  skipped number {skip.number}: {skip.reason}")
     if len(added.skipped) > 10:

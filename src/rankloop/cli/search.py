@@ -1,4 +1,4 @@
-"""`rankloop search`: ask an index."""
+"""`rankloop search`: query an index."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,13 +14,19 @@ __all__ = ["search"]
 def search(
     index: Annotated[str, typer.Argument(help="The folder of the index.")],
     query: Annotated[str, typer.Argument(help='Words, "phrases", field:value, -not, prefix*.')],
-    n: Annotated[int, typer.Option("-n", help="How many results.")] = 10,
-    fields: Annotated[str | None, typer.Option(help="Weights, like title:3,body:1.")] = None,
-    ranked_by: Annotated[
-        Path | None, typer.Option("--ranked-by", help="A search that was trained: its file or run folder.")
+    k: Annotated[int, typer.Option("-k", help="How many results.")] = 10,
+    fields: Annotated[
+        str | None, typer.Option("--fields", help="Weights of the fields, like title:3,body:1.")
     ] = None,
-    typos: Annotated[bool, typer.Option(help="Forgive words that the index does not know.")] = True,
-    explain: Annotated[bool, typer.Option(help="Say what each word adds to the word score.")] = False,
+    pipeline: Annotated[
+        Path | None, typer.Option("--pipeline", help="A trained pipeline: its file or run folder.")
+    ] = None,
+    typos: Annotated[
+        bool, typer.Option("--typos/--no-typos", help="Correct words that the index does not have.")
+    ] = True,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each word adds to the word score.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search an index and show the best documents."""
@@ -35,28 +41,28 @@ def search(
                 f"--fields takes name:weight pairs like title:3,body:1, got {fields!r}"
             ) from None
     opened = Index.open(index)
-    if ranked_by is None:
-        retriever = opened.retriever(n, model=BM25(fields=weights), typos="missing" if typos else "never")
+    if pipeline is None:
+        retriever = opened.retriever(k, model=BM25(fields=weights), typos="missing" if typos else "never")
         found = retriever(query)
     else:
         if weights is not None:
-            raise ValueError("a trained search has its own weights; leave --fields or --ranked-by out")
-        learned, retriever = _learned(ranked_by, opened)
-        found = (learned >> first(n))(query)
+            raise ValueError("a trained pipeline has its own weights; leave --fields or --pipeline out")
+        learned, retriever = _loaded(pipeline, opened)
+        found = (learned >> first(k))(query)
     if json:
         _print_json(found, retriever, explain)
     else:
         _print_page(found, retriever, explain)
 
 
-def _learned(path: Path, opened: "Index") -> "tuple[Pipeline, Retriever]":
+def _loaded(path: Path, opened: "Index") -> "tuple[Pipeline, Retriever]":
     """The pipeline of a run, and the retriever it begins with."""
     from rankloop.cli.options.train_search import SEARCH
     from rankloop.search import Retriever, load_pipeline
 
     learned = load_pipeline(path / SEARCH if path.is_dir() else path, opened)
     source = learned.stages[0]
-    assert isinstance(source, Retriever)  # nothing else can be saved
+    assert isinstance(source, Retriever)  # a saved pipeline starts with one
     return learned, source
 
 
@@ -65,7 +71,7 @@ def _print_json(found: "Candidates", retriever: "Retriever", explain: bool) -> N
 
     hits = []
     for hit in found:
-        told = [part._asdict() for part in retriever.explain(found.query, hit.id)] if explain else None
+        parts = [part._asdict() for part in retriever.explain(found.query, hit.id)] if explain else None
         hits.append(
             {
                 "id": hit.id,
@@ -74,7 +80,7 @@ def _print_json(found: "Candidates", retriever: "Retriever", explain: bool) -> N
                 "snippet": hit.snippet,
                 "document": hit.document,
             }
-            | ({"explain": told} if explain else {})
+            | ({"explain": parts} if explain else {})
         )
     print(dumps({"query": found.query.text, "matches": found.matches, "hits": hits}))
 

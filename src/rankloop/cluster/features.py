@@ -18,7 +18,7 @@ from rankloop.data.shards.manifest import Entry, shard_of
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store
 from rankloop.search import Features, Index
-from rankloop.search.judged_lists import AMONG, grades_of, judged_lists
+from rankloop.search.judged_lists import AMONG, grades_of, judged_queries
 
 __all__ = ["features", "transform"]
 
@@ -47,12 +47,7 @@ def features(
     """
     one_of("among", among, AMONG)
     grades = grades_of(judgments)
-    asked = {str(qid): query for qid, query in queries.items() if str(qid) in grades}
-    if not asked:
-        raise ValueError(
-            f"none of the {len(queries)} queries has judgments ({len(grades)} queries are judged); "
-            "are the query ids the same?"
-        )
+    asked = judged_queries(queries, grades)
     names = None if declared is None else tuple(declared)
     path = str(Path(index).absolute())
     known, _ = _opened(path, names)
@@ -139,10 +134,10 @@ def _describe(asked: tuple[Any, ...]) -> Made:
             f"{index} is at generation {opened.generation} here and was at {generation} where the job "
             "started; leave the index alone while features are computed"
         )
-    retrieve = opened.retriever(k=k)
+    search = opened.retriever(k=k) >> described
     known = [q for q in queries if among != "judged" or _any_there(opened, judgments[q])]
     if known:
-        made = judged_lists(retrieve, described, {q: queries[q] for q in known}, judgments, among)
+        made = search.dataset({q: queries[q] for q in known}, judgments, among=among)
     else:
         width = len(described.names)
         none = np.zeros(0, np.str_)

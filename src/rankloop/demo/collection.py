@@ -1,8 +1,7 @@
-"""What the story is told on: an index, searches with graded answers, and how documents are described."""
+"""What the demo runs on: an index, searches with graded answers, and the features of documents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from rankloop.data import RankingDataset
@@ -11,7 +10,7 @@ from rankloop.search import BM25, Features, Index, Pipeline, first
 
 __all__ = ["CANDIDATES", "PAGE", "Collection"]
 
-CANDIDATES = 100  # that BM25 finds, for rankers to put in order
+CANDIDATES = 100  # documents that BM25 retrieves and rankers reorder
 PAGE = 10  # documents people see
 
 
@@ -19,9 +18,9 @@ PAGE = 10  # documents people see
 class Collection:
     """Searches over an index.
 
-    `weights` are those of the text fields for BM25, `prior` is the feature that says how much a document is
-    used, `searches` map a text to graded documents, `mined` are lists with labels from 0 to 1 that are good
-    for training only, `examples` are searches to try.
+    `weights` are BM25's weights of the text fields, `prior` is the feature that holds a document's
+    popularity, `searches` map a text to graded documents, `examples` are searches to try, and
+    `title_field` is the field that heads a result.
     """
 
     name: str
@@ -33,29 +32,24 @@ class Collection:
     searches: Mapping[str, Mapping[str, int]]
     max_grade: int
     examples: tuple[str, ...] = ()
-    shown_as: str = "id"
-    mined: RankingDataset | None = None
+    title_field: str = "id"
 
-    @cached_property
-    def described(self) -> Features:
-        return Features(self.features)
-
-    @cached_property
+    @property
     def bm25(self) -> dict[str, float]:
-        """BM25 of the fields, as a sum of features."""
+        """BM25 over the fields, as weights of features."""
         return {f"bm25({field})": weight for field, weight in self.weights.items()}
 
-    def by(self, weights: Mapping[str, float]) -> FeatureSum:
-        """A ranker with given weights, ready to serve."""
+    def feature_sum(self, weights: Mapping[str, float]) -> FeatureSum:
+        """A ranker with given weights of features, ready to serve."""
         return FeatureSum(dict(weights), features=self.features)
 
-    def search(self, ranker: Any, *, k: int = PAGE) -> Pipeline:
+    def pipeline(self, ranker: Any) -> Pipeline:
         """The pipeline that a ranker serves in."""
-        found = self.index.retriever(k=CANDIDATES, model=BM25(fields=dict(self.weights)), typos="missing")
-        joined: Pipeline = found >> self.described >> ranker >> first(k)
+        retriever = self.index.retriever(k=CANDIDATES, model=BM25(fields=dict(self.weights)), typos="missing")
+        joined: Pipeline = retriever >> Features(self.features) >> ranker >> first(PAGE)
         return joined
 
     def candidates(self, searches: Mapping[str, Mapping[str, float]]) -> RankingDataset:
-        """What BM25 finds for the searches, with features; what nobody graded counts as 0."""
-        asked = {text: text for text in searches}
-        return self.search(self.by(self.bm25)).dataset(asked, searches, among="retrieved")
+        """What BM25 retrieves for the searches, with features; ungraded documents get label 0."""
+        queries = {text: text for text in searches}
+        return self.pipeline(self.feature_sum(self.bm25)).dataset(queries, searches, among="retrieved")

@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["documents_of"]
 
-# Modules that act on import, need a screen, are not meant for people, or are gone in later versions.
+# Modules that act on import, need a screen, are internal, or are gone in later versions.
 _SKIPPED = frozenset(
     [
         *("antigravity", "this", "idlelib", "lib2to3", "test", "turtledemo", "ensurepip", "pydoc_data"),
@@ -26,7 +26,7 @@ _SKIPPED = frozenset(
         *("asyncore", "asynchat", "smtpd", "nturl2path", "sre_compile", "sre_constants", "sre_parse"),
     ]
 )
-# The documented home of an object comes first; the module it happens to live in comes later.
+# The module that documents an object comes before the one that implements it.
 _FIRST = ("builtins", "os.path", "os", "io", "collections", "threading", "asyncio", "concurrent.futures")
 _NESTED = frozenset({"concurrent", "xml", "multiprocessing", "json", "email", "http", "urllib"})
 
@@ -78,7 +78,7 @@ def _module_names() -> list[str]:
 def _imported(name: str) -> types.ModuleType | None:
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit):  # another platform's module, or one that needs what is not here
+    except (Exception, SystemExit):  # a module of another platform, or with a missing dependency
         return None
 
 
@@ -88,7 +88,7 @@ def _public(name: str, module: types.ModuleType) -> Iterator[tuple[str, Any, str
         yield name, module, "module"
     listed = getattr(module, "__all__", None)
     names = sorted(vars(module)) if listed is None else [n for n in listed if isinstance(n, str)]
-    if listed is not None:  # hashlib.scrypt and its like live in _hashlib and are not listed
+    if listed is not None:  # for example hashlib.scrypt, which is defined in _hashlib and not listed
         own = f"_{name.rpartition('.')[2]}"
         names += [n for n, v in sorted(vars(module).items()) if getattr(v, "__module__", None) == own]
     for public in dict.fromkeys(names):
@@ -141,7 +141,7 @@ def _document(dotted: str, thing: Any, kind: str) -> dict[str, Any]:
 
 
 def _documentation(thing: Any, last: str) -> str:
-    """The object's own text; an inherited one describes something else."""
+    """The object's own docstring; an inherited one describes something else."""
     text = thing.__dict__.get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
     if not isinstance(text, str):
         return ""

@@ -1,4 +1,4 @@
-"""An interleaving of two versions, with simulated people, in the event store."""
+"""A simulated interleaving experiment of two versions in the event store."""
 
 import time
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def put_duel(
     now: float | None = None,
     seed: int = 0,
 ) -> str:
-    """Record an interleaving of two rankers, by version, over the last day; gives the experiment's id."""
+    """Record an interleaving of two rankers, by version, within the last day; gives the experiment's id."""
     random = Random(f"duel {seed}")
     until = time.time() if now is None else now
     since = until - DAY
@@ -76,7 +76,7 @@ def _page(
     at: float,
     random: Random,
 ) -> tuple[ShownPage, NDArray[np.float32]]:
-    """A page of both rankers for some search, and the grades of what is on it."""
+    """An interleaved page for a random search, and the grades of its documents."""
     query, page_id = random.randrange(data.n_queries), f"{random.getrandbits(128):032x}"
     lists = [top[query] for top in tops]
     page = method(one.method, seed=one.seed).combine(

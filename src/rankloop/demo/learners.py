@@ -1,4 +1,4 @@
-"""The rankers of the story: two that somebody tuned, one from comments, two from the same clicks."""
+"""The rankers of the demo: two tuned baselines, and two that learn from the same clicks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,52 +11,38 @@ from rankloop.propensity import Propensity
 from rankloop.rankers import LinearRanker, Ranker
 from rankloop.unbiased import ips, naive
 
-__all__ = ["METRIC", "baselines", "from_clicks", "from_comments", "judgments", "quality", "run"]
+__all__ = ["METRIC", "baselines", "from_clicks", "judgments"]
 
 METRIC = "ndcg@10"
-ENOUGH = 50  # mined searches below which nothing is learned from them
 _PRIORS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def baselines(collection: Collection, train: RankingDataset) -> dict[str, Ranker]:
-    """BM25, and BM25 with a prior for what is used much, weighed by the grades of the searches to learn from.
+    """BM25, and BM25 plus a popularity prior whose weight has the best NDCG on the training searches.
 
-    The prior sees grades that the learners never see: it is the harder one to beat.
+    The prior sees grades that the learners never see, which makes it the harder one to beat.
     """
-    tried = [collection.by({**collection.bm25, collection.prior: weight}) for weight in _PRIORS]
-    best = max(tried, key=lambda ranker: quality(ranker, train, collection.searches))
-    return {"bm25": collection.by(collection.bm25), "bm25 + popularity": best}
+    tried = [collection.feature_sum({**collection.bm25, collection.prior: weight}) for weight in _PRIORS]
+    best = max(tried, key=lambda ranker: _quality(ranker, train, collection.searches))
+    return {"bm25": collection.feature_sum(collection.bm25), "bm25 + popularity": best}
 
 
-def from_comments(collection: Collection) -> dict[str, Ranker]:
-    """A ranker from comments above calls in the sources on this machine, where there are enough."""
-    if collection.mined is None or collection.mined.n_queries < ENOUGH:
-        return {}
-    return {"comments": _weights().fit(collection.mined)}
-
-
-def from_clicks(log: ClickLog, seen: Propensity, train: RankingDataset) -> dict[str, Ranker]:
-    """The same model twice: clicks taken at their word, and clicks divided by how likely they were seen."""
-    labels = {"naive": naive(log, train), "unbiased": ips(log, seen, train)}
-    made: dict[str, Ranker] = {name: _weights().fit(lists) for name, lists in labels.items()}
-    made["unbiased"].propensity_ = seen.values
+def from_clicks(log: ClickLog, propensity: Propensity, train: RankingDataset) -> dict[str, Ranker]:
+    """The same model twice: from clicks as they are, and from clicks divided by their propensity."""
+    labels = {"naive": naive(log, train), "unbiased": ips(log, propensity, train)}
+    # Few searches and many features: a strongly regularised linear model.
+    made: dict[str, Ranker] = {
+        name: LinearRanker(loss="softmax", l2=0.1).fit(lists) for name, lists in labels.items()
+    }
+    made["unbiased"].propensity_ = propensity.values
     return made
 
 
-def quality(ranker: Any, data: RankingDataset, searches: Mapping[str, Mapping[str, int]]) -> float:
-    """Mean NDCG@10 against all answers, also those that BM25 did not find."""
-    return float(evaluate(run(ranker, data), judgments(data, searches), [METRIC]).mean[METRIC])
-
-
-def run(ranker: Any, data: RankingDataset) -> Run:
-    assert data.docid is not None  # candidates of an index have ids
-    return Run(data.row_qid, data.docid, ranker.predict(data))
-
-
 def judgments(data: RankingDataset, searches: Mapping[str, Mapping[str, int]]) -> Qrels:
+    """All graded answers of the searches in `data`, including those that BM25 did not find."""
     return Qrels.from_dict({query: dict(searches[query]) for query in data.qid.tolist()})
 
 
-def _weights() -> LinearRanker:
-    """Few searches, many features: a weighted sum that is held back."""
-    return LinearRanker(loss="softmax", l2=0.1)
+def _quality(ranker: Any, data: RankingDataset, searches: Mapping[str, Mapping[str, int]]) -> float:
+    run = Run.from_dataset(data, ranker.predict(data))
+    return float(evaluate(run, judgments(data, searches), [METRIC]).mean[METRIC])

@@ -18,7 +18,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Documents by name, every other name that leads to them, and the written searches that they answer."""
+    """Documents by name, the canonical name of every alias, and the written searches with their answers."""
 
     documents: dict[str, dict[str, Any]]
     canonical: dict[str, str]
@@ -28,7 +28,7 @@ class Library:
 
 
 def read_library() -> Library:
-    """Crawl the standard library in a process of its own and check the written searches against it."""
+    """Crawl the standard library in a process of its own, and resolve the written searches against it."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "documents.jsonl"
         subprocess.run([sys.executable, "-m", "rankloop.demo.crawl", str(target)], check=True)

@@ -12,7 +12,7 @@ from rankloop.search import Analyser, Field, Index
 
 __all__ = ["collect"]
 
-SEARCHES = 1500  # of the judged ones
+SEARCHES = 1500  # judged searches that are used
 _TEXTS = ("title", "overview", "tags", "director", "actors", "characters")
 _NUMBERS = ("popularity", "year", "rating")
 _FEATURES = (
@@ -26,7 +26,7 @@ _FEATURES = (
 
 
 def collect(path: Path, *, searches: int = SEARCHES, download: bool = False, seed: int = 0) -> Collection:
-    """The collection, with an index at `path`; it is downloaded only when asked."""
+    """The collection, with an index at `path`; it is downloaded only if `download` says so."""
     if download:
         catalog.get("msrd-movies")
     corpus = catalog.load("msrd-movies")
@@ -42,18 +42,18 @@ def collect(path: Path, *, searches: int = SEARCHES, download: bool = False, see
         searches={text: graded[text] for text in chosen},
         max_grade=1,
         examples=("space western", "jim carrey comedy", "heist in las vegas", "studio ghibli"),
-        shown_as="title",
+        title_field="title",
     )
 
 
 def _graded(corpus: Corpus) -> dict[str, dict[str, int]]:
-    """Searches by their words, with the movies that people found right."""
+    """Searches by their text, with the movies that people judged relevant."""
     graded: dict[str, dict[str, int]] = {}
     for qid, grades in corpus.qrels.to_dict().items():
-        right = {str(id): 1 for id, grade in grades.items() if grade > 0}
+        relevant = {str(id): 1 for id, grade in grades.items() if grade > 0}
         text = corpus.queries[str(qid)].strip()
-        if right and text:
-            graded.setdefault(text, {}).update(right)
+        if relevant and text:
+            graded.setdefault(text, {}).update(relevant)
     return graded
 
 
@@ -72,5 +72,5 @@ def _index(corpus: Corpus, path: Path) -> Index:
 
 def _entry(id: str, movie: Any) -> dict[str, Any]:
     kept = {name: movie.get(name) for name in (*_TEXTS, "genres", "year", "rating")}
-    told = {"id": id, **kept, "popularity": log1p(movie.get("votes") or 0)}
-    return {name: value for name, value in told.items() if value is not None}
+    entry = {"id": id, **kept, "popularity": log1p(movie.get("votes") or 0)}
+    return {name: value for name, value in entry.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Simulated people in the event store: their pages and clicks as the service would have recorded them."""
+"""Simulated pages and clicks in the event store, as the service would have recorded them."""
 
 import time
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
+from rankloop.clicks.intervention import Swap, intervention
 from rankloop.data import RankingDataset
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
 from rankloop.serve.events.store import Store
@@ -16,7 +17,7 @@ from rankloop.serve.events.store import Store
 __all__ = ["clicks_on", "documents_of", "put_people", "shown_pages"]
 
 _AT_ONCE = 2000  # pages in one transaction
-_CLICK_AFTER = 3.0  # seconds a rank, for reading
+_CLICK_AFTER = 3.0  # seconds of reading per rank before a click
 
 
 def put_people(
@@ -29,7 +30,7 @@ def put_people(
     now: float | None = None,
     seed: int = 0,
 ) -> int:
-    """Record the pages of a simulated log as if they had been shown in the last `days`; gives how many."""
+    """Record the pages of a simulated log as if shown within the last `days`; gives how many were new."""
     pages: list[ShownPage] = []
     events: list[Event] = []
     new = 0
@@ -51,7 +52,7 @@ def put_people(
 def shown_pages(
     log: ClickLog, data: RankingDataset, *, version: str, since: float, until: float, seed: int = 0
 ) -> Iterator[tuple[ShownPage, list[Event]]]:
-    """Every page of a log with its clicks; people are drawn at random, and all of them read a while."""
+    """Every page of a log with its clicks; users and times are drawn at random."""
     random = Random(f"people {seed}")
     rows = log.rows(data)
     documents = documents_of(data)
@@ -73,7 +74,7 @@ def shown_pages(
             layout="list",
             user=f"{random.randrange(2000):032x}",
             found=int(data.lengths[data.row_query[shown[0]]]),
-            **_chance(log, page, first, last),
+            **_exchange(log, page, first, last),
         )
         yield made, clicks_on(made, np.flatnonzero(log.click[first:last]))
 
@@ -94,19 +95,16 @@ def clicks_on(page: ShownPage, clicked: NDArray[np.int64]) -> list[Event]:
 
 
 def documents_of(data: RankingDataset) -> list[str]:
-    """What each row is called: its document, or its number."""
+    """The document id of each row, or its number."""
     return [str(id) for id in (range(data.n_documents) if data.docid is None else data.docid.tolist())]
 
 
-def _chance(log: ClickLog, page: int, first: int, last: int) -> dict[str, Any]:
-    """What chance did to a page: the exchange of two neighbours, where the log tells of one."""
+def _exchange(log: ClickLog, page: int, first: int, last: int) -> dict[str, Any]:
+    """The exchange of two neighbours on a page, where the log records one."""
     if log.page_intervention is None or log.original_position is None:
         return {}
-    told = str(log.page_intervention.table[log.page_intervention.code[page]])
-    if not told.startswith("swap "):
+    found = intervention(log.page_intervention.table[log.page_intervention.code[page]])
+    if not isinstance(found, Swap) or found.high > last - first:
         return {}
-    low, high = (int(rank) for rank in told.removeprefix("swap ").split("-"))
-    if high > last - first:
-        return {}
-    moved = int(log.original_position[first + low - 1]) != low
-    return {"policy": "swap", "randomness": swap(low, high, swapped=moved)}
+    swapped = int(log.original_position[first + found.low - 1]) != found.low
+    return {"policy": "swap", "randomness": swap(found.low, found.high, swapped=swapped)}

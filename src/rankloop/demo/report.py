@@ -1,4 +1,4 @@
-"""The story as one page: what was learned, and three ways of proving it."""
+"""The report of the demo: what was learned, and three comparisons that show it."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from rankloop._table import Table
 from rankloop.demo.conclusion import conclusion
-from rankloop.demo.learners import ENOUGH, METRIC
-from rankloop.demo.loop import Told
+from rankloop.demo.learners import METRIC
+from rankloop.demo.run_loop import Demo
 from rankloop.report import (
     Report,
     ctr_by_position,
@@ -19,89 +19,83 @@ from rankloop.report import (
     preference,
 )
 
-__all__ = ["report_of_story"]
+__all__ = ["demo_report"]
 
 
-def report_of_story(told: Told) -> Report:
-    """Everything the story found, with pictures."""
-    collection = told.collection
+def demo_report(demo: Demo) -> Report:
+    """Everything the demo found, with figures."""
+    collection = demo.collection
     report = Report(
         f"The loop on {collection.name}",
-        f"{len(collection.index):,} documents, {told.train.n_queries} searches to learn from, "
-        f"{told.test.n_queries} others to prove it on. All people are simulated; their taste is the grades.",
+        f"{len(collection.index):,} documents, {demo.train.n_queries} training searches, "
+        f"{demo.test.n_queries} test searches. People are simulated and click according to the grades.",
     )
     report.add(
         "In short",
-        f"The ranker that learned from clicks without their bias, on {told.test.n_queries} searches that "
-        "nobody learned from:",
-        conclusion(told),
+        f"The ranker that learned from clicks corrected for position bias, on {demo.test.n_queries} test "
+        "searches:",
+        conclusion(demo),
     )
     report.add(
         "By grades",
-        "Each ranking against all graded answers of searches that nobody learned from.",
-        metric_intervals(told.offline.systems),
-        told.offline,
-        gains_and_losses(told.offline, system="unbiased", metric=METRIC),
+        "Each ranking against all graded answers of the test searches.",
+        metric_intervals(demo.offline.systems),
+        demo.offline,
+        gains_and_losses(demo.offline, system="unbiased", metric=METRIC),
     )
-    if "comments" in told.story.numbers and "comments" not in told.rankers:
-        report.add(
-            "Comments",
-            f"{told.story.numbers['comments']['comments with a found answer']} comments above calls on this "
-            f"machine read like searches that BM25 answers; from fewer than {ENOUGH} nothing is learned.",
-        )
-    report.add("By clicks on another ranking", *_counterfactual(told))
-    report.add("Side by side", preference(told.interleaved))
+    report.add("By clicks on another ranking", *_counterfactual(demo))
+    report.add("Interleaved", preference(demo.interleaved))
     report.add(
         "What people saw",
-        "Results further up are looked at more, so they are clicked more, whatever they are.",
-        ctr_by_position(told.log),
+        "People look at results further up more often, so they click them more often, relevant or not.",
+        ctr_by_position(demo.log),
         position_curve(
-            {"from exchanged neighbours": told.seen}, truth=1.0 / np.arange(1, len(told.seen) + 1)
+            {"from exchanged neighbours": demo.propensity}, truth=1.0 / np.arange(1, len(demo.propensity) + 1)
         ),
     )
-    report.add("One search", *_one_search(told))
-    report.add("What the unbiased ranker looks at", _weights(told))
-    seconds = {name: f"{took:.1f} s" for name, took in told.story.seconds.items()}
+    report.add("One search", *_one_search(demo))
+    report.add("Weights of the unbiased ranker", _weights(demo))
+    seconds = {name: f"{took:.1f} s" for name, took in demo.steps.seconds.items()}
     return report.add("How long it took", seconds, folded=True)
 
 
-def _counterfactual(told: Told) -> list[Any]:
+def _counterfactual(demo: Demo) -> list[Any]:
     rows = [
         (name, f"{one.estimate:+.4f}", f"{one.low:+.4f}", f"{one.high:+.4f}", f"{one.truth:+.4f}")
-        for name, one in told.counterfactual.items()
+        for name, one in demo.counterfactual.items()
     ]
-    gains = {name: {"dcg@10": (one.estimate, one.low, one.high)} for name, one in told.counterfactual.items()}
+    gains = {name: {"dcg@10": (one.estimate, one.low, one.high)} for name, one in demo.counterfactual.items()}
     return [
-        "What each ranking would have gained over BM25 by putting the same documents in its own order, "
-        "estimated from clicks on BM25's pages alone (doubly robust). The truth is known here because "
+        "What each ranking would have gained over BM25 with the same documents in its own order, "
+        "estimated from clicks on BM25's pages alone (doubly robust). The true gain is known because "
         "people are simulated.",
         metric_intervals(gains, signed=True, title="Gain over BM25, from clicks alone", note=""),
-        Table(("ranking", "estimate", "low", "high", "in truth"), rows),
+        Table(("ranking", "estimate", "low", "high", "true"), rows),
     ]
 
 
-def _one_search(told: Told) -> list[Any]:
+def _one_search(demo: Demo) -> list[Any]:
     """The search that the unbiased ranker changed most for the better, before and after."""
     moved = max(
-        told.offline.most_changed("unbiased", METRIC, 50), key=lambda one: one.difference, default=None
+        demo.offline.most_changed("unbiased", METRIC, 50), key=lambda one: one.difference, default=None
     )
     if moved is None:
         return ["No search changed."]
-    at = int(np.flatnonzero(told.test.qid == moved.qid)[0])
-    one = told.test.select([at])
+    at = int(np.flatnonzero(demo.test.qid == moved.qid)[0])
+    one = demo.test.select([at])
     assert one.docid is not None
     return [
         f"{moved.qid}: from {moved.baseline:.3f} with BM25 to {moved.value:.3f}.",
         *(
             ndcg_picture(
-                told.rankers[name].predict(one), one.y, documents=one.docid.tolist(), title=f"By {name}"
+                demo.rankers[name].predict(one), one.y, documents=one.docid.tolist(), title=f"By {name}"
             )
             for name in ("bm25", "unbiased")
         ),
     ]
 
 
-def _weights(told: Told) -> Any:
-    ranker: Any = told.rankers["unbiased"]
-    found = (list(told.collection.features), np.abs(ranker.coef_))
-    return importance_picture({"weight": found}, note="Sizes of the weights on standardised features.")
+def _weights(demo: Demo) -> Any:
+    ranker: Any = demo.rankers["unbiased"]
+    found = (list(demo.collection.features), np.abs(ranker.coef_))
+    return importance_picture({"weight": found}, note="Absolute weights of standardised features.")

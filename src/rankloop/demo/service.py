@@ -1,4 +1,4 @@
-"""The story's end: all its rankers in a service, with the pages people saw behind them."""
+"""The demo as a service: every ranker a version, and the simulated pages in its event store."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from rankloop.clicks import user
 from rankloop.demo.collection import CANDIDATES, PAGE
 from rankloop.demo.interleaving import put_duel
 from rankloop.demo.learners import METRIC
-from rankloop.demo.loop import Told
 from rankloop.demo.people import put_people
+from rankloop.demo.run_loop import Demo
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
 from rankloop.serve.models.registry import Registry
@@ -23,68 +23,68 @@ from rankloop.serve.models.registry import Registry
 __all__ = ["prepare", "serve", "typical_search"]
 
 RECORDED = 15_000  # pages that are put into the event store
-DUELS = 1000  # interleaved pages, beside
+DUELS = 1000  # interleaved pages in the event store
 
 
-def prepare(told: Told) -> tuple[Path, dict[str, str]]:
-    """Write the settings of a service, register every ranker, record the last pages; who serves is in it.
+def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
+    """Write the settings of a service, register every ranker, record the last pages; versions by name.
 
-    The unbiased ranker serves if its counterfactual gain is surely above 0, as the gate of the service asks.
+    The unbiased ranker serves if the interval of its gain is above 0, as in the gate of the service.
     """
-    settings = _settings(told)
+    settings = _settings(demo)
     config = Config.read(settings)
     config.home.mkdir(parents=True, exist_ok=True)
-    with told.story.step("service", "all rankers and the last pages into a service") as found:
+    with demo.steps.step("service", "a service with all rankers and the last pages") as found:
         with Store.open(config.database) as store:
             models = Registry(store, config.home / "models")
             versions = {
-                name: models.register(told.collection.search(ranker), lineage=_lineage(told, name))
-                for name, ranker in told.rankers.items()
+                name: models.register(demo.collection.pipeline(ranker), lineage=_lineage(demo, name))
+                for name, ranker in demo.rankers.items()
             }
             models.promote(versions["bm25"])
-            last = told.log.select(np.arange(max(0, told.log.n_pages - RECORDED), told.log.n_pages))
-            found["pages"] = put_people(store, last, told.train, version=versions["bm25"], seed=told.seed)
-            duel = {versions[name]: told.rankers[name] for name in ("unbiased", "bm25 + popularity")}
-            person = user("pbm", max_grade=told.collection.max_grade)
-            put_duel(store, told.test, duel, person, pages=DUELS, seed=told.seed)
-            if told.counterfactual["unbiased"].low > 0:
+            last = demo.log.select(np.arange(max(0, demo.log.n_pages - RECORDED), demo.log.n_pages))
+            found["pages"] = put_people(store, last, demo.train, version=versions["bm25"], seed=demo.seed)
+            duel = {versions[name]: demo.rankers[name] for name in ("unbiased", "bm25 + popularity")}
+            person = user("pbm", max_grade=demo.collection.max_grade)
+            put_duel(store, demo.test, duel, person, pages=DUELS, seed=demo.seed)
+            if demo.counterfactual["unbiased"].low > 0:
                 models.promote(versions["unbiased"])
             found["serves"] = models.version(str(models.roles().production)).lineage["name"]
         found["settings"] = str(settings)
     return settings, versions
 
 
-def serve(settings: Path, versions: dict[str, str], told: Told, port: int) -> None:
-    """Serve the page until interrupted; the token of administration is made for this time only."""
+def serve(settings: Path, versions: dict[str, str], demo: Demo, port: int) -> None:
+    """Serve the page until interrupted; without RANKLOOP_ADMIN_TOKEN the run makes its own."""
     from rankloop.serve.http.process import run
 
     token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)
-    asked = urlencode({"q": typical_search(told), "a": versions["bm25"], "b": versions["unbiased"]})
-    told.story.say(f"\nToken of administration, for this time: {token}")
-    run(config, host="127.0.0.1", port=port, places={"compare": f"/compare?{asked}"})
+    query = urlencode({"q": typical_search(demo), "a": versions["bm25"], "b": versions["unbiased"]})
+    print(f"\nAdmin token of this run: {token}", flush=True)
+    run(config, host="127.0.0.1", port=port, places={"compare": f"/compare?{query}"})
 
 
-def typical_search(told: Told) -> str:
-    """The held-out search whose change from BM25 is in the middle of all that changed."""
-    moved = told.offline.most_changed("unbiased", METRIC, told.test.n_queries)
+def typical_search(demo: Demo) -> str:
+    """The test search with the median change from BM25, among those that changed."""
+    moved = demo.offline.most_changed("unbiased", METRIC, demo.test.n_queries)
     moved.sort(key=lambda one: one.difference)
-    return str(moved[len(moved) // 2].qid if moved else told.test.qid[0])
+    return str(moved[len(moved) // 2].qid if moved else demo.test.qid[0])
 
 
-def _settings(told: Told) -> Path:
+def _settings(demo: Demo) -> Path:
     """A config file beside the index, for `rankloop serve` and `rankloop learn`."""
-    collection = told.collection
-    path = told.folder / f"{collection.name}.toml"
+    collection = demo.collection
+    path = demo.folder / f"{collection.name}.toml"
     plain = {
         "index": collection.index.path.name,
         "site": collection.title,
-        "title": collection.shown_as,
+        "title": collection.title_field,
         "candidates": CANDIDATES,
         "k": PAGE,
         "swap_rate": 0.1,
         "open_dashboard": True,
-        "examples": [typical_search(told), *collection.examples],
+        "examples": [typical_search(demo), *collection.examples],
         "features": list(collection.features),
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
@@ -94,21 +94,21 @@ def _settings(told: Told) -> Path:
     return path
 
 
-def _lineage(told: Told, name: str) -> dict[str, Any]:
-    """Where a ranker of the story comes from, and how it did."""
-    judged = told.offline.systems[name]
+def _lineage(demo: Demo, name: str) -> dict[str, Any]:
+    """Where a ranker of the demo comes from, and how good it is."""
+    judged = demo.offline.systems[name]
     lineage: dict[str, Any] = {
         "name": name,
         "made": "demo",
         "metrics": {METRIC: [judged.mean[METRIC], *judged.interval[METRIC]]},
-        "searches": told.train.n_queries,
+        "searches": demo.train.n_queries,
     }
-    if name in told.counterfactual:
-        one = told.counterfactual[name]
+    if name in demo.counterfactual:
+        one = demo.counterfactual[name]
         lineage["gain"] = [one.estimate, one.low, one.high]
     if name in ("naive", "unbiased"):
-        lineage["window"] = {"pages": told.log.n_pages, "clicks": int(told.log.click.sum())}
+        lineage["window"] = {"pages": demo.log.n_pages, "clicks": int(demo.log.click.sum())}
     if name == "unbiased":
-        lineage["propensity"] = told.seen.to_dict()
-        lineage["interleaved"] = [one.to_dict() for one in told.interleaved]
+        lineage["propensity"] = demo.propensity.to_dict()
+        lineage["interleaved"] = [one.to_dict() for one in demo.interleaved]
     return lineage

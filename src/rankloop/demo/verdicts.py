@@ -1,4 +1,4 @@
-"""Three verdicts on searches that nobody learned from: by grades, by clicks on another page, side by side."""
+"""Three comparisons on test searches: by grades, by clicks on BM25's pages, and interleaved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ import numpy as np
 
 from rankloop.clicks import ClickLog, ClickModel
 from rankloop.clicks.users import attraction_by_grade
-from rankloop.data import RankingDataset
+from rankloop.data import RankingDataset, Run
 from rankloop.demo.collection import PAGE, Collection
-from rankloop.demo.learners import METRIC, judgments, run
+from rankloop.demo.learners import METRIC, judgments
 from rankloop.interleaving import Verdict, simulate_duel
 from rankloop.metrics import Comparison, compare, dcg
 from rankloop.propensity import Propensity
@@ -21,12 +21,12 @@ from rankloop.unbiased.estimation.interval import interval
 __all__ = ["Counterfactual", "counterfactual", "interleaved", "offline"]
 
 CLICKED = "dcg@10"
-_JUDGE = 60  # trees of the model of relevance behind the doubly robust estimate
+_TREES = 60  # of the relevance model in the doubly robust estimate
 
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """A ranking's gain over BM25: estimated from clicks on BM25's pages with its interval, and in truth."""
+    """A ranking's gain over BM25: estimated from clicks on BM25's pages, and the true one."""
 
     estimate: float
     low: float
@@ -34,14 +34,14 @@ class Counterfactual:
     truth: float
 
     def __str__(self) -> str:
-        return f"{self.estimate:+.3f} [{self.low:+.3f}, {self.high:+.3f}] (in truth {self.truth:+.3f})"
+        return f"{self.estimate:+.3f} [{self.low:+.3f}, {self.high:+.3f}] (true {self.truth:+.3f})"
 
 
 def offline(
     collection: Collection, rankers: Mapping[str, Any], test: RankingDataset, seed: int
 ) -> Comparison:
-    """Every ranking against all graded answers; BM25 is what the others are compared with."""
-    runs = {name: run(ranker, test) for name, ranker in rankers.items()}
+    """Every ranking against all graded answers, compared with BM25."""
+    runs = {name: Run.from_dataset(test, ranker.predict(test)) for name, ranker in rankers.items()}
     return compare(runs, judgments(test, collection.searches), METRIC, baseline="bm25", seed=seed)
 
 
@@ -49,22 +49,22 @@ def counterfactual(
     rankers: Mapping[str, Any],
     test: RankingDataset,
     log: ClickLog,
-    seen: Propensity,
+    propensity: Propensity,
     max_grade: int,
     seed: int,
 ) -> dict[str, Counterfactual]:
-    """What people who saw BM25's pages would have gained had each ranker put them in order (doubly robust).
+    """The gain if each ranker had ordered the documents on BM25's pages (doubly robust).
 
-    Clicks say nothing of what was never shown, so it is the shown documents that are put in another order.
-    No grade is looked at, except for the truth beside it: how much each document attracts.
+    Clicks say nothing about documents that were never shown, so only shown documents are reordered. Grades
+    are used for the true gain alone, through the attraction of each document.
     """
     shown = _shown(test, log)
     scores = {name: ranker.predict(shown) for name, ranker in rankers.items()}
-    judge = likelihood_ranker(trees=_JUDGE, threads=1)
+    relevance = likelihood_ranker(trees=_TREES, threads=1)
     attraction = attraction_by_grade(max_grade=max_grade)[shown.y.astype(np.int64)]
-    truth = {name: _worth(one, attraction, shown, log) for name, one in scores.items()}
+    truth = {name: _mean_dcg(one, attraction, shown, log) for name, one in scores.items()}
     found = {}
-    question = Question(log, CLICKED, shown, seen, "doubly_robust", seed, {"ranker": judge})
+    question = Question(log, CLICKED, shown, propensity, "doubly_robust", seed, {"ranker": relevance})
     for name, one in scores.items():
         if name != "bm25":
             gain = question.worth(one) - question.worth(scores["bm25"])
@@ -76,7 +76,7 @@ def counterfactual(
 
 
 def _shown(data: RankingDataset, log: ClickLog) -> RankingDataset:
-    """The documents that the log shows."""
+    """The documents that the log has shown."""
     assert data.docid is not None
     rows = np.unique(log.rows(data))
     return RankingDataset(
@@ -91,7 +91,7 @@ def _shown(data: RankingDataset, log: ClickLog) -> RankingDataset:
 def interleaved(
     rankers: Mapping[str, Any], test: RankingDataset, person: ClickModel, *, pages: int, seed: int
 ) -> list[Verdict]:
-    """The unbiased ranker and each of the others on shared pages: whom do the clicks prefer."""
+    """The unbiased ranker against each of the others on interleaved pages."""
     rivals = [name for name in rankers if name != "unbiased"]
     return [
         simulate_duel(
@@ -106,8 +106,8 @@ def interleaved(
     ]
 
 
-def _worth(scores: Any, attraction: Any, data: RankingDataset, log: ClickLog) -> float:
-    """The mean DCG@10 of a page, with the chance to attract as the gain."""
+def _mean_dcg(scores: Any, attraction: Any, data: RankingDataset, log: ClickLog) -> float:
+    """The mean DCG@10 of a page, with a document's attraction as its gain."""
     values = dcg(scores, attraction.astype(np.float32), data.offsets, k=10, gain="linear")
     order = np.argsort(data.qid)
     query = order[np.searchsorted(data.qid, log.queries, sorter=order)][log.page_query.code]

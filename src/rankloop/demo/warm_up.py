@@ -1,4 +1,4 @@
-"""What a second process compiles while the first one reads sources: all that the story needs."""
+"""Compiles every kernel of the demo in a second process while the first one reads sources."""
 
 import contextlib
 import io
@@ -7,30 +7,29 @@ from pathlib import Path
 
 from rankloop._beside import compiling_beside
 
-__all__ = ["compiling_story"]
+__all__ = ["compiling_demo"]
 
 
-def compiling_story() -> contextlib.AbstractContextManager[None]:
-    """Read in this block."""
+def compiling_demo() -> contextlib.AbstractContextManager[None]:
+    """Compile beside what runs in this block."""
     from rankloop.clicks.simulation.sessions import run_sessions
 
     return compiling_beside(__name__, run_sessions)
 
 
 def _compile() -> None:
-    """The whole story on a library of a few words."""
+    """Run the whole demo on a library of a few words."""
     from rankloop.demo.library import Library
-    from rankloop.demo.loop import tell_of
+    from rankloop.demo.run_loop import run_loop
     from rankloop.demo.stdlib import collect
-    from rankloop.demo.story import Story
     from rankloop.demo.usage import Usage
 
     documents = {f"m{at % 40}.f{at}": _document(at) for at in range(400)}
     searches = {f"word{at} thing": {f"m{at}.f{at}": 3, f"m{at}.f{at + 40}": 1} for at in range(40)}
     library = Library(documents, {name: name for name in documents}, searches, 0)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        collection, _ = collect(library, Usage(), Path(folder) / "stdlib.index")
-        tell_of(Story(), collection, Path(folder), sessions=20_000)
+        collection = collect(library, Usage(), Path(folder) / "stdlib.index")
+        run_loop(collection, Path(folder), sessions=20_000)
 
 
 def _document(at: int) -> dict[str, object]:

@@ -1,27 +1,32 @@
-"""Index, retrieve, describe, compose: documents in, candidates and their features out.
+"""Index, retrieve, describe with features, compose: documents in, ranked pages out.
 
 A stage takes `Candidates` and gives `Candidates`; a pipeline is stages joined by `>>`.
 """
 
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
-from rankloop.search.candidates import Candidates, Hit
+from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
-from rankloop.search.features.link_signals import link_signals, url_depth, url_length
+from rankloop.search.features.link_signals import link_signals
+from rankloop.search.features.url_depth import url_depth
+from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
-from rankloop.search.fusion import reciprocal_rank, tune_weights, weighted
+from rankloop.search.first import first
+from rankloop.search.hit import Hit
 from rankloop.search.index.index import Index
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
-from rankloop.search.pipeline import Pipeline, Stage, first
+from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
 from rankloop.search.retriever import Retriever
+from rankloop.search.stage import Stage
 from rankloop.search.text.analyser import Analyser
 from rankloop.search.text.generic_words import generic_words
-from rankloop.search.text.query import Query, parse
+from rankloop.search.text.query import Query
 from rankloop.search.text.snippet import snippet
+from rankloop.search.tune_weights import tune_weights
 from rankloop.search.two_tower import TwoTower
 
 __all__ = [
@@ -45,12 +50,9 @@ __all__ = [
     "link_signals",
     "load_pipeline",
     "pagerank",
-    "parse",
     "read_documents",
-    "reciprocal_rank",
     "snippet",
     "tune_weights",
     "url_depth",
     "url_length",
-    "weighted",
 ]

@@ -1,7 +1,7 @@
 """BM25 over fields: the sum of the weighted scores of each."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,13 +11,23 @@ from numpy.typing import NDArray
 from rankloop._names import one_of
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.index.top import term_frequencies, top_sum
+from rankloop.search.index.top import Postings, term_frequencies, top_sum
 
-__all__ = ["BM25", "Contribution", "Found", "Leaf", "floor_of", "frequencies", "idf", "merged_best"]
+__all__ = [
+    "BM25",
+    "Contribution",
+    "Found",
+    "Leaf",
+    "SegmentQuery",
+    "Top",
+    "best_of_segments",
+    "frequencies",
+    "idf",
+]
 
 
 class Leaf(NamedTuple):
-    """A term wanted in a text field (by number); `df` stands for its own where it is one of several."""
+    """A term wanted in a text field (by number); `df` is given where several terms share one."""
 
     field: int
     term: str
@@ -26,7 +36,7 @@ class Leaf(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best rows and their scores, and how many documents matched at all."""
+    """The best rows and their scores, and how many documents matched."""
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -64,7 +74,7 @@ class BM25:
         \frac{tf}{tf + k_1 (1 - b + b \, |d_f| / \overline{|d_f|})}
 
     Robertson & Zaragoza (2009), as Lucene has it. `fields` names the text fields and their weights;
-    without it every text field that is not a copy of another (`source`) has weight 1.
+    by default every text field that is not a copy of another (`source`) has weight 1.
     """
 
     k1: float = 1.2
@@ -83,30 +93,14 @@ class BM25:
     ) -> Found:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
-        field = np.array([leaf.field for leaf in leaves], np.int64)
-        parts: list[Found] = []
-        for segment, may in zip(snapshot.segments, allowed, strict=True):
-            term = np.array([segment.term(leaf.term) for leaf in leaves], np.int64)
-            known = np.flatnonzero(term >= 0)
-            if len(known):
-                at = field[known] * segment.terms + term[known]
-                offsets = segment.arrays["postings.offsets"]
-                scores, docs, matches = top_sum(
-                    segment.arrays["postings.docs"],
-                    segment.arrays["postings.tf"],
-                    segment.lengths,
-                    offsets[at],
-                    offsets[at + 1],
-                    field[known],
-                    weight[known],
-                    flat[known],
-                    slope[known],
-                    may,
-                    min(k, segment.documents),
-                    floor_of(parts, k),
-                )
-                parts.append(Found(docs + segment.base, scores, matches))
-        return merged_best(parts, k)
+
+        def best(part: SegmentQuery) -> Top:
+            which, most = part.which, min(k, part.segment.documents)
+            return top_sum(
+                part.postings, weight[which], flat[which], slope[which], part.allowed, most, part.floor
+            )
+
+        return best_of_segments(snapshot, leaves, allowed, k, best)
 
     def score(
         self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
@@ -123,18 +117,18 @@ class BM25:
         return scores
 
     def explain(self, snapshot: Snapshot, leaves: Sequence[Leaf], row: int) -> list[Contribution]:
-        """Term by term and field by field, what makes up a document's score."""
+        """The contributions of each term in each field to a document's score."""
         weights, flat, slope = self._coefficients(snapshot, leaves)
         segment, document = snapshot.locate(row)
         tf = frequencies(segment, leaves, np.array([document]))[0]
-        told = []
+        parts = []
         for i, leaf in enumerate(leaves):
             if not tf[i]:
                 continue
             df = snapshot.df(leaf.field, leaf.term) if leaf.df is None else leaf.df
             length = int(segment.lengths[leaf.field, document])
             rarity = idf(snapshot.n_documents, df)
-            told.append(
+            parts.append(
                 Contribution(
                     term=leaf.term,
                     field=snapshot.text_fields[leaf.field],
@@ -147,7 +141,7 @@ class BM25:
                     score=float(weights[i] * tf[i] / (tf[i] + flat[i] + slope[i] * length)),
                 )
             )
-        return told
+        return parts
 
     def _coefficients(
         self, snapshot: Snapshot, leaves: Sequence[Leaf]
@@ -163,9 +157,9 @@ class BM25:
 
 
 def check(k1: float, b: float, fields: Mapping[str, float] | None) -> None:
-    """The parameters that every BM25 has."""
+    """Check the parameters that BM25 and BM25F share."""
     if not (k1 > 0 and 0 <= b <= 1):
-        raise ValueError(f"BM25 wants k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
+        raise ValueError(f"BM25 needs k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
     if fields is not None and not (fields and all(weight > 0 for weight in fields.values())):
         raise ValueError(f"field weights are above 0 (leave a field out to ignore it), got {dict(fields)}")
 
@@ -181,9 +175,7 @@ def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int,
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.int64]) -> NDArray[np.int32]:
     """How often each leaf is in each document of a segment: documents x leaves."""
     found: NDArray[np.int32] = term_frequencies(
-        segment.arrays["forward.offsets"],
-        segment.arrays["forward.terms"],
-        segment.arrays["forward.tf"],
+        segment.forward,
         segment.documents,
         documents,
         np.array([leaf.field for leaf in leaves], np.int64),
@@ -192,15 +184,53 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.
     return found
 
 
-def floor_of(parts: Sequence[Found], k: int) -> float:
-    """The score that documents of the next segment must beat: the k-th best so far."""
-    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
+Top = tuple[NDArray[np.float64], NDArray[np.int64], int]
+
+
+class SegmentQuery(NamedTuple):
+    """A query in one segment: `which` leaves it has, their postings, and the k-th best score so far."""
+
+    segment: Segment
+    which: NDArray[np.int64]
+    postings: Postings
+    allowed: NDArray[np.uint8]
+    floor: float
+
+
+def best_of_segments(
+    snapshot: Snapshot,
+    leaves: Sequence[Leaf],
+    allowed: list[NDArray[np.uint8]],
+    k: int,
+    best: Callable[[SegmentQuery], Top],
+) -> Found:
+    """The k best of all segments, by score, then by row.
+
+    `best` gives the best scores and documents of one segment, and its number of matches.
+    """
+    field = np.array([leaf.field for leaf in leaves], np.int64)
+    parts: list[Found] = []
+    for segment, may in zip(snapshot.segments, allowed, strict=True):
+        term = np.array([segment.term(leaf.term) for leaf in leaves], np.int64)
+        which = np.flatnonzero(term >= 0)
+        if len(which):
+            of_field = field[which]
+            row = of_field * segment.terms + term[which]
+            arrays, offsets = segment.arrays, segment.arrays["postings.offsets"]
+            docs, tf = arrays["postings.docs"], arrays["postings.tf"]
+            postings = Postings(docs, tf, segment.lengths, offsets[row], offsets[row + 1], of_field)
+            scores, documents, matches = best(SegmentQuery(segment, which, postings, may, _floor(parts, k)))
+            parts.append(Found(documents + segment.base, scores, matches))
+    if not parts:
+        return Found(np.empty(0, np.int64), np.empty(0), 0)
+    rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
+    scores = parts[0].scores if len(parts) == 1 else np.concatenate([part.scores for part in parts])
+    order = np.lexsort((rows, -scores))[:k]
+    return Found(rows[order], scores[order], sum(part.matches for part in parts))
+
+
+def _floor(parts: Sequence[Found], k: int) -> float:
+    if not parts:
+        return 0.0
+    scores = np.concatenate([part.scores for part in parts])
     return float(np.partition(scores, -k)[-k]) if len(scores) >= k else 0.0
-
-
-def merged_best(parts: Sequence[Found], k: int) -> Found:
-    """The k best of all segments: by score, then by row."""
-    rows = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)])
-    scores = np.concatenate([np.empty(0), *(part.scores for part in parts)])
-    best = np.lexsort((rows, -scores))[:k]
-    return Found(rows[best], scores[best], sum(part.matches for part in parts))

@@ -12,11 +12,12 @@ from rankloop.search.bm25 import (
     Contribution,
     Found,
     Leaf,
+    SegmentQuery,
+    Top,
+    best_of_segments,
     check,
-    floor_of,
     frequencies,
     idf,
-    merged_best,
     weights,
 )
 from rankloop.search.index.segment import REMEMBERED, Segment
@@ -27,7 +28,7 @@ __all__ = ["BM25F", "any_df"]
 
 
 class _Groups(NamedTuple):
-    """The leaves sorted by term, and what each term and each field brings."""
+    """The leaves sorted by term, with the coefficients of each term and each leaf."""
 
     leaves: list[Leaf]
     group: NDArray[np.int64]
@@ -70,35 +71,25 @@ class BM25F:
     ) -> Found:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
-        field = np.array([leaf.field for leaf in groups.leaves], np.int64)
-        parts: list[Found] = []
-        for segment, may in zip(snapshot.segments, allowed, strict=True):
-            term = np.array([segment.term(leaf.term) for leaf in groups.leaves], np.int64)
-            known = np.flatnonzero(term >= 0)
-            if len(known):
-                at = field[known] * segment.terms + term[known]
-                offsets = segment.arrays["postings.offsets"]
-                scores, docs, matches = top_combined(
-                    segment.arrays["postings.docs"],
-                    segment.arrays["postings.tf"],
-                    segment.lengths,
-                    self._whole(snapshot, segment),
-                    offsets[at],
-                    offsets[at + 1],
-                    field[known],
-                    groups.gain[known],
-                    groups.flat[known],
-                    groups.slope[known],
-                    groups.group[known],
-                    groups.idf,
-                    groups.k1,
-                    groups.whole_slope,
-                    may,
-                    min(k, segment.documents),
-                    floor_of(parts, k),
-                )
-                parts.append(Found(docs + segment.base, scores, matches))
-        return merged_best(parts, k)
+
+        def best(part: SegmentQuery) -> Top:
+            which = part.which
+            return top_combined(
+                part.postings,
+                self._whole(snapshot, part.segment),
+                groups.gain[which],
+                groups.flat[which],
+                groups.slope[which],
+                groups.group[which],
+                groups.idf,
+                groups.k1,
+                groups.whole_slope,
+                part.allowed,
+                min(k, part.segment.documents),
+                part.floor,
+            )
+
+        return best_of_segments(snapshot, groups.leaves, allowed, k, best)
 
     def score(
         self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
@@ -116,17 +107,17 @@ class BM25F:
         return scores
 
     def explain(self, snapshot: Snapshot, leaves: Sequence[Leaf], row: int) -> list[Contribution]:
-        """Term by term and field by field; a term's score is shared by its fields as they added to x."""
+        """By term and field; a term's score is divided among its fields in proportion to their part of x."""
         groups = self._groups(snapshot, leaves)
         segment, document = snapshot.locate(row)
         x = self._saturating(groups, segment, np.array([document]))[0]
         tf = frequencies(segment, groups.leaves, np.array([document]))[0]
         below = groups.k1 + groups.whole_slope * self._whole(snapshot, segment)[document]
-        told = []
+        parts = []
         for i, leaf in enumerate(groups.leaves):
             if tf[i]:
                 at = int(groups.group[i])
-                told.append(
+                parts.append(
                     Contribution(
                         term=leaf.term,
                         field=snapshot.text_fields[leaf.field],
@@ -139,7 +130,7 @@ class BM25F:
                         score=float(groups.idf[at] * x[i] / (x[groups.group == at].sum() + below)),
                     )
                 )
-        return told
+        return parts
 
     def _saturating(
         self, groups: _Groups, segment: Segment, documents: NDArray[np.int64]
@@ -178,7 +169,7 @@ class BM25F:
         )
 
     def _whole(self, snapshot: Snapshot, segment: Segment) -> NDArray[np.int32]:
-        """Per document the tokens of the searched fields."""
+        """Per document the number of tokens in the searched fields."""
         fields = tuple(sorted(self.weights(snapshot)))
         key = ("whole", segment.name, fields)
         if key not in snapshot.cache:
@@ -188,7 +179,7 @@ class BM25F:
 
 
 def any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
-    """In how many living documents a term is in any of the fields."""
+    """The number of live documents that have a term in any of the fields."""
     key = ("df", term, fields)
     if key not in snapshot.cache:
         count = 0

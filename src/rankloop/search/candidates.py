@@ -1,4 +1,4 @@
-"""Documents on their way through a pipeline, best first."""
+"""The documents that a pipeline passes from stage to stage, best first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
+from rankloop.search.hit import Hit
 from rankloop.search.index.segment import name_of_field
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Query, as_query
@@ -17,28 +18,17 @@ from rankloop.search.text.snippet import Snippets
 if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
 
-__all__ = ["Candidates", "Hit"]
-
-
-@dataclass(frozen=True)
-class Hit:
-    """One result as people see it: its document, and the passage that matched, marked up safely."""
-
-    id: Any
-    rank: int
-    score: float
-    document: Mapping[str, Any]
-    snippet: str
+__all__ = ["Candidates"]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """The documents found for a query, best first.
 
-    `rows` number documents in `snapshot` (one generation of the index), `scores` say how good they are
-    now, and `sources` how they were found: per source ("words", or a vector field) a score for each, nan
-    where it has none; `ranks` their ranks there, 0 where it did not list them. `columns` holds what stages
-    add, one row per document (a feature matrix, a group).
+    `rows` number documents in `snapshot` (one generation of the index), `scores` are their current
+    scores. `sources` holds a score per source ("words", or a vector field), nan where it has none, and
+    `ranks` the rank in its list, 0 where it did not list the document. `columns` holds what stages add, one
+    row per document (a feature matrix, a group).
     """
 
     query: Query
@@ -90,7 +80,7 @@ class Candidates:
         )
 
     def scored(self, scores: ArrayLike) -> "Candidates":
-        """The same documents with other scores, best first; equals keep their order."""
+        """The same documents with other scores, best first; equal scores keep their order."""
         values = np.asarray(scores, np.float64)
         if values.shape != (len(self),):
             raise ValueError(f"one score per candidate ({len(self)}) is wanted, got shape {values.shape}")
@@ -104,7 +94,7 @@ class Candidates:
         return replace(self, columns={**self.columns, name: values})
 
     def __iter__(self) -> Iterator[Hit]:
-        """The results with their documents; reading them is slower than ranking them."""
+        """The results with their documents and snippets, which takes longer than ranking them."""
         snippets = Snippets(self.snapshot, self.leaves)
         for at, id in enumerate(self.ids.tolist()):
             document = self.snapshot.document(int(self.rows[at]))

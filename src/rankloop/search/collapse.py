@@ -1,4 +1,4 @@
-"""Near-duplicates: the same text twice on one page."""
+"""Near-duplicates: one document of each group stays on the page."""
 
 import math
 
@@ -7,20 +7,23 @@ from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 from rankloop.search.candidates import Candidates
+from rankloop.search.index.postings import Forward
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 
 __all__ = ["collapse", "signatures"]
+
+Ints = NDArray[np.int64]
 
 HASHES = 128
 
 
-class collapse(Stage):  # noqa: N801 - it reads aloud: >> collapse()
-    """Keeps the first of each group of candidates that say nearly the same.
+class collapse(Stage):  # noqa: N801 - a verb in a pipeline: >> collapse()
+    """Keeps the first of each group of near-duplicates.
 
-    Texts are compared by their shingles (runs of three terms) over all text fields. The share that two have
-    in common (Jaccard) is estimated by MinHash (Broder, 1997) with 128 hashes: a standard error of at most
-    0.045. The column `duplicates` says how many candidates each one that is kept stands for.
+    Texts are compared by their shingles (runs of three terms) over all text fields. The Jaccard similarity of
+    two is estimated by MinHash (Broder, 1997) with 128 hashes: a standard error of at most 0.045. The column
+    `duplicates` holds the size of each group.
 
     >>> collapse(0.9)
     collapse(0.9)
@@ -32,8 +35,8 @@ class collapse(Stage):  # noqa: N801 - it reads aloud: >> collapse()
         self.threshold = threshold
 
     def __call__(self, given: Candidates) -> Candidates:
-        stands_for = first_alike(signatures(given.snapshot, given.rows), math.ceil(self.threshold * HASHES))
-        kept, counts = np.unique(stands_for, return_counts=True)
+        group = first_alike(signatures(given.snapshot, given.rows), math.ceil(self.threshold * HASHES))
+        kept, counts = np.unique(group, return_counts=True)
         return given.take(kept).with_column("duplicates", counts)
 
     def __repr__(self) -> str:
@@ -41,8 +44,8 @@ class collapse(Stage):  # noqa: N801 - it reads aloud: >> collapse()
 
 
 @kernel
-def first_alike(marks: NDArray[np.uint32], needed: int) -> NDArray[np.int64]:
-    """For each signature the first kept one that agrees in enough places, or itself, which is then kept."""
+def first_alike(marks: NDArray[np.uint32], needed: int) -> Ints:
+    """For each signature the first kept one that agrees in `needed` hashes or more; else itself, now kept."""
     n, hashes = marks.shape
     alike = np.empty(n, np.int64)
     kept = np.empty(n, np.int64)
@@ -76,11 +79,7 @@ def signatures(snapshot: Snapshot, rows: NDArray[np.int64]) -> NDArray[np.uint32
         marks[inside] = minhash(
             arrays["vocabulary.bytes"],
             arrays["vocabulary.offsets"],
-            arrays["forward.offsets"],
-            arrays["forward.terms"],
-            arrays["forward.tf"],
-            arrays["forward.starts"],
-            arrays["forward.positions"],
+            segment.forward,
             segment.documents,
             rows[inside] - segment.base,
             np.array(fields, np.int64),
@@ -98,18 +97,14 @@ def _mixed(x: np.uint64) -> np.uint64:
 
 @kernel
 def minhash(
-    data: NDArray[np.uint8],
-    words: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    documents: int,
-    rows: NDArray[np.int64],
-    fields: NDArray[np.int64],
+    data: NDArray[np.uint8], words: Ints, forward: Forward, documents: int, rows: Ints, fields: Ints
 ) -> NDArray[np.uint32]:
-    """The smallest of each of 128 hashes over the shingles of each document."""
+    """The smallest of each of 128 hashes over the shingles of each document.
+
+    The forward index holds the term at each position, so no text is analysed again; one FNV hash
+    per term and one mixing step per hash function replace 128 hashes of text.
+    """
+    offsets, terms, tf, starts, positions = forward
     marks = np.zeros((len(rows), HASHES), np.uint32)
     golden = np.uint64(0x9E3779B97F4A7C15)
     for r in range(len(rows)):
@@ -117,6 +112,7 @@ def minhash(
         some = False
         for field in fields:
             row = field * documents + rows[r]
+            # The hash of the term at each position of the field.
             last = 0
             for i in range(starts[row], starts[row + 1]):
                 last = max(last, positions[i] + 1)
@@ -130,10 +126,11 @@ def minhash(
                     token[positions[at]] = hashed
                     at += 1
             n = 0
-            for i in range(last):  # close the gaps that stop words left
+            for i in range(last):  # without the gaps of stop words
                 if token[i] != 0:
                     token[n] = token[i]
                     n += 1
+            # Each run of three terms as one hash, and 128 hashes derived from it.
             for i in range(max(1, n - 2) if n else 0):
                 shingle = golden
                 for j in range(i, min(i + 3, n)):

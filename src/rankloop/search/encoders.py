@@ -1,4 +1,4 @@
-"""Encoders that others trained: functions from a query to its vector."""
+"""Pretrained encoders: functions from a query to its vector."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ __all__ = ["PretrainedEncoder", "sentence_transformer", "wordllama"]
 
 
 class PretrainedEncoder:
-    """Texts to vectors of length 1 by a model that is not ours; queries and documents are encoded alike.
+    """Texts to vectors of length 1 by a pretrained model; queries and documents are encoded alike.
 
     >>> encoder = PretrainedEncoder("length", lambda texts: [[len(text), 1.0] for text in texts])
     >>> encoder("four").round(2)
@@ -45,7 +45,7 @@ class PretrainedEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the name and of what the model makes of a fixed text."""
+        """A hash of the name and of the vector of a fixed text."""
         seen = self.encode(["the quick brown fox"]).round(4).tobytes()
         return hashlib.blake2b(self.name.encode() + seen, digest_size=8).hexdigest()
 
@@ -57,9 +57,9 @@ def sentence_transformer(name: str, **options: Any) -> PretrainedEncoder:
 
 
 def wordllama(dimension: int = 256) -> PretrainedEncoder:
-    """The static embedding that comes inside the package wordllama; nothing is downloaded."""
+    """The static embedding inside the package wordllama; nothing is downloaded."""
     package = require("wordllama", "encoders")
-    # It looks for its tokenizer in a folder it does not have; as a cache, its own folder is the right one.
+    # By default it looks for its tokenizer in a folder that does not exist; its own folder has it.
     inside = Path(package.__file__).parent
     model = package.WordLlama.load(dim=dimension, cache_dir=inside, disable_download=True)
     return PretrainedEncoder(f"wordllama-{dimension}", model.embed)

@@ -1,4 +1,4 @@
-"""What a document holds: kinds of fields, and values that fit them."""
+"""The fields of a document: their kinds, and the conversion of values."""
 
 import math
 import re
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[^\W\d][\w-]*")
 
 @dataclass(frozen=True)
 class Field:
-    """One field: its kind, and what the kind needs.
+    """One field: its kind, and the parameters of that kind.
 
     `source` indexes another field's text once more, with its own `analyser`. Vectors have a `dimension`
     and are compared by `similarity` ("cosine" or "dot").
@@ -63,7 +63,7 @@ class Field:
         return cls(**{**saved, "analyser": analyser})
 
     def convert(self, value: Any) -> Any:
-        """The value as it is indexed: texts, keywords, a float, seconds since 1970, or a vector."""
+        """A value as it is indexed: texts, keywords, a float, seconds since 1970, or a vector."""
         return _CONVERT[self.kind](value, self)
 
 

@@ -1,25 +1,25 @@
-"""From judged queries to the lists a ranker learns from, through the stages that serve."""
+"""The lists that a ranker learns from, made of judged queries by the stages that serve."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from rankloop._names import one_of
 from rankloop._progress import progress
-from rankloop.data import Qrels, RankingDataset
+from rankloop.data import RankingDataset
 from rankloop.search.candidates import Candidates
 from rankloop.search.features.features import Features
-from rankloop.search.pipeline import StageLike
 from rankloop.search.retriever import Retriever
+from rankloop.search.stage import StageLike
 from rankloop.search.text.query import Query
 
-__all__ = ["AMONG", "fused_well", "grades_of", "judged_lists", "run_of"]
+__all__ = ["AMONG", "Judgments", "Queries", "grades_of", "judged_lists", "judged_queries", "tuned"]
 
 AMONG = ("judged", "retrieved", "both")
 
 Queries = Mapping[Any, str | Query]
-Judgments = Mapping[Any, Mapping[Any, float]] | Qrels
+Judgments = Mapping[Any, Mapping[Any, float]]  # a Qrels is one
 
 
 def judged_lists(
@@ -27,21 +27,16 @@ def judged_lists(
 ) -> RankingDataset:
     """Features and labels of the documents of each query that has both.
 
-    `among` says which documents: those that are "judged", those that are "retrieved" (label 0 where nobody
-    judged them), or "both". Beware of "both" where judgments are few: a document that was not retrieved is
+    `among` says which documents: those that are "judged", those that are "retrieved" (label 0 without a
+    judgment), or "both". Beware of "both" where judgments are few: a document that was not retrieved is
     then there only because it is relevant, and a ranker learns that weak matches are good.
     """
     one_of("among", among, AMONG)
     grades = grades_of(judgments)
-    asked = {str(qid): query for qid, query in queries.items() if str(qid) in grades}
-    if not asked:
-        raise ValueError(
-            f"none of the {len(queries)} queries has judgments ({len(grades)} queries are judged); "
-            "are the query ids the same?"
-        )
+    judged = judged_queries(queries, grades)
     matrices, labels, qids, docids = [], [], [], []
-    with progress("features", len(asked)) as advance:
-        for qid, query in asked.items():
+    with progress("features", len(judged)) as advance:
+        for qid, query in judged.items():
             found = _documents(retrieve, query, grades[qid], among)
             if len(found):
                 ids = [str(id) for id in found.ids.tolist()]
@@ -55,43 +50,30 @@ def judged_lists(
     return RankingDataset(np.concatenate(matrices), labels, qids, docid=docids, feature_names=features.names)
 
 
-def fused_well(retrieve: StageLike, queries: Queries, judgments: Judgments) -> StageLike:
+def judged_queries(queries: Queries, grades: Mapping[str, Any]) -> dict[str, str | Query]:
+    """The queries that have judgments, with ids as text; an error if none has."""
+    judged = {str(qid): query for qid, query in queries.items() if str(qid) in grades}
+    if not judged:
+        raise ValueError(
+            f"none of the {len(queries)} queries has judgments ({len(grades)} queries are judged); "
+            "are the query ids the same?"
+        )
+    return judged
+
+
+def tuned(retrieve: StageLike, queries: Queries, judgments: Judgments) -> StageLike:
     """A retriever of several sources without weights gets those that rank judged queries best."""
     if not isinstance(retrieve, Retriever) or retrieve.weights is not None or retrieve.sources < 2:
         return retrieve
-    asked, grades = {str(qid): query for qid, query in queries.items()}, grades_of(judgments)
-    _, labels = retrieve.judged_pools(asked, grades)
+    by_id, grades = {str(qid): query for qid, query in queries.items()}, grades_of(judgments)
+    _, labels = retrieve.judged_pools(by_id, grades)
     if not any(grade > 0 for one in labels for grade in one):
-        return retrieve  # nothing says which source is better
-    return retrieve.tune(asked, grades)
-
-
-def run_of(search: Callable[[Any], Candidates], queries: Queries) -> dict[str, dict[str, float]]:
-    """What a pipeline shows for each query, as a run; documents with equal scores keep their order."""
-    run = {}
-    with progress("searching", len(queries)) as advance:
-        for qid, query in queries.items():
-            found = search(query)
-            ids = found.ids.tolist()
-            run[str(qid)] = {str(id): float(len(ids) - at) for at, id in enumerate(ids)}
-            advance(1, "")
-    return run
+        return retrieve  # no judgment says which source is better
+    return retrieve.tune(by_id, grades)
 
 
 def grades_of(judgments: Judgments) -> dict[str, dict[str, float]]:
     """Judgments as query -> document -> grade, with ids as text."""
-    if isinstance(judgments, Qrels):
-        ends = judgments.offsets.tolist()
-        return {
-            str(qid): dict(
-                zip(
-                    map(str, judgments.docid[ends[at] : ends[at + 1]].tolist()),
-                    judgments.labels[ends[at] : ends[at + 1]].tolist(),
-                    strict=True,
-                )
-            )
-            for at, qid in enumerate(judgments.qid.tolist())
-        }
     return {
         str(qid): {str(id): float(grade) for id, grade in of_query.items()}
         for qid, of_query in judgments.items()

@@ -1,9 +1,7 @@
-"""A pipeline in one file: how it retrieves, what it describes, the model, and what it was fitted on."""
+"""A pipeline in one file: retriever settings, features, the model, and hashes of what it was fitted on."""
 
 import hashlib
-import io
 import json
-import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
@@ -13,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._atomic import replacing
+from rankloop import _archive
 from rankloop._names import one_of
 from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
@@ -21,18 +19,19 @@ from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
+from rankloop.search.first import first
 from rankloop.search.index.index import Index
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.pipeline import Pipeline, StageLike, first
+from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
 from rankloop.search.retriever import Retriever
+from rankloop.search.stage import StageLike
 
 __all__ = ["fingerprint", "load_pipeline", "save"]
 
-FORMAT = 1
+_KIND = "pipeline"
 _MODELS = {"BM25": BM25, "BM25F": BM25F}
 _OPTIONS = ("k", "match", "typos", "filters", "fusion", "weights", "words")
-_DATE = (1980, 1, 1, 0, 0, 0)  # the same pipeline gives the same bytes
 
 
 def fingerprint(search: Pipeline) -> str:
@@ -42,19 +41,9 @@ def fingerprint(search: Pipeline) -> str:
 
 def save(search: Pipeline, path: str | Path) -> None:
     """Write the pipeline to `path`, whole or not at all. The index stays where it is."""
-    parts = _parts(search)
-    members: dict[str, bytes] = {}
+    members: dict[str, _archive.Member] = {}
     stages = [_saved(stage, at, members) for at, stage in enumerate(search.stages)]
-    about = {"format": FORMAT, "stages": stages, "parts": parts, "fingerprint": _hash(parts)}
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w") as archive:
-        for name, content in {
-            "manifest.json": json.dumps(about, indent=1, default=_plain).encode(),
-            **members,
-        }.items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), content)
-    with replacing(path) as beside:
-        beside.write_bytes(whole.getvalue())
+    _archive.write(path, _KIND, {"stages": stages, "parts": _parts(search)}, members)
 
 
 def load_pipeline(
@@ -68,48 +57,37 @@ def load_pipeline(
 ) -> Pipeline:
     """The pipeline in a file, over an index with the same fields.
 
-    Features of your own (`functions`), `encoders` and the `history` of clicks are code and data beside the
-    file: give them again. A feature whose arithmetic has changed since is an error. A newer generation of
-    the index is what commits are for; `exact=True` refuses it, for scores equal to the last bit.
+    Features of your own (`functions`), `encoders` and the `history` of clicks are not in the file: give them
+    again. A feature whose arithmetic has changed since is an error. The index may have newer commits;
+    `exact=True` refuses them, for scores equal to the last bit.
     """
-    source = Path(path)
-    if not source.is_file():
-        raise FileNotFoundError(f"there is no pipeline file {source}")
-    try:
-        with zipfile.ZipFile(source) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        about = json.loads(members["manifest.json"])
-        stages, told = about["stages"], about["parts"]
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
-        raise ValueError(f"{source} is damaged or not a saved pipeline ({error}); save it again") from error
-    if about["format"] != FORMAT:
-        raise ValueError(f"{source} has format {about['format']}, this version reads {FORMAT}; save it again")
+    about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
     own = {one.__name__: one for one in functions}
     search = Pipeline(
-        tuple(_restored(stage, index, members, own, dict(encoders or {}), history) for stage in stages)
+        tuple(_restored(one, index, members, own, dict(encoders or {}), history) for one in about["stages"])
     )
-    now = _parts(search)
+    now, saved = _parts(search), about["parts"]
     for part, message in {
         "fields": "the index has other fields or another analyser than the one the pipeline was fitted on",
         "features": "the features are no longer computed as they were when the model was fitted",
     }.items():
-        if now[part] != told[part]:
-            raise ValueError(f"{source} does not fit: {message}; fit and save it again")
-    if exact and now != told:
+        if now[part] != saved[part]:
+            raise ValueError(f"{path} does not fit: {message}; fit and save it again")
+    if exact and now != saved:
         raise ValueError(
-            f"{source} was saved over another generation of the index; fit and save it again, "
+            f"{path} was saved over another generation of the index; fit and save it again, "
             "or load with exact=False"
         )
     return search
 
 
 def _parts(search: Pipeline) -> dict[str, str]:
-    """Hashes of what a score depends on."""
+    """Hashes of all that a score depends on."""
     from rankloop.rankers.saving.load import dumps  # scikit-learn is slow to load, and not needed to search
 
     source = search.stages[0]
     if not isinstance(source, Retriever):
-        raise ValueError(f"a pipeline is known by its index; start it with index.retriever(), not {source!r}")
+        raise ValueError(f"a saved pipeline starts with index.retriever(), got {source!r}")
     snapshot = source.index.snapshot
     manifest = snapshot.manifest
     fields = {name: field.to_dict() for name, field in manifest.fields.items()}
@@ -117,12 +95,12 @@ def _parts(search: Pipeline) -> dict[str, str]:
         "fields": _hash([fields, manifest.analyser.to_dict()]),
         "index": _hash(_contents(snapshot)),
         "features": search.features.version,
-        "model": hashlib.blake2b(dumps(search._learned().ranker), digest_size=16).hexdigest(),
+        "model": hashlib.blake2b(dumps(search.ranker), digest_size=16).hexdigest(),
     }
 
 
 def _contents(snapshot: Snapshot) -> list[Any]:
-    """What tells one generation of one index from all others, without reading all of it."""
+    """What identifies one generation of one index, without reading all of it."""
     return [
         snapshot.manifest.generation,
         [
@@ -134,24 +112,24 @@ def _contents(snapshot: Snapshot) -> list[Any]:
     ]
 
 
-def _saved(stage: StageLike, at: int, members: dict[str, bytes]) -> dict[str, Any]:
+def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> dict[str, Any]:
     from rankloop.rankers.saving.load import dumps
 
     if isinstance(stage, Retriever):
-        options = {name: getattr(stage, name) for name in _OPTIONS}
+        options = _as_json({name: getattr(stage, name) for name in _OPTIONS})
         model = {"class": type(stage.model).__name__, **asdict(stage.model)}
         return {"retriever": options, "model": model, "vectors": list(stage.vectors or {})}
     if isinstance(stage, Features):
         return {"features": stage.names, "own": [one.__name__ for one in stage.declared if callable(one)]}
     if isinstance(stage, Ranked):
-        members[f"model-{at}.zip"] = dumps(stage.ranker)
-        return {"ranker": f"model-{at}.zip"}
+        members[f"model-{at}"] = dumps(stage.ranker)
+        return {"ranker": f"model-{at}"}
     if isinstance(stage, collapse):
         return {"collapse": stage.threshold}
     if isinstance(stage, first):
-        return {"first": stage.n}
+        return {"first": stage.k}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse() and first(n); "
+        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse() and first(k); "
         "join the rest after loading"
     )
 
@@ -159,7 +137,7 @@ def _saved(stage: StageLike, at: int, members: dict[str, bytes]) -> dict[str, An
 def _restored(
     saved: Mapping[str, Any],
     index: Index,
-    members: Mapping[str, bytes],
+    members: Mapping[str, _archive.Member],
     own: Mapping[str, Callable[[Candidates], ArrayLike]],
     encoders: dict[str, Callable[[str], ArrayLike]],
     history: ClickHistory | None,
@@ -167,10 +145,10 @@ def _restored(
     from rankloop.rankers.saving.load import loads
 
     if "retriever" in saved:
-        model = dict(saved["model"])
-        kind = _MODELS[one_of("model", model.pop("class"), _MODELS)]
+        scorer = dict(saved["model"])
+        kind = _MODELS[one_of("model", scorer.pop("class"), _MODELS)]
         vectors = {name: encoders.get(name) for name in saved["vectors"]} or None
-        return index.retriever(**saved["retriever"], model=kind(**model), vectors=vectors)
+        return index.retriever(**saved["retriever"], model=kind(**scorer), vectors=vectors)
     if "features" in saved:
         missing = [name for name in saved["own"] if name not in own]
         if missing:
@@ -178,14 +156,20 @@ def _restored(
         declared = [own[name] if name in saved["own"] else name for name in saved["features"]]
         return Features(declared, encoders=encoders, history=history)
     if "ranker" in saved:
-        return Ranked(loads(members[saved["ranker"]]))
+        model = members[saved["ranker"]]
+        assert isinstance(model, bytes)
+        return Ranked(loads(model))
     if "collapse" in saved:
         return collapse(saved["collapse"])
     return first(saved["first"])
 
 
+def _as_json(options: Mapping[str, Any]) -> Any:
+    """Options as JSON has them; the values of filters may be dates, sets and numpy numbers."""
+    return json.loads(json.dumps(options, default=_plain))
+
+
 def _plain(wanted: Any) -> Any:
-    """The values of a filter that JSON has no word for."""
     if isinstance(wanted, date):
         return wanted.isoformat()
     if isinstance(wanted, set | frozenset):
@@ -195,5 +179,5 @@ def _plain(wanted: Any) -> Any:
     raise ValueError(f"the filter value {wanted!r} cannot be saved; give text, numbers or dates")
 
 
-def _hash(told: Any) -> str:
-    return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
+def _hash(parts: Any) -> str:
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -17,21 +17,21 @@ def pagerank(
     weight: ArrayLike | None = None,
     personal: ArrayLike | Mapping[int, float] | None = None,
     tolerance: float = 1e-12,
-    steps: int = 1000,
+    iterations: int = 1000,
 ) -> NDArray[np.float64]:
     r"""PageRank of the n nodes of a graph of links source -> target (Page & Brin, 1998); it sums to 1.
 
     .. math:: r = d \, (P^T r + p \sum_{\text{dangling}} r) + (1 - d) \, p
 
-    p is the personal distribution that jumps land on (uniform without `personal`); a node without links
-    jumps too. Links may repeat and weigh (`weight`).
+    p is the distribution of jumps (`personal`, uniform by default); a node without links always jumps. Links
+    may repeat and have a `weight`.
 
     >>> pagerank([0, 1, 2], [1, 2, 0], 3).round(4)
     array([0.3333, 0.3333, 0.3333])
     >>> pagerank([0], [1], 2).round(4)
     array([0.3509, 0.6491])
     """
-    from scipy import sparse  # a fifth of a second that searching need not wait for
+    from scipy import sparse  # it takes a fifth of a second to load, and searching does not need it
 
     tails, heads = _nodes(source, n, "source"), _nodes(target, n, "target")
     if len(tails) != len(heads):
@@ -48,7 +48,7 @@ def pagerank(
     links = sparse.csr_array((value / np.where(dangling, 1, out)[tails], (heads, tails)), shape=(n, n))
     jump = _distribution(personal, n)
     rank = jump.copy()
-    for _ in range(steps):
+    for _ in range(iterations):
         after = damping * (links @ rank + jump * rank[dangling].sum()) + (1 - damping) * jump
         change = float(np.abs(after - rank).sum())
         rank = after

@@ -1,11 +1,11 @@
-"""A ranker as a stage: candidates with features in, candidates in its order out."""
+"""A ranker as a stage: it orders candidates by their features."""
 
 from typing import Any
 
 import numpy as np
 
 from rankloop.search.candidates import Candidates
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 
 __all__ = ["Ranked"]
 
@@ -30,5 +30,5 @@ class Ranked(Stage):
         return type(self.ranker).__name__
 
     def _lists(self, rows: int) -> dict[str, Any]:
-        """All candidates are one list, for rankers that look at the others."""
+        """All candidates are one list, for rankers that score a document in its list."""
         return {"qid": np.zeros(rows, np.int64)} if getattr(self.ranker, "needs_lists", False) else {}

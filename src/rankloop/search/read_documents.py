@@ -1,4 +1,4 @@
-"""Where documents come from: files, tables, databases, folders."""
+"""Documents from files, tables, databases and folders."""
 
 import csv
 import gzip
@@ -17,7 +17,7 @@ __all__ = ["Unreadable", "read_documents"]
 
 
 class Unreadable(NamedTuple):
-    """What stands in place of a document that could not be read."""
+    """In place of a document that could not be read: why not."""
 
     reason: str
 
@@ -34,7 +34,7 @@ def read_documents(
     JSON lines, CSV and TSV (also `.gz`), Parquet, a folder of Markdown, HTML and text files, or the rows of
     the query `sql` on a database (a SQLAlchemy URL, or the path of an SQLite file). `fields` turns the
     numbers of CSV into numbers. Files of a folder have `id` (their path in it), `title` and `body`. A line
-    that cannot be read comes as `Unreadable`, which an index refuses or skips like any wrong document.
+    that cannot be read is given as `Unreadable`, which an index refuses or skips like any invalid document.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "shop.jsonl"
@@ -91,7 +91,7 @@ def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Do
         for row in csv.DictReader(file, delimiter=delimiter):
             document: Document = {name: value for name, value in row.items() if name is not None and value}
             for name in numbers & document.keys():
-                with suppress(ValueError):  # the index says which document and field is wrong
+                with suppress(ValueError):  # the index refuses it and names the document and field
                     document[name] = float(document[name])
             for name in vectors & document.keys():
                 with suppress(ValueError):
@@ -168,7 +168,7 @@ def _file(path: Path, folder: Path) -> Document:
 
 
 class _Page(HTMLParser):
-    """The title of a page and what is to be read on it."""
+    """The title and the visible text of a page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

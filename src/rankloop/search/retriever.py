@@ -1,5 +1,6 @@
-"""From a query to candidates: by words, by meaning, or both."""
+"""From a query to candidates: by words, by vectors, or both."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,11 @@ from rankloop._names import one_of
 from rankloop.search.bm25 import BM25, Contribution, Found
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
-from rankloop.search.fusion import reciprocal_rank, tune_weights, warn_about_quality, weighted
 from rankloop.search.index.match import Filters, allowed_documents, leaves_of
 from rankloop.search.index.vectors import nearest, similarities
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 from rankloop.search.text.query import Query, as_query
+from rankloop.search.tune_weights import tune_weights
 
 if TYPE_CHECKING:
     from rankloop.search.index.index import Index
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "Encoder", "Retriever"]
 
 WORDS = "words"
+WEAK = 0.8  # a list below this share of the best list's NDCG makes reciprocal rank fusion worse
 Encoder = Callable[[str], ArrayLike]
 _PLAIN = BM25()
 
@@ -32,9 +34,10 @@ class Retriever(Stage):
     """A stage from a query to its k best candidates; made by `index.retriever(...)`.
 
     Words are scored by `model`. `vectors` maps vector fields to encoders of the query text (None where the
-    `Query` brings its vectors). With both, each lists its k best; the pool of all of them is scored by all
-    sources, fused by `fusion` ("weighted" scores or "rrf"), and cut to k. `match` is "any" or "all" words;
-    `typos` is "never", "missing" (forgive words the index does not know) or "always".
+    `Query` brings its vectors). With both, each source lists its k best; every document of the pool is scored
+    by every source, the scores are fused, and the best k remain. `fusion` is "weighted" (the weighted sum of
+    scores, each brought to 0..1 over the pool) or "rrf" (reciprocal rank fusion). `match` is "any" or "all"
+    words; `typos` is "never", "missing" (correct words that the index does not have) or "always".
     """
 
     index: "Index"
@@ -68,7 +71,7 @@ class Retriever(Stage):
 
     @property
     def sources(self) -> int:
-        """By how many things candidates are found: words, and each vector field."""
+        """The number of sources: words, and each vector field."""
         return int(self.words) + len(self.vectors or {})
 
     def __repr__(self) -> str:
@@ -87,8 +90,8 @@ class Retriever(Stage):
         lists: dict[str, Found] = {}
         if self.words and leaves:
             lists[WORDS] = self.model.top(snapshot, leaves, allowed, self.k)
-        asked = self._query_vectors(query)
-        for name, vector in asked.items():
+        vectors = self._query_vectors(query)
+        for name, vector in vectors.items():
             rows, scores = nearest(snapshot, name, vector, self.k, allowed)
             lists[name] = Found(rows, scores, len(rows))
         if not lists:
@@ -104,7 +107,7 @@ class Retriever(Stage):
                 ranks=ranks,
                 matches=found.matches,
             )
-        return self._fused(empty, lists, asked)
+        return self._fused(empty, lists, vectors)
 
     def score(self, given: str | Query, ids: Sequence[Any]) -> NDArray[np.float64]:
         """The word scores of given documents; nan for those that are not in the index."""
@@ -132,34 +135,31 @@ class Retriever(Stage):
         queries: Mapping[Any, str | Query],
         judgments: Mapping[Any, Mapping[Any, float]],
         *,
-        at: int = 10,
+        k: int = 10,
     ) -> "Retriever":
-        """The same retriever with fusion weights that rank judged queries best (NDCG@`at`).
+        """The same retriever with fusion weights that rank judged queries best (NDCG@k).
 
         Warns when `fusion="rrf"` mixes lists of unequal quality; `judgments` is query -> document -> grade.
         """
         pools, labels = self.judged_pools(queries, judgments)
         if not pools:
             raise ValueError("tune needs judged queries that more than one source answers; got none")
-        weights, quality = tune_weights(pools, labels, k=at, scaled=self.fusion == "weighted")
+        weights, quality = tune_weights(pools, labels, k=k)
         if self.fusion == "rrf":
-            warn_about_quality(quality)
+            _warn_of_weak_lists(quality)
         return replace(self, weights=weights)
 
     def judged_pools(
         self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]]
     ) -> tuple[list[dict[str, NDArray[np.float64]]], list[list[float]]]:
-        """What fusion adds up for each judged query that more than one source answers, and the labels."""
+        """The summands of fusion for each judged query that more than one source answers, and the labels."""
         pools, labels = [], []
         for name, query in queries.items():
             found = self(query) if name in judgments else None
             if found is not None and len(found.sources) > 1:
                 grades = {str(id): grade for id, grade in judgments[name].items()}
                 labels.append([grades.get(str(id), 0.0) for id in found.ids.tolist()])
-                if self.fusion == "weighted":
-                    pools.append(dict(found.sources))
-                else:
-                    pools.append({name: reciprocal_rank({name: one}) for name, one in found.ranks.items()})
+                pools.append(self._summands(found.sources, found.ranks))
         return pools, labels
 
     def _query_vectors(self, query: Query) -> dict[str, NDArray[np.float32]]:
@@ -178,7 +178,7 @@ class Retriever(Stage):
         return found
 
     def _fused(
-        self, empty: Candidates, lists: Mapping[str, Found], asked: Mapping[str, NDArray[np.float32]]
+        self, empty: Candidates, lists: Mapping[str, Found], vectors: Mapping[str, NDArray[np.float32]]
     ) -> Candidates:
         snapshot = empty.snapshot
         pool = np.unique(np.concatenate([found.rows for found in lists.values()]))
@@ -190,17 +190,28 @@ class Retriever(Stage):
             if name == WORDS:
                 sources[name] = self.model.score(snapshot, empty.leaves, pool)
             else:
-                sources[name] = similarities(snapshot, name, asked[name], pool)
-        if self.fusion == "rrf":
-            fused = reciprocal_rank(ranks, weights=self.weights)
-        else:
-            fused = weighted(sources, self.weights)
+                sources[name] = similarities(snapshot, name, vectors[name], pool)
+        fused = np.zeros(len(pool))
+        for name, part in self._summands(sources, ranks).items():
+            fused += part if self.weights is None else self.weights.get(name, 0.0) * part
         matches = max(found.matches for found in lists.values())
         whole = replace(empty, rows=pool, scores=fused, sources=sources, ranks=ranks, matches=matches)
         return whole.scored(fused).take(range(min(self.k, len(pool))))
 
+    def _summands(
+        self, sources: Mapping[str, NDArray[np.float64]], ranks: Mapping[str, NDArray[np.int32]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """What each source adds to the fused score of each document at weight 1."""
+        if self.fusion == "weighted":
+            return {name: _unit(values) for name, values in sources.items()}
+        from rankloop.rankers import rrf  # scikit-learn is slow to load, and not needed otherwise
+
+        last = max(1, *(int(rank.max(initial=0)) for rank in ranks.values()))
+        by_rank = np.concatenate(([0.0], rrf([-np.arange(1, last + 1)], [0, last])))  # 0: not in the list
+        return {name: by_rank[rank] for name, rank in ranks.items()}
+
     def _unscored(self, empty: Candidates, allowed: list[NDArray[np.uint8]]) -> Candidates:
-        """Filters and exclusions alone: the first documents that pass."""
+        """For filters and exclusions alone: the first documents that pass."""
         if not any(clause.kind in ("value", "range") or clause.excluded for clause in empty.query.clauses):
             return empty
         rows = np.concatenate(
@@ -208,3 +219,27 @@ class Retriever(Stage):
             + [np.flatnonzero(may) + s.base for s, may in zip(empty.snapshot.segments, allowed, strict=True)]
         )
         return replace(empty, rows=rows[: self.k], scores=np.zeros(min(self.k, len(rows))), matches=len(rows))
+
+
+def _unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores brought to 0..1 over the pool; equal ones become 1, and nan becomes 0."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return np.zeros(len(values))
+    low, high = known.min(), known.max()
+    scaled = (values - low) / (high - low) if high > low else np.where(np.isnan(values), np.nan, 1.0)
+    return np.nan_to_num(scaled, nan=0.0)
+
+
+def _warn_of_weak_lists(quality: Mapping[str, float]) -> None:
+    """Reciprocal rank fusion counts a weak list as much as a good one."""
+    best = max(quality, key=lambda name: quality[name])
+    weak = [name for name in quality if quality[name] < WEAK * quality[best]]
+    if weak:
+        values = ", ".join(f"{name} {value:.3f}" for name, value in quality.items())
+        warnings.warn(
+            f"reciprocal rank fusion counts {', '.join(weak)} as much as {best}, but the lists differ in "
+            f"quality (NDCG: {values}); use fusion='weighted' with tuned weights",
+            UserWarning,
+            stacklevel=3,
+        )

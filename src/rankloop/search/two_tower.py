@@ -1,9 +1,6 @@
-"""A small encoder of our own: queries and documents in one space."""
+"""A small encoder that maps queries and documents into one space."""
 
 import hashlib
-import io
-import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._atomic import replacing
+from rankloop import _archive
 from rankloop._extras import require
 from rankloop._progress import progress
 from rankloop.search.index.index import Index
@@ -20,11 +17,13 @@ from rankloop.search.text.query import Query
 
 __all__ = ["TwoTower"]
 
-FORMAT = 1
+_KIND = "TwoTower"
+_SAVED = ("dimension", "buckets", "temperature", "negatives", "epochs", "batch", "learning_rate", "seed")
+_LEARNED = ("queries_", "documents_")
 
 
 class TwoTower:
-    r"""Learns vectors of queries and documents whose cosine says how well they fit (contrastive learning).
+    r"""Learns vectors of queries and documents whose cosine says how well they match (contrastive learning).
 
     A text is the mean of the learned vectors of its words and letter trigrams, hashed into `buckets`; each
     side has its own. Training maximises, over pairs of a query and a relevant document,
@@ -32,7 +31,7 @@ class TwoTower:
     .. math:: \log \frac{e^{\cos(q, d^+)/\tau}}{\sum_{d \in D} e^{\cos(q, d)/\tau}}
 
     where D holds the documents of the whole batch and `negatives` documents per query that BM25 ranks high
-    but nobody found relevant (Karpukhin et al., 2020). Other relevant documents of the query are left out
+    but that are not judged relevant (Karpukhin et al., 2020). Other relevant documents are left out
     of D. Once fitted, calling it encodes a query: it is an encoder for retrievers and features.
 
     >>> TwoTower(dimension=32)
@@ -92,16 +91,16 @@ class TwoTower:
                     chosen = [pairs[i] for i in order[start : start + self.batch]]
                     shown = list(dict.fromkeys(r for _, p, hard, _ in chosen for r in (p, *hard)))
                     place = {row: at for at, row in enumerate(shown)}
-                    asked = _encode(torch, towers[0], texts.select(order[start : start + self.batch]))
+                    queried = _encode(torch, towers[0], texts.select(order[start : start + self.batch]))
                     found = _encode(torch, towers[1], documents.select([number[row] for row in shown]))
-                    scores = asked @ found.T / self.temperature
-                    aim = torch.tensor([place[positive] for _, positive, _, _ in chosen])
+                    scores = queried @ found.T / self.temperature
+                    target = torch.tensor([place[positive] for _, positive, _, _ in chosen])
                     mask = torch.zeros_like(scores)
                     for at, (_, positive, _, relevant) in enumerate(chosen):
                         for row in relevant:
                             if row != positive and row in place:
                                 mask[at, place[row]] = -1e9
-                    loss = torch.nn.functional.cross_entropy(scores + mask, aim)
+                    loss = torch.nn.functional.cross_entropy(scores + mask, target)
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()
@@ -138,43 +137,17 @@ class TwoTower:
     def save(self, path: str | Path) -> None:
         """Write one file that `TwoTower.load` reads."""
         self._check_fitted()
-        names = (
-            "dimension",
-            "buckets",
-            "temperature",
-            "negatives",
-            "epochs",
-            "batch",
-            "learning_rate",
-            "seed",
-        )
-        about = {
-            "format": FORMAT,
-            "parameters": {**{n: getattr(self, n) for n in names}, "fields": list(self.read_)},
-        }
-        whole = io.BytesIO()
-        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("manifest.json", json.dumps(about))
-            for name in ("queries_", "documents_"):
-                member = io.BytesIO()
-                np.save(member, getattr(self, name), allow_pickle=False)
-                archive.writestr(f"{name}.npy", member.getvalue())
-        with replacing(path) as beside:
-            beside.write_bytes(whole.getvalue())
+        parameters = {name: getattr(self, name) for name in _SAVED} | {"fields": list(self.read_)}
+        _archive.write(path, _KIND, parameters, {name: getattr(self, name) for name in _LEARNED})
 
     @classmethod
     def load(cls, path: str | Path) -> "TwoTower":
         """The encoder that `save` wrote; it needs no torch."""
-        try:
-            with zipfile.ZipFile(path) as archive:
-                about = json.loads(archive.read("manifest.json"))
-                tower = cls(**about["parameters"])
-                for name in ("queries_", "documents_"):
-                    member = io.BytesIO(archive.read(f"{name}.npy"))
-                    setattr(tower, name, np.load(member, allow_pickle=False))
-        except (zipfile.BadZipFile, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged or not a saved TwoTower ({error}); save it again") from error
-        tower.read_ = tuple(about["parameters"]["fields"])
+        parameters, learned = _archive.read(path, _KIND, again="fit and save the TwoTower again")
+        tower = cls(**parameters)
+        for name in _LEARNED:
+            setattr(tower, name, learned[name])
+        tower.read_ = tuple(parameters["fields"])
         return tower
 
     def _pairs(
@@ -183,22 +156,22 @@ class TwoTower:
         queries: Mapping[Any, str | Query],
         judgments: Mapping[Any, Mapping[Any, float]],
     ) -> list[tuple[str, int, tuple[int, ...], frozenset[int]]]:
-        """Per relevant document: the query, its row, rows that look relevant and are not, all that are."""
+        """Per relevant document: the query, its row, hard negatives, and all relevant rows."""
         self.read_ = self._read(index)
         snapshot = index.snapshot
         near = index.retriever(k=4 * max(self.negatives, 1) + 20) if self.negatives else None
         rng = np.random.default_rng(self.seed)
         pairs = []
         for qid, query in queries.items():
-            asked = query if isinstance(query, Query) else Query.of_words(query)
+            parsed = query if isinstance(query, Query) else Query.of_words(query)
             rows = {snapshot.row(str(id)) for id, grade in judgments.get(qid, {}).items() if grade > 0}
             relevant = frozenset(row for row in rows if row >= 0)
             if not relevant:
                 continue
-            hard = [] if near is None else [r for r in near(asked).rows.tolist() if r not in relevant]
+            hard = [] if near is None else [r for r in near(parsed).rows.tolist() if r not in relevant]
             for row in sorted(relevant):
                 some = rng.permutation(len(hard))[: self.negatives].tolist()
-                pairs.append((asked.plain, row, tuple(hard[i] for i in some), relevant))
+                pairs.append((parsed.plain, row, tuple(hard[i] for i in some), relevant))
         if not pairs:
             raise ValueError("a TwoTower learns from queries with relevant documents in the index; got none")
         return pairs
@@ -214,7 +187,7 @@ class TwoTower:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "queries_"):
-            raise ValueError("this TwoTower has learned nothing yet; call fit first")
+            raise ValueError("this TwoTower is not fitted; call fit first")
 
 
 def _encode(torch: Any, tower: Any, bags: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Any:

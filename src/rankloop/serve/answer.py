@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
-from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first, parse
-from rankloop.search.pipeline import StageLike
+from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first
 from rankloop.search.ranked import Ranked
+from rankloop.search.stage import StageLike
 from rankloop.search.text.query import span_of
 from rankloop.serve.http.schema import FilterValue, Range
 
@@ -40,7 +40,7 @@ def query_of(text: str, index: Index, user: Mapping[str, float], *, unfinished: 
     clean = text.replace("\0", " ")
     last = _LAST_WORD.search(clean) if unfinished else None
     expanded = clean if last is None else f"{clean} {last[1]}*"
-    return replace(parse(expanded, index.fields), text=clean, at=time.time(), user=user)
+    return replace(Query.parse(expanded, index.fields), text=clean, at=time.time(), user=user)
 
 
 def run_stages(

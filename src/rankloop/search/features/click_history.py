@@ -1,4 +1,4 @@
-"""How often documents were shown and clicked before a moment."""
+"""How often documents were shown and clicked before a given time."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ __all__ = ["ClickHistory"]
 
 
 class _Log(Protocol):
-    """The columns that a click log brings."""
+    """The columns of a click log that are used."""
 
     timestamp: Any
 
@@ -23,10 +23,9 @@ class _Log(Protocol):
 
 
 class ClickHistory:
-    """Counts of a click log up to any moment, so that no feature ever sees the click it shall predict.
+    """Counts of a click log up to any time, so that no feature sees the click that it is to predict.
 
-    `of_documents` counts for a document under all queries, `of_pairs` under one query (its text, or
-    whatever the log calls it).
+    `of_documents` counts over all queries, `of_pairs` for one query (its text, or its id in the log).
 
     >>> history = ClickHistory(["a", "a", "b"], [1, 1, 1], [0, 1, 1], [10.0, 20.0, 30.0])
     >>> history.of_documents([1], before=20.0)
@@ -39,49 +38,49 @@ class ClickHistory:
         queries = [str(one) for one in np.asarray(query).tolist()]
         documents = [str(one) for one in np.asarray(document).tolist()]
         clicks = np.asarray(click, np.float64)
-        moments = np.asarray(timestamp, np.float64)
-        if not len(queries) == len(documents) == len(clicks) == len(moments):
+        times = np.asarray(timestamp, np.float64)
+        if not len(queries) == len(documents) == len(clicks) == len(times):
             raise ValueError(
                 f"one query, document, click and timestamp per impression, got {len(queries)}, "
-                f"{len(documents)}, {len(clicks)} and {len(moments)}"
+                f"{len(documents)}, {len(clicks)} and {len(times)}"
             )
-        if np.isnan(moments).any():
-            raise ValueError("every impression needs its timestamp: what came before it is what counts")
-        self._moments, time = np.unique(moments, return_inverse=True)
-        self._documents = _Counts(documents, time, clicks, len(self._moments))
-        self._pairs = _Counts(list(zip(queries, documents, strict=True)), time, clicks, len(self._moments))
+        if np.isnan(times).any():
+            raise ValueError("every impression needs a timestamp, got nan")
+        self._times, time = np.unique(times, return_inverse=True)
+        self._documents = _Counts(documents, time, clicks, len(self._times))
+        self._pairs = _Counts(list(zip(queries, documents, strict=True)), time, clicks, len(self._times))
 
     @classmethod
     def from_log(cls, log: _Log) -> "ClickHistory":
         """The history in a `ClickLog` with timestamps."""
         if log.timestamp is None:
-            raise ValueError("this log has no timestamps, so nothing in it is known to come first")
+            raise ValueError("a click history needs a log with timestamps, this one has none")
         return cls(log.query, log.document, log.click, log.timestamp)
 
     def of_documents(
         self, documents: Iterable[Any], *, before: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Impressions and clicks of each document before the moment."""
+        """Impressions and clicks of each document before the time."""
         return self._documents.until([str(one) for one in documents], self._at(before))
 
     def of_pairs(
         self, query: str, documents: Iterable[Any], *, before: float
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Impressions and clicks of each document under this query before the moment."""
+        """Impressions and clicks of each document for this query before the time."""
         return self._pairs.until([(query, str(one)) for one in documents], self._at(before))
 
     def _at(self, before: float) -> int:
-        return int(np.searchsorted(self._moments, before))
+        return int(np.searchsorted(self._times, before))
 
 
 class _Counts:
-    """Rows sorted by key and time, with clicks summed up along them."""
+    """Rows sorted by key and time, with cumulated clicks."""
 
     def __init__(
-        self, keys: list[Any], time: NDArray[np.int64], clicks: NDArray[np.float64], moments: int
+        self, keys: list[Any], time: NDArray[np.int64], clicks: NDArray[np.float64], times: int
     ) -> None:
         self._code = {key: at for at, key in enumerate(dict.fromkeys(keys))}
-        self._span = moments + 1
+        self._span = times + 1
         place = np.array([self._code[key] for key in keys], np.int64) * self._span + time
         order = np.argsort(place, kind="stable")
         self._place = place[order]

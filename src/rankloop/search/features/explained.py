@@ -1,4 +1,4 @@
-"""The features of one document, in words."""
+"""The features of one document, explained."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from rankloop.search.candidates import Candidates
 from rankloop.search.features.families import MEANING
 from rankloop.search.features.kernels import STATISTICS
-from rankloop.search.features.query_terms import WHOLE, asked
+from rankloop.search.features.query_terms import WHOLE, query_terms
 from rankloop.search.features.text import text_statistics
 
 if TYPE_CHECKING:
@@ -26,36 +26,36 @@ class Explained(NamedTuple):
 
 
 def explained(features: "Features", found: Candidates, id: Any) -> list[Explained]:
-    """Every feature of one document, with the terms behind text statistics."""
+    """Every feature of one document, with its meaning and the terms behind text statistics."""
     shown = Candidates.of(found.query, found.snapshot, [id])
     if not len(shown):
         raise ValueError(f"no document {id!r} in this generation of the index")
     at = np.flatnonzero(found.rows == shown.rows[0])
     shown = found.take(at[:1]) if len(at) else shown
-    told = []
+    parts = []
     for name, parsed, declared, value in zip(
         features.names, features.parsed, features.declared, features.matrix(shown)[0].tolist(), strict=True
     ):
         if parsed is None:
             meaning = (getattr(declared, "__doc__", None) or "a feature of your own").strip()
-            told.append(Explained(name, value, meaning.splitlines()[0]))
+            parts.append(Explained(name, value, meaning.splitlines()[0]))
             continue
         family, field = parsed
         meaning = MEANING[family].format("the whole document" if field == WHOLE else field)
         terms = _terms(shown, str(field)) if family in STATISTICS else ()
-        told.append(Explained(name, value, meaning, terms))
-    return told
+        parts.append(Explained(name, value, meaning, terms))
+    return parts
 
 
 def _terms(one: Candidates, field: str) -> tuple[dict[str, float | str], ...]:
     """Each query term with its tf in the document, and its df and idf in the field."""
-    words = asked(one.query.plain, one.snapshot, field)
+    words = query_terms(one.query.plain, one.snapshot, field)
     segment, document = one.snapshot.locate(int(one.rows[0]))
     found: list[dict[str, float | str]] = []
     for at, term in enumerate(words.terms):
         this = slice(at, at + 1)
         alone = words._replace(
-            terms=(term,), times=words.times[this], idf=words.idf[this], chance=words.chance[this]
+            terms=(term,), times=words.times[this], idf=words.idf[this], probability=words.probability[this]
         )
         block = text_statistics(one.snapshot, segment, np.array([document]), field, alone)
         tf = float(block[0, STATISTICS.index("tf_sum")])

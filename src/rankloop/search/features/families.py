@@ -1,4 +1,4 @@
-"""The families of features: what each means, what it needs, and those that are no text statistics."""
+"""The families of features: their meaning, their arguments, and those that are not text statistics."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.search.candidates import Candidates
 from rankloop.search.features.click_history import ClickHistory
-from rankloop.search.features.query_terms import Asked
+from rankloop.search.features.query_terms import QueryTerms
 
 __all__ = ["CLICKS", "MEANING", "NEEDS", "QUERY", "broadcast", "clicked", "versions"]
 
@@ -17,7 +17,7 @@ _SMOOTHING = 10.0  # impressions without a click that every click rate starts fr
 
 _SPREAD = {"sum": "sum", "min": "smallest", "max": "largest", "mean": "mean", "variance": "variance"}
 
-# What a family means, with a place for the field.
+# The meaning of each family; {} is the field.
 MEANING = {
     "covered": "how many query terms are in {}",
     "covered_ratio": "share of the query terms that are in {}",
@@ -32,31 +32,31 @@ MEANING = {
     **{f"tf_{name}": f"{word} over query terms of their tf in {{}}" for name, word in _SPREAD.items()},
     **{f"tf_length_{n}": f"{w} over query terms of tf by the length of {{}}" for n, w in _SPREAD.items()},
     **{f"tfidf_{name}": f"{word} over query terms of tf * idf in {{}}" for name, word in _SPREAD.items()},
-    "window": "words of the shortest stretch of {} with every query term it has",
-    "ordered": "neighbours of the query that stand in {} just so",
-    "unordered": "neighbours of the query within 8 words of each other in {}",
-    "phrase": "1 if the query stands in {} word by word",
-    "first": "where in {} the first query term stands (its length if none does)",
+    "window": "words of the shortest window of {} with every query term it has",
+    "ordered": "pairs of neighbouring query words that are neighbours in {} in the same order",
+    "unordered": "pairs of neighbouring query words within 8 words of each other in {}",
+    "phrase": "1 if {} contains the query as a phrase",
+    "first": "position of the first query term in {} (its length if there is none)",
     "query_length": "terms of the query",
     **{f"query_idf_{n}": f"{w} of the idf of the query terms in {{}}" for n, w in _SPREAD.items()},
     "clarity": "how far the query is from the language of {} (simplified clarity)",
     "value": "the document's {}",
-    "age": "days from the document's {} to the moment of the query",
+    "age": "days from the document's {} to the time of the query",
     "similarity": "similarity of the query's and the document's vector {}",
-    "user": "what is known of the user: {}",
-    "impressions": "how often the document was shown before",
-    "clicks": "how often the document was clicked before",
-    "click_rate": "clicks / (impressions + 10) of the document before",
-    "query_impressions": "how often the document was shown for this query before",
-    "query_clicks": "how often the document was clicked for this query before",
-    "query_click_rate": "clicks / (impressions + 10) of the document for this query before",
+    "user": "a number about the user: {}",
+    "impressions": "how often the document was shown before the query",
+    "clicks": "how often the document was clicked before the query",
+    "click_rate": "clicks / (impressions + 10) of the document before the query",
+    "query_impressions": "how often the document was shown for this query so far",
+    "query_clicks": "how often the document was clicked for this query so far",
+    "query_click_rate": "clicks / (impressions + 10) of the document for this query so far",
 }
 QUERY = (*(f"query_idf_{name}" for name in _SPREAD), "clarity")
 CLICKS = (
     "impressions", "clicks", "click_rate", "query_impressions", "query_clicks", "query_click_rate",
 )  # fmt: skip
 
-# Kinds of fields a family takes as its argument; None: no argument; (): a name that is no field.
+# Kinds of fields a family takes as its argument; None: no argument; (): any name, not a field.
 NEEDS: dict[str, tuple[str, ...] | None] = {
     **dict.fromkeys(MEANING, ("text",)),
     **dict.fromkeys(("query_length", *CLICKS), None),
@@ -66,7 +66,7 @@ NEEDS: dict[str, tuple[str, ...] | None] = {
     "user": (),
 }
 
-# Raise a family's number when its arithmetic changes: models trained before must not meet other numbers.
+# Raise a family's number when its arithmetic changes, so that models trained before are refused.
 _VERSION = dict.fromkeys(MEANING, 1)
 
 
@@ -76,29 +76,29 @@ def versions(family: str | None, declared: Any) -> int:
 
 
 def broadcast(
-    family: str, field: str | None, found: Candidates, words: Mapping[str, Asked]
+    family: str, field: str | None, found: Candidates, words: Mapping[str, QueryTerms]
 ) -> float | NDArray[np.float64]:
-    """What is the same for all documents of a query, and ages."""
+    """Features that are the same for all documents of a query, and ages."""
     if family == "query_length":
         return float(len(found.snapshot.manifest.analyser.terms(found.query.plain)))
     if family == "user":
         return float(found.query.user.get(str(field), np.nan))
     if family == "age":
-        return (_moment(found, "age") - found.numbers(str(field))) / _DAY
-    asked = words[str(field)]
-    if not len(asked.terms):
+        return (_time_of(found, "age") - found.numbers(str(field))) / _DAY
+    terms = words[str(field)]
+    if not len(terms.terms):
         return 0.0
     if family == "clarity":
-        share = asked.times / asked.times.sum()
-        return float((share * np.log(share / asked.chance)).sum())
+        share = terms.times / terms.times.sum()
+        return float((share * np.log(share / terms.probability)).sum())
     kind = family.removeprefix("query_idf_")
-    return float(getattr(asked.idf, "var" if kind == "variance" else kind)())
+    return float(getattr(terms.idf, "var" if kind == "variance" else kind)())
 
 
 def clicked(family: str, found: Candidates, history: ClickHistory | None) -> ArrayLike:
-    """Counts of clicks from before the query was asked."""
+    """Counts of impressions and clicks before the time of the query."""
     assert history is not None  # Features refuses click features without one
-    before = _moment(found, family)
+    before = _time_of(found, family)
     ids = found.ids.tolist()
     of_query = family.startswith("query_")
     if of_query:
@@ -109,9 +109,9 @@ def clicked(family: str, found: Candidates, history: ClickHistory | None) -> Arr
     return {"impressions": shown, "clicks": clicks, "click_rate": clicks / (shown + _SMOOTHING)}[kind]
 
 
-def _moment(found: Candidates, family: str) -> float:
+def _time_of(found: Candidates, family: str) -> float:
     if found.query.at is None:
         raise ValueError(
-            f"{family} looks back from the moment of the query: give it, as in replace(query, at=time.time())"
+            f"{family} needs the time of the query: give it, as in replace(query, at=time.time())"
         )
     return found.query.at

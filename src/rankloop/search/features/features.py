@@ -1,4 +1,4 @@
-"""What a ranker sees of a query and a document: numbers with names."""
+"""Features: what a ranker knows of a query and a document, as numbers with names."""
 
 import hashlib
 import json
@@ -15,12 +15,12 @@ from rankloop.search.candidates import Candidates
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
-from rankloop.search.features.query_terms import WHOLE, Asked, asked, whole_fields
+from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
 from rankloop.search.features.text import TEXT, proximities, text_statistics
 from rankloop.search.index.index import Index
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
-from rankloop.search.pipeline import Stage
+from rankloop.search.stage import Stage
 
 if TYPE_CHECKING:
     from rankloop.search.features.explained import Explained
@@ -38,12 +38,12 @@ class Features(Stage):
 
     A feature is named by its family and what it looks at: `bm25(title)`, `tf_mean(*)` (`*` is the whole
     document), `value(price)`, `similarity(embedding)`, `query_length`, `user(age)`, `clicks`; `FAMILIES`
-    lists them. A function from `Candidates` to one number each is a feature too; it is known by its name and
-    by an attribute `version` where it has one. `encoders` turn a query into a vector, by vector field;
-    `history` counts clicks.
+    lists them. A function from `Candidates` to one number each is a feature too, identified by its name and
+    by its attribute `version` if it has one. `encoders` maps vector fields to functions from a query text to
+    its vector; `history` counts clicks.
 
-    Training data and served pages come from the same code, in single precision: a request scored again
-    gives the same numbers to the last bit as long as index generation and `version` are the same.
+    Training data and served pages use the same code, in single precision: a request scored again gives the
+    same numbers to the last bit while the index generation and `version` are the same.
 
     >>> import tempfile
     >>> index = Index.create(tempfile.mkdtemp() + "/shop.index", fields={"title": "text", "price": "number"})
@@ -79,7 +79,7 @@ class Features(Stage):
         self.parsed = tuple(_parsed(one) if isinstance(one, str) else None for one in self.declared)
         for name, parsed in zip(self.names, self.parsed, strict=True):
             if parsed is not None and parsed[0] in CLICKS and history is None:
-                raise ValueError(f"feature {name!r} needs the clicks of the past: Features(history=...)")
+                raise ValueError(f"feature {name!r} needs a click history: Features(history=...)")
 
     @classmethod
     def standard(
@@ -90,10 +90,10 @@ class Features(Stage):
         history: ClickHistory | None = None,
         more: Sequence[str | Custom] = (),
     ) -> "Features":
-        """A good default set: all text families for each text field and the whole document, and the rest.
+        """A good default set: all text families for each text field and for the whole document, and more.
 
-        Numbers and dates as they are, similarities where a vector field has an encoder, clicks where there
-        is a history; `more` is added to them.
+        These are the values of number and date fields, similarities where a vector field has an encoder,
+        clicks where there is a history, and the features in `more`.
         """
         snapshot = index.snapshot
         names: list[str | Custom] = ["query_length"]
@@ -118,15 +118,15 @@ class Features(Stage):
     @cached_property
     def version(self) -> str:
         """A hash of the declarations and of the arithmetic behind them."""
-        told = [
+        parts = [
             [name, versions(None if parsed is None else parsed[0], declared)]
             for name, parsed, declared in zip(self.names, self.parsed, self.declared, strict=True)
         ]
         encoders = {name: str(getattr(one, "fingerprint", "")) for name, one in sorted(self.encoders.items())}
-        return hashlib.blake2b(json.dumps([told, encoders]).encode(), digest_size=8).hexdigest()
+        return hashlib.blake2b(json.dumps([parts, encoders]).encode(), digest_size=8).hexdigest()
 
     def without(self, *names: str) -> "Features":
-        """The same set less some features."""
+        """The same set without some features."""
         for name in names:
             one_of("feature", name, self.names)
         kept = [one for one, name in zip(self.declared, self.names, strict=True) if name not in names]
@@ -141,7 +141,7 @@ class Features(Stage):
         self._check(found.snapshot)
         out = np.empty((len(found), len(self)), np.float32)
         text = self._text_plan
-        words = {field: asked(found.query.plain, found.snapshot, field) for field in self._fields}
+        words = {field: query_terms(found.query.plain, found.snapshot, field) for field in self._fields}
         for segment, inside in found.snapshot.by_segment(found.rows):
             documents = found.rows[inside] - segment.base
             part = slice(None) if len(inside) == len(found) else inside[:, None]
@@ -158,14 +158,14 @@ class Features(Stage):
         return out
 
     def explain(self, found: Candidates, id: Any) -> "list[Explained]":
-        """Every feature of one candidate, in words, with the terms behind text features."""
+        """Every feature of one candidate, with its meaning and the terms behind text features."""
         from rankloop.search.features.explained import explained
 
         return explained(self, found, id)
 
     @cached_property
     def _text_plan(self) -> dict[str, tuple[NDArray[np.int64], ...]]:
-        """By field: which columns take which statistics, and which take which proximities."""
+        """By field: columns and their statistics, then columns and their proximities."""
         plan: dict[str, tuple[list[int], ...]] = {}
         for at, parsed in enumerate(self.parsed):
             if parsed is not None and parsed[0] in TEXT:
@@ -177,14 +177,14 @@ class Features(Stage):
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
-        """Every field in which the words of the query are looked up."""
+        """Every field in which the terms of the query are looked up."""
         wanted = (one for one in self.parsed if one is not None and one[0] in (*TEXT, *QUERY))
         return tuple(dict.fromkeys(str(field) for _, field in wanted if field is not None))
 
-    def _column(self, found: Candidates, at: int, words: Mapping[str, Asked]) -> ArrayLike:
+    def _column(self, found: Candidates, at: int, words: Mapping[str, QueryTerms]) -> ArrayLike:
         parsed, declared = self.parsed[at], self.declared[at]
         if parsed is None:
-            values = np.asarray(declared(found))  # type: ignore[operator] # names are parsed, this is a function
+            values = np.asarray(declared(found))  # type: ignore[operator] # not a name, so a function
             if values.shape not in ((), (len(found),)):
                 raise ValueError(
                     f"feature {self.names[at]!r} gives one number per candidate ({len(found)}), "
@@ -213,7 +213,7 @@ class Features(Stage):
         return similarities(found.snapshot, field, vector, found.rows)
 
     def _check(self, snapshot: Snapshot) -> None:
-        """That every field is there and of the kind its features need."""
+        """Refuse fields that are missing or not of the kind that their features need."""
         if ("checked", self.names) in snapshot.cache:
             return
         for name, parsed in zip(self.names, self.parsed, strict=True):

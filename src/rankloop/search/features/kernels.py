@@ -1,4 +1,4 @@
-"""The arithmetic behind text features: every candidate at once, one field at a time."""
+"""The arithmetic of text features: all candidates at once, one field at a time."""
 
 import math
 
@@ -6,8 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
+from rankloop.search.index.postings import Forward
 
 __all__ = ["NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 STATISTICS = (
     "covered", "covered_ratio", "covered_idf", "length", "boolean", "cosine", "bm25",
@@ -20,27 +24,29 @@ PROXIMITY = ("window", "ordered", "unordered", "phrase", "first")
 
 K1, B = 1.2, 0.75
 DISCOUNT = 0.7  # taken off each tf by absolute discounting
-COLLECTION = 0.1  # weight of the collection in Jelinek and Mercer's mixture
-NEAR = 8  # words apart that still count as near
+COLLECTION = 0.1  # weight of the collection in Jelinek-Mercer smoothing
+NEAR = 8  # the distance in words up to which two words are near
 
 
 @kernel
 def statistics(
     tf: NDArray[np.int32],
-    length: NDArray[np.int64],
-    unique: NDArray[np.int64],
-    norm: NDArray[np.float64],
-    times: NDArray[np.float64],
-    idf: NDArray[np.float64],
-    chance: NDArray[np.float64],
+    length: Ints,
+    unique: Ints,
+    norm: Floats,
+    times: Floats,
+    idf: Floats,
+    probability: Floats,
     average: float,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     """`STATISTICS` of each document from the tf of each query term: one row of `out` per document.
 
-    `times` says how often the query has a term, `chance` how likely a word of the collection is it. The
-    prior of the Dirichlet model is worth as many words as the field has on average.
+    `times` is how often the query has a term, `probability` the share of the collection's words that are it.
+    The Dirichlet prior counts as many words as the field has on average. One pass over the tf of a document
+    fills all 25 statistics from registers; only variances need a second one.
     """
+    # What depends on the query alone.
     documents, terms = tf.shape
     query_norm, rarity = 0.0, 0.0
     for t in range(terms):
@@ -61,6 +67,7 @@ def statistics(
         idf_low = tf[i, 0] * idf[0]
         idf_high, idf_total, covered, covered_idf, dot = idf_low, 0.0, 0, 0.0, 0.0
         bm25, absolute, dirichlet, jelinek = 0.0, 0.0, 0.0, 0.0
+        # One pass over the query terms: sums, extremes, cosine, BM25 and the three language models.
         for t in range(terms):
             f, w = tf[i, t], times[t]
             weighted = f * idf[t]
@@ -68,7 +75,7 @@ def statistics(
             idf_total += weighted
             low, high = min(low, f), max(high, f)
             idf_low, idf_high = min(idf_low, weighted), max(idf_high, weighted)
-            p = chance[t]
+            p = probability[t]
             if f > 0:
                 covered += 1
                 covered_idf += idf[t]
@@ -80,12 +87,14 @@ def statistics(
                 absolute += w * math.log(spread * p)
                 jelinek += w * math.log(COLLECTION * p if size > 0 else p)
             dirichlet += w * math.log((f + prior * p) / (size + prior))
+        # Variances, from deviations: the difference of two sums would lose digits.
         mean, idf_mean = total / terms, idf_total / terms
         variance, idf_variance = 0.0, 0.0
         for t in range(terms):
             variance += (tf[i, t] - mean) ** 2
             idf_variance += (tf[i, t] * idf[t] - idf_mean) ** 2
         variance, idf_variance = variance / terms, idf_variance / terms
+        # The row in the order of STATISTICS; `length` is already there.
         per = 1.0 / size if size > 0 else 0.0
         row[0], row[1] = covered, covered / terms
         row[2] = covered_idf / rarity if rarity > 0 else 0.0
@@ -99,20 +108,12 @@ def statistics(
 
 
 @kernel
-def norms(
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    documents: int,
-    fields: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    norm: NDArray[np.float64],
-    unique: NDArray[np.int64],
-) -> None:
-    """Fill in, where `norm` is negative, the length of the vector of 1 + log tf and how many terms it has.
+def norms(forward: Forward, documents: int, fields: Ints, rows: Ints, norm: Floats, unique: Ints) -> None:
+    """Fill in, where `norm` is negative, the norm of the vector of 1 + log tf and its number of terms.
 
     A document is its `fields` together: their rows, sorted by term, are merged.
     """
+    offsets, terms, tf = forward.offsets, forward.terms, forward.tf
     cursor = np.empty(len(fields), np.int64)
     end = np.empty(len(fields), np.int64)
     for document in rows:
@@ -143,26 +144,24 @@ def norms(
 
 @kernel
 def proximity(
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    length: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    by_term: NDArray[np.int64],
-    sequence: NDArray[np.int64],
-    places: NDArray[np.int64],
-    out: NDArray[np.float64],
+    forward: Forward,
+    rows: Ints,
+    length: Ints,
+    wanted: Ints,
+    by_term: Ints,
+    sequence: Ints,
+    places: Ints,
+    out: Floats,
 ) -> None:
-    """`PROXIMITY` of each row: where the wanted terms stand; `by_term` sorts them by number.
+    """`PROXIMITY` of each row from the positions of the wanted terms; `by_term` sorts them by number.
 
-    `sequence` is the query word by word (which of `wanted`) and `places` where its words stand.
+    `sequence` is the query word by word (indices into `wanted`), `places` the positions of its words.
     """
+    offsets, terms, tf, starts, positions = forward
     first, last = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
     at = np.empty(len(wanted), np.int64)
     for r in range(len(rows)):
+        # Merge the row's terms with the wanted ones, both ascending: positions of t are first[t]..last[t].
         row = rows[r]
         first[:] = 0
         last[:] = 0
@@ -180,11 +179,14 @@ def proximity(
         out[r, 4] = length[r]
         if covered == 0:
             continue
+        # First: positions of a term ascend, so each term's first one is enough.
         earliest = np.int64(positions[first[0]]) if last[0] > first[0] else np.int64(-1)
         for t in range(len(wanted)):
             if last[t] > first[t] and (earliest < 0 or positions[first[t]] < earliest):
                 earliest = np.int64(positions[first[t]])
         out[r, 4] = earliest
+        # Window: advance the leftmost cursor until its term has no more positions; the narrowest span of
+        # all cursors is the shortest window (one step per position).
         width = np.int64(-1)
         at[:] = first
         while True:
@@ -201,6 +203,7 @@ def proximity(
             if at[least] == last[least]:
                 break
         out[r, 0] = width
+        # Ordered and unordered: for each occurrence of a word, a binary search for its query neighbour.
         for s in range(len(sequence) - 1):
             a, b, gap = sequence[s], sequence[s + 1], places[s + 1] - places[s]
             if a == b:
@@ -220,15 +223,16 @@ def proximity(
                     low_at += 1
                 if low_at < last[b] and positions[low_at] == here + gap:
                     out[r, 1] += 1.0
+        # Phrase: from each occurrence of the first word, every other word must be at its place.
         if covered < len(wanted):
             continue
         for p in range(first[sequence[0]], last[sequence[0]]):
             whole = True
             for s in range(1, len(sequence)):
-                aim = positions[p] + places[s] - places[0]
+                place = positions[p] + places[s] - places[0]
                 t, found = sequence[s], False
                 for q in range(first[t], last[t]):
-                    if positions[q] == aim:
+                    if positions[q] == place:
                         found = True
                         break
                 if not found:

@@ -1,4 +1,4 @@
-"""What a query means to one text field, or to a whole document: its terms and how rare they are."""
+"""The terms of a query in one text field, or in the whole document, with their statistics."""
 
 from typing import NamedTuple
 
@@ -9,26 +9,30 @@ from rankloop.search.bm25 import idf
 from rankloop.search.bm25f import any_df
 from rankloop.search.index.snapshot import Snapshot
 
-__all__ = ["WHOLE", "Asked", "asked", "whole_fields"]
+__all__ = ["WHOLE", "QueryTerms", "query_terms", "whole_fields"]
 
-WHOLE = "*"
+WHOLE = "*"  # the whole document, in place of a field
 
 
-class Asked(NamedTuple):
-    """The terms of a query, each once, with statistics; `sequence` and `places`: its words in order."""
+class QueryTerms(NamedTuple):
+    """The terms of a query, each once, with statistics.
+
+    `times` is how often the query has a term, `probability` the share of the collection's words that are this
+    term. `sequence` holds the query word by word as indices into `terms`, `places` the position of each word.
+    """
 
     terms: tuple[str, ...]
     times: NDArray[np.float64]
     df: NDArray[np.int64]
     idf: NDArray[np.float64]
-    chance: NDArray[np.float64]
+    probability: NDArray[np.float64]
     sequence: NDArray[np.int64]
     places: NDArray[np.int64]
     average_length: float
 
 
-def asked(text: str, snapshot: Snapshot, field: str) -> Asked:
-    """The terms of a text as this field (`*`: the whole document) knows them."""
+def query_terms(text: str, snapshot: Snapshot, field: str) -> QueryTerms:
+    """The terms of a text by the analyser and the statistics of a field (`*`: of the whole document)."""
     fields = whole_fields(snapshot) if field == WHOLE else (snapshot.text_fields.index(field),)
     analyser = snapshot.manifest.analyser if field == WHOLE else snapshot.analyser(field)
     number: dict[str, int] = {}
@@ -46,12 +50,12 @@ def asked(text: str, snapshot: Snapshot, field: str) -> Asked:
     average = float(sum(snapshot.average_lengths[one] for one in fields))
     words = max(average * snapshot.n_documents, 1.0)
     counts = [max(sum(snapshot.total(one, term) for one in fields), 0.5) for term in number]
-    return Asked(
+    return QueryTerms(
         terms=tuple(number),
         times=times,
         df=np.array(df, np.int64),
         idf=np.array([idf(snapshot.n_documents, one) for one in df]),
-        chance=np.array(counts) / words,
+        probability=np.array(counts) / words,
         sequence=np.array(sequence, np.int64),
         places=np.array(places, np.int64),
         average_length=average,
@@ -59,7 +63,7 @@ def asked(text: str, snapshot: Snapshot, field: str) -> Asked:
 
 
 def whole_fields(snapshot: Snapshot) -> tuple[int, ...]:
-    """The fields that make up the whole document: those that share the index's analyser and copy no other."""
+    """The fields that make up the whole document: those with the index's analyser that copy no other."""
     return tuple(
         at
         for at, name in enumerate(snapshot.text_fields)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.search.features.kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
-from rankloop.search.features.query_terms import WHOLE, Asked, whole_fields
+from rankloop.search.features.query_terms import WHOLE, QueryTerms, whole_fields
 from rankloop.search.features.whole_document import end_to_end
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
@@ -17,13 +17,10 @@ __all__ = ["TEXT", "proximities", "text_statistics"]
 TEXT = (*STATISTICS, *PROXIMITY)
 
 Block = NDArray[np.float64]
-_Forward = tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]
-]
 
 
 def text_statistics(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
 ) -> Block:
     """`STATISTICS` of documents of a segment: one row each."""
     fields = _fields(snapshot, field)
@@ -31,9 +28,7 @@ def text_statistics(
     tf = np.zeros((len(documents), len(terms)), np.int32)
     for one in fields:
         tf += term_frequencies(
-            segment.arrays["forward.offsets"],
-            segment.arrays["forward.terms"],
-            segment.arrays["forward.tf"],
+            segment.forward,
             segment.documents,
             documents,
             np.full(len(terms), one, np.int64),
@@ -43,34 +38,28 @@ def text_statistics(
     out = np.empty((len(documents), len(STATISTICS)))
     length = segment.lengths[np.ix_(np.array(fields), documents)].sum(0, dtype=np.int64)
     statistics(
-        tf, length, unique, norm, words.times, words.idf, words.chance, words.average_length, out
+        tf, length, unique, norm, words.times, words.idf, words.probability, words.average_length, out
     )  # fmt: skip
     return out
 
 
 def proximities(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: Asked
+    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
 ) -> Block:
     """`PROXIMITY` of documents of a segment in one field, or in all of them end to end: one row each."""
     fields = np.array(_fields(snapshot, field))
     terms = _numbers(segment, words.terms)
     by_term = np.argsort(terms, kind="stable").astype(np.int64)
-    forward: _Forward = (
-        segment.arrays["forward.offsets"],
-        segment.arrays["forward.terms"],
-        segment.arrays["forward.tf"],
-        segment.arrays["forward.starts"],
-        segment.arrays["forward.positions"],
-    )
+    forward = segment.forward
     rows = fields[0] * segment.documents + documents
     if field == WHOLE:
-        forward = end_to_end(*forward, segment.documents, fields, documents, terms, by_term, NEAR)
+        forward = end_to_end(forward, segment.documents, fields, documents, terms, by_term, NEAR)
         rows = np.arange(len(documents))
         for array in forward:
-            array.flags.writeable = False  # like mapped ones, or the kernel is compiled a second time
+            array.flags.writeable = False  # as mapped arrays are, or the kernel is compiled a second time
     length = segment.lengths[np.ix_(fields, documents)].sum(0, dtype=np.int64)
     out = np.empty((len(documents), len(PROXIMITY)))
-    proximity(*forward, rows, length, terms, by_term, words.sequence, words.places, out)
+    proximity(forward, rows, length, terms, by_term, words.sequence, words.places, out)
     return out
 
 
@@ -85,15 +74,13 @@ def _numbers(segment: Segment, terms: Sequence[str]) -> NDArray[np.int64]:
 def _norms(
     snapshot: Snapshot, segment: Segment, fields: tuple[int, ...], documents: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Vector lengths and numbers of terms, reckoned once for each document that is ever a candidate."""
+    """Vector norms and numbers of terms, computed once for each document that is ever a candidate."""
     key = ("norms", segment.name, fields)
     if key not in snapshot.cache:
         snapshot.cache[key] = (np.full(segment.documents, -1.0), np.zeros(segment.documents, np.int64))
     norm, unique = snapshot.cache[key]
     norms(
-        segment.arrays["forward.offsets"],
-        segment.arrays["forward.terms"],
-        segment.arrays["forward.tf"],
+        segment.forward,
         segment.documents,
         np.array(fields, np.int64),
         documents,

@@ -1,31 +1,25 @@
-"""The fields of a document end to end: where the words of a query stand in all of it."""
+"""The fields of a document end to end: positions of query terms in the whole document."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
+from rankloop.search.index.postings import Forward
 
 __all__ = ["end_to_end"]
+
+Ints = NDArray[np.int64]
 
 
 @kernel
 def end_to_end(
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    documents: int,
-    fields: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    by_term: NDArray[np.int64],
-    apart: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """A forward index of some documents that has the wanted terms alone, each document as one field.
+    forward: Forward, documents: int, fields: Ints, rows: Ints, wanted: Ints, by_term: Ints, apart: int
+) -> Forward:
+    """A forward index of some documents with the wanted terms only, all fields of a document as one.
 
-    A field begins `apart` words after the one before it ends, so that its words are not their neighbours.
+    A field begins `apart` words after the end of the one before, so that their words are never neighbours.
     """
+    offsets, terms, tf, starts, positions = forward
     room = 0
     for document in rows:
         for field in fields:
@@ -39,6 +33,7 @@ def end_to_end(
     shift = np.empty(len(fields), np.int64)
     entries, filled = 0, 0
     for r in range(len(rows)):
+        # Where the positions of each wanted term lie in each field, and how far the field is shifted.
         count[:] = 0
         end = np.int64(0)
         for f in range(len(fields)):
@@ -55,6 +50,7 @@ def end_to_end(
             for p in range(starts[row], starts[row + 1]):
                 last = max(last, np.int64(positions[p]))
             end += last + 1 + apart
+        # The shifted positions of each term, field after field: they ascend as the fields do.
         for t in by_term:
             total = 0
             for f in range(len(fields)):
@@ -66,4 +62,4 @@ def end_to_end(
                 new_terms[entries], new_tf[entries] = wanted[t], total
                 entries += 1
         new_offsets[r + 1], new_starts[r + 1] = entries, filled
-    return new_offsets, new_terms[:entries], new_tf[:entries], new_starts, places[:filled]
+    return Forward(new_offsets, new_terms[:entries], new_tf[:entries], new_starts, places[:filled])

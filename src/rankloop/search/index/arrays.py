@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from rankloop._atomic import replacing
 
-__all__ = ["pack", "read_arrays", "unpack", "write_arrays"]
+__all__ = ["AGAIN", "pack", "read_arrays", "unpack", "write_arrays"]
 
-_MAGIC = b"rankloop arrays 1\n"
+_MAGIC = b"rankloop arrays 2\n"
+AGAIN = "make the index anew with `rankloop index` or Index.create"
 _ALIGN = 64
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write the arrays so that the file is whole or absent, and say the hash of what they hold."""
+    """Write the arrays, whole or not at all; gives a hash of their contents."""
     header: dict[str, dict[str, Any]] = {}
     at = 0
     for name, array in arrays.items():
@@ -41,15 +42,18 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, read-only and mapped: nothing is loaded until it is touched."""
+    """The arrays of a file, read-only and memory-mapped: nothing is read before it is used."""
     with open(path, "rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError(f"{path} is not a segment of this version of rankloop; {AGAIN}")
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise ValueError(f"{path} is not a file of rankloop arrays, or of another version; index again")
-    size = int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 8], "little")
-    header = json.loads(data[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
-    start = -(-(len(_MAGIC) + 8 + size) // _ALIGN) * _ALIGN
-    return {name: _view(data, start, **place) for name, place in header.items()}
+    try:
+        size = int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 8], "little")
+        header = json.loads(data[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
+        start = -(-(len(_MAGIC) + 8 + size) // _ALIGN) * _ALIGN
+        return {name: _view(data, start, **place) for name, place in header.items()}
+    except (ValueError, TypeError, AttributeError) as error:  # the header is no JSON, or arrays end too early
+        raise ValueError(f"{path} is damaged or cut short ({error}); {AGAIN}") from error
 
 
 def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) -> NDArray[Any]:
@@ -62,7 +66,7 @@ def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) ->
 
 
 def pack(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Byte strings end to end, and where each begins."""
+    """Byte strings end to end, and the offset of each."""
     parts = list(texts)
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])

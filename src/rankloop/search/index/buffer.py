@@ -1,4 +1,4 @@
-"""Documents that wait to become a segment."""
+"""Documents that will become a segment at the next commit."""
 
 import json
 from array import array
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack
-from rankloop.search.index.postings import forward_index, invert, joined
-from rankloop.search.index.segment import Arrays, id_columns, keyword_columns, name_of_field
+from rankloop.search.index.postings import Arrays, forward_index, invert, joined
+from rankloop.search.index.segment import id_columns, keyword_columns, name_of_field
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["Buffer"]
 
-GAP = 100  # positions between two texts of one field: no phrase reaches across
+GAP = 100  # positions between two texts of one field, so that no phrase spans both
 
 
 class Buffer:
-    """Collects documents, analysed and checked; `arrays` makes a segment of them."""
+    """Collects analysed documents; `arrays` makes a segment of them."""
 
     def __init__(self, fields: Mapping[str, Field], analyser: Analyser) -> None:
         self.fields = fields
@@ -36,7 +36,7 @@ class Buffer:
         self.ids: list[str] = []
         self.stored: list[bytes] = []
         self.at: dict[str, int] = {}
-        self.dead: list[int] = []
+        self.deleted: list[int] = []
 
     @property
     def tokens(self) -> int:
@@ -46,7 +46,7 @@ class Buffer:
         return len(self.ids)
 
     def add(self, id: str, document: Mapping[str, Any]) -> None:
-        """Take a document, or say which field of it is wrong and leave everything as it was."""
+        """Take a document; an error names its invalid field and changes nothing."""
         values = {}
         for name, field in self.fields.items():
             given = document.get(field.source or name)
@@ -72,15 +72,15 @@ class Buffer:
         self.stored.append(stored)
 
     def drop(self, id: str) -> bool:
-        """Forget a waiting document."""
+        """Remove a document from the buffer; gives whether it was in it."""
         document = self.at.pop(id, None)
         if document is None:
             return False
-        self.dead.append(document)
+        self.deleted.append(document)
         return True
 
     def document(self, id: str) -> dict[str, Any] | None:
-        """What was given of a waiting document."""
+        """A document of the buffer as it was given."""
         at = self.at.get(id)
         if at is None:
             return None
@@ -90,7 +90,7 @@ class Buffer:
         return {**json.loads(self.stored[at]), **{name: v for name, v in vectors.items() if v is not None}}
 
     def arrays(self) -> Arrays:
-        """All of it as the arrays of a segment."""
+        """The documents as the arrays of a segment."""
         documents, words = len(self.ids), sorted(self.vocabulary)
         number = np.empty(len(words), np.int64)
         number[[self.vocabulary[word] for word in words]] = np.arange(len(words))

@@ -1,4 +1,4 @@
-"""Terms of an index that begin like a word, or are a slip of the finger away."""
+"""Terms of an index with a given prefix, or within a few edits of a word."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,13 @@ from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["MOST", "near_terms", "prefix_terms"]
 
+Ints = NDArray[np.int64]
+
 MOST = 50  # expansions kept: those in the most documents
 
 
 def prefix_terms(snapshot: Snapshot, field: int, prefix: str) -> dict[str, int]:
-    """The terms of a field that begin like this, with their document frequencies."""
+    """The terms of a field that begin with a prefix, with their document frequencies."""
     found: dict[str, int] = {}
     for segment in snapshot.segments:
         _count(segment, field, segment.terms_with_prefix(prefix), found)
@@ -23,7 +25,7 @@ def prefix_terms(snapshot: Snapshot, field: int, prefix: str) -> dict[str, int]:
 def near_terms(snapshot: Snapshot, field: int, term: str) -> dict[str, tuple[int, int]]:
     """Terms within one edit (four letters and more) or two (eight and more): edits and document frequency.
 
-    An edit inserts, deletes or replaces a letter, or swaps two neighbours. Numbers are never mistyped years.
+    An edit inserts, deletes or replaces a letter, or swaps two neighbours. Terms with digits have none.
     """
     edits = 0 if len(term) < 4 or not term.isalpha() else 1 if len(term) < 8 else 2
     if edits == 0:
@@ -56,12 +58,11 @@ def _most(found: dict[str, int]) -> dict[str, int]:
 
 
 @kernel
-def edit_distances(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], wanted: NDArray[np.int64], most: int
-) -> NDArray[np.int64]:
+def edit_distances(data: NDArray[np.uint8], offsets: Ints, wanted: Ints, most: int) -> Ints:
     """Optimal string alignment distance of each UTF-8 word to the wanted letters; most + 1 when above.
 
-    Words share the table rows of the letters they begin with, so words in order cost little.
+    The vocabulary is sorted, so a word shares the table rows of its common prefix with the word before; a
+    prefix whose row has no entry within `most` rules out all words that begin with it.
     """
     words, n, longest = len(offsets) - 1, len(wanted), len(wanted) + most
     edits = np.full(words, most + 1, np.int64)
@@ -69,8 +70,9 @@ def edit_distances(
     table = np.zeros((longest + 1, n + 1), np.int64)
     for j in range(n + 1):
         table[0, j] = j
-    done, hopeless = 0, longest + 1  # rows that are known, and from which on no word can be near
+    done, hopeless = 0, longest + 1  # rows that are valid; the row from which on no word can be near
     for word in range(words):
+        # Decode the word; rows stay valid up to the first letter in which it differs from the word before.
         m, same, i, end = 0, True, offsets[word], offsets[word + 1]
         while i < end and m <= longest:
             letter, i = _letter(data, i)
@@ -86,6 +88,7 @@ def edit_distances(
                 break
         if min(m, longest) >= hopeless:
             continue
+        # The remaining rows of the table (dynamic programming), until no entry is within `most`.
         row = done
         while row < min(m, longest):
             row += 1

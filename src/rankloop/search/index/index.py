@@ -26,25 +26,25 @@ Document = Mapping[str, Any] | Unreadable
 
 
 class Skipped(NamedTuple):
-    """A document that was left out: which in the order given, and why."""
+    """A document that was left out: its number in the order given, and why."""
 
     number: int
     reason: str
 
 
 class Added(NamedTuple):
-    """What came of adding documents."""
+    """How many documents were taken, and which were skipped."""
 
     documents: int
     skipped: list[Skipped]
 
 
 class Index:
-    """Searchable documents in a folder; many can read it, one can write it.
+    """Searchable documents in a folder, for many readers and one writer.
 
-    Changes wait until `commit`, which makes all of them visible at once: a manifest that names the
-    segments of the new generation takes the place of the old one. A process that dies before loses its
-    own changes and nothing else. Readers keep the generation they opened until `refresh`.
+    Changes wait until `commit`, which makes all of them visible at once: a manifest that names the segments
+    of the new generation replaces the old one. A process that dies before loses its own changes and nothing
+    else. Readers keep the generation they opened until `refresh`.
 
     >>> import tempfile
     >>> index = Index.create(tempfile.mkdtemp() + "/shop.index", fields={"title": "text", "price": "number"})
@@ -70,7 +70,7 @@ class Index:
         analyser: Analyser | None = None,
         id: str = "id",
     ) -> "Index":
-        """A new, empty index. `id` names what identifies a document."""
+        """A new, empty index. `id` is the name under which documents have their id."""
         folder = Path(path)
         known = read_fields(fields)
         if id in known:
@@ -101,7 +101,7 @@ class Index:
         return self.snapshot.row(str(id)) >= 0
 
     def __getitem__(self, id: str | int) -> dict[str, Any]:
-        """What was given of a committed document."""
+        """A committed document as it was given."""
         row = self.snapshot.row(str(id))
         if row < 0:
             raise KeyError(id)
@@ -113,7 +113,7 @@ class Index:
 
     @property
     def generation(self) -> int:
-        """How many commits this view of the index has seen."""
+        """The number of the commit that this view of the index shows."""
         return self.snapshot.manifest.generation
 
     @property
@@ -123,33 +123,33 @@ class Index:
         return self.snapshot.ids(np.concatenate([np.empty(0, np.int64), *live]))
 
     def add(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
-        """Add new documents; an id that is there already is an error (`update` replaces).
+        """Add new documents; an id that is in the index already is an error (`update` replaces).
 
-        `on_error="skip"` leaves wrong documents out and reports them.
+        `on_error="skip"` leaves invalid documents out and reports them.
         """
         return self._take(documents, on_error, self._add_one)
 
     def update(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
-        """Change the fields that are given (None removes one), keep the others; add what is not there."""
+        """Change the fields that are given (None removes one), keep the others; add new documents."""
         return self._take(documents, on_error, self._update_one)
 
     def delete(self, ids: Iterable[Any] | str | int) -> int:
-        """Delete documents by id; says how many were there."""
+        """Delete documents by id; gives how many were in the index."""
         writer = self._writing()
         given = [ids] if isinstance(ids, str | int | np.integer) else ids
         return sum(writer.drop(str(id)) for id in given)
 
     def commit(self) -> None:
-        """Make all changes visible, at once and for good."""
+        """Make all changes visible at once, and durable."""
         self._finish(Writer.commit)
 
     def compact(self) -> None:
-        """Commit, and merge everything into one segment: smallest and fastest to search."""
+        """Commit, and merge everything into one segment, which is smallest and fastest to search."""
         self._writing()
         self._finish(Writer.compact)
 
     def rollback(self) -> None:
-        """Forget the changes since the last commit."""
+        """Discard the changes since the last commit."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -157,7 +157,7 @@ class Index:
     close = rollback
 
     def refresh(self) -> bool:
-        """See the last commit of any writer; says whether there was a newer one."""
+        """Show the last commit of any writer; gives whether there was a newer one."""
         if Manifest.read(self.path).generation == self.generation:
             return False
         self.snapshot = Snapshot.newest(self.path)
@@ -178,12 +178,12 @@ class Index:
         query: str | Query,
         field: str,
         *,
-        n: int = 10,
+        k: int = 10,
         filters: Filters | None = None,
         match: str = "any",
         typos: str = "never",
     ) -> dict[str, int]:
-        """How many matching documents have each value of a keyword field: the n most frequent.
+        """How many matching documents have each value of a keyword field: the k most frequent values.
 
         An empty query counts all documents; `match` and `typos` are those of the retriever.
         """
@@ -191,10 +191,10 @@ class Index:
         one_of("typos", typos, ("never", "missing", "always"))
         snapshot = self.snapshot
         one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
-        asked = as_query(query, self.fields)
+        parsed = as_query(query, self.fields)
         searched = tuple(BM25().weights(snapshot))
-        leaves = leaves_of(asked, snapshot, searched, typos)
-        matched = allowed_documents(asked, snapshot, searched, filters or {}, match, typos)
+        leaves = leaves_of(parsed, snapshot, searched, typos)
+        matched = allowed_documents(parsed, snapshot, searched, filters or {}, match, typos)
         if leaves:
             matched = matching_documents(leaves, snapshot, matched)
         counts: dict[str, int] = {}
@@ -207,7 +207,7 @@ class Index:
             ):
                 counts[value] = counts.get(value, 0) + count
         best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
-        return {value: counts[value] for value in best[:n]}
+        return {value: counts[value] for value in best[:k]}
 
     def _writing(self) -> Writer:
         if self._writer is None:
@@ -229,7 +229,7 @@ class Index:
     ) -> Added:
         one_of("on_error", on_error, ("raise", "skip"))
         if isinstance(documents, Mapping | str):
-            raise ValueError("documents come as an iterable of mappings; wrap a single one in a list")
+            raise ValueError("documents are an iterable of mappings; put a single one into a list")
         writer = self._writing()
         count, skipped = 0, []
         total = len(documents) if isinstance(documents, Sized) else None

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the system takes back when its process dies."""
+"""One writer at a time: a lock that the operating system releases when its process dies."""
 
 import os
 import sys
@@ -20,10 +20,10 @@ class WriterLock:
         return self._file is not None
 
     def acquire(self) -> None:
-        """Take the lock, or say who has it."""
+        """Take the lock; an error names the process that holds it."""
         if self._file is not None:
             return
-        file = open(self.path, "a+b")  # noqa: SIM115 - the lock lives as long as the file is open
+        file = open(self.path, "a+b")  # noqa: SIM115 - the lock is held while the file is open
         try:
             _lock(file)
         except OSError:
@@ -45,7 +45,7 @@ class WriterLock:
             self._file = None
 
     def __del__(self) -> None:
-        self.release()  # a writer that was forgotten must not lock others out
+        self.release()  # a writer that was never closed must not lock others out
 
 
 def _lock(file: BinaryIO) -> None:

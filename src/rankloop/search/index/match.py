@@ -1,4 +1,4 @@
-"""What a query asks of an index: the terms that score, and the documents that may be shown."""
+"""A query against an index: the terms that score, and the documents that may be shown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +12,23 @@ from rankloop._names import one_of
 from rankloop.search.bm25 import Leaf
 from rankloop.search.field import seconds
 from rankloop.search.index.expand import near_terms, prefix_terms
+from rankloop.search.index.postings import Forward
 from rankloop.search.index.segment import Segment, name_of_field
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Clause, Query
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
 
+Ints = NDArray[np.int64]
+
 Filters = Mapping[str, Any]
 
 
 def leaves_of(query: Query, snapshot: Snapshot, fields: Iterable[int], typos: str) -> list[Leaf]:
-    """The terms that score, in the fields searched and those a clause names.
+    """The terms that score, in the searched fields and in those that a clause names.
 
-    Words take the terms of the field's analyser. A prefix or a misspelt word stands for several terms,
-    which share one document frequency, so that a rare one among them does not count for more.
+    Words are analysed by the field's analyser. A prefix or a misspelt word expands to several terms, which
+    share one document frequency, so that a rare one among them does not score higher.
     """
     leaves: list[Leaf] = []
     for field in range(len(snapshot.text_fields)):
@@ -40,9 +43,9 @@ def leaves_of(query: Query, snapshot: Snapshot, fields: Iterable[int], typos: st
             leaves += _word(snapshot, field, term, float(times), typos)
         for clause in mine:
             if clause.kind == "prefix":
-                begun = prefix_terms(snapshot, field, analyser.prefix(clause.text))
-                together = min(sum(begun.values()), snapshot.n_documents)
-                leaves += [Leaf(field, term, 1.0, together) for term in begun]
+                expanded = prefix_terms(snapshot, field, analyser.prefix(clause.text))
+                together = min(sum(expanded.values()), snapshot.n_documents)
+                leaves += [Leaf(field, term, 1.0, together) for term in expanded]
     return leaves
 
 
@@ -62,7 +65,7 @@ def _word(snapshot: Snapshot, field: int, term: str, times: float, typos: str) -
 def allowed_documents(
     query: Query, snapshot: Snapshot, fields: Iterable[int], filters: Filters, match: str, typos: str
 ) -> list[NDArray[np.uint8]]:
-    """Per segment which documents may be shown: alive, not excluded, with all that is required."""
+    """Per segment which documents may be shown: live, not excluded, with everything that is required."""
     searched = tuple(fields)
     needed = [c for c in query.clauses if c.excluded or c.required or match == "all" or c.kind == "phrase"]
     extra = [(name, wanted) for name, wanted in filters.items()]
@@ -102,14 +105,14 @@ def matching_documents(
 def _has(
     clause: Clause, segment: Segment, snapshot: Snapshot, searched: tuple[int, ...], typos: str
 ) -> NDArray[np.uint8] | None:
-    """Which documents of a segment fulfil a clause; None if it says nothing (only stop words)."""
+    """Which documents of a segment satisfy a clause; None if the clause has only stop words."""
     if clause.kind == "value":
         return _with_values(segment, str(clause.field), [clause.text])
     if clause.kind == "range":
         return _between(segment, str(clause.field), clause.low, clause.high)
     names = snapshot.text_fields
     fields = searched if clause.field is None else (names.index(clause.field),)
-    has, says = np.zeros(segment.documents, np.uint8), False
+    has, constrains = np.zeros(segment.documents, np.uint8), False
     for field in fields:
         analyser = snapshot.analyser(names[field])
         if clause.kind == "phrase":
@@ -118,18 +121,18 @@ def _has(
                 terms = analyser.terms_of(word)
                 wanted += [segment.term(term) for term in terms]
                 gaps += [at] * len(terms)
-            says |= bool(wanted)
+            constrains |= bool(wanted)
             if wanted and min(wanted) >= 0:
                 has |= _with_phrase(segment, field, np.array(wanted), np.array(gaps))
             continue
         if clause.kind == "prefix":
             terms_here = list(segment.terms_with_prefix(analyser.prefix(clause.text)))
-            says = True
+            constrains = True
             for number in terms_here:
                 has[segment.postings(field, number)] = 1
             continue
         terms = tuple(analyser.terms(clause.text))
-        says |= bool(terms)
+        constrains |= bool(terms)
         every = np.ones(segment.documents, np.uint8) if terms else has
         for term in terms:
             spelt = {leaf.term for leaf in _word(snapshot, field, term, 1.0, typos)}
@@ -140,7 +143,7 @@ def _has(
                     one[segment.postings(field, number)] = 1
             every &= one
         has |= every
-    return has if says else None
+    return has if constrains else None
 
 
 def _with_phrase(
@@ -151,13 +154,8 @@ def _with_phrase(
     for term in rare_first[1:]:
         docs = docs[np.isin(docs, segment.postings(field, term), assume_unique=True)]
     has = np.zeros(segment.documents, np.uint8)
-    arrays = segment.arrays
     has[docs] = in_order(
-        arrays["forward.offsets"],
-        arrays["forward.terms"],
-        arrays["forward.tf"],
-        arrays["forward.starts"],
-        arrays["forward.positions"],
+        segment.forward,
         docs.astype(np.int64) + field * segment.documents,
         terms.astype(np.int64),
         gaps.astype(np.int64),
@@ -166,17 +164,9 @@ def _with_phrase(
 
 
 @kernel
-def in_order(
-    offsets: NDArray[np.int64],
-    row_terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    positions: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    gaps: NDArray[np.int64],
-) -> NDArray[np.uint8]:
-    """Whether each row has all terms at positions p + gap for some p; every row has each term somewhere."""
+def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> NDArray[np.uint8]:
+    """Whether each row has all terms at positions p + gap for some p; every row must have each term."""
+    offsets, row_terms, tf, starts, positions = forward
     found = np.zeros(len(rows), np.uint8)
     first, last = np.empty(len(terms), np.int64), np.empty(len(terms), np.int64)
     for r in range(len(rows)):
@@ -208,7 +198,7 @@ def in_order(
 
 
 def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> NDArray[np.uint8]:
-    """A filter given from code: a value or several, a number, or a pair (low, high) with None for open."""
+    """A filter from code: one value or several, a number, or a pair (low, high) in which None is open."""
     field = snapshot.fields[one_of("field", name, snapshot.fields)]
     if field.kind == "keyword":
         values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]

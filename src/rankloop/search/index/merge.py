@@ -1,4 +1,4 @@
-"""Several segments as one, without the dead."""
+"""Several segments as one, without deleted documents."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack, unpack
-from rankloop.search.index.postings import invert, joined
-from rankloop.search.index.segment import Arrays, Segment, id_columns, keyword_columns, name_of_field
+from rankloop.search.index.postings import Arrays, invert, joined
+from rankloop.search.index.segment import Segment, id_columns, keyword_columns, name_of_field
 
 __all__ = ["merge"]
 
 
 def merge(segments: Sequence[Segment], fields: Mapping[str, Field]) -> Arrays:
-    """The arrays of one segment with the living documents of all, in their order."""
-    alive = [np.flatnonzero(segment.live) for segment in segments]
-    documents = sum(map(len, alive))
+    """The arrays of one segment with the live documents of all, in their order."""
+    live = [np.flatnonzero(segment.live) for segment in segments]
+    documents = sum(map(len, live))
     words, numbers = _vocabulary(segments)
     text = [name for name, field in fields.items() if field.kind == "text"]
     parts = [_forward_field(segments, numbers, at) for at in range(len(text))]
@@ -25,30 +25,30 @@ def merge(segments: Sequence[Segment], fields: Mapping[str, Field]) -> Arrays:
     made["vocabulary.bytes"], made["vocabulary.offsets"] = pack(words)
     made.update({f"forward.{name}": values for name, values in forward.items()})
     made.update({f"postings.{name}": values for name, values in invert(forward, len(words)).items()})
-    made["stored.bytes"], made["stored.offsets"] = pack(_picked(segments, alive, "stored"))
-    made.update(id_columns([id.decode("utf-8", "surrogatepass") for id in _picked(segments, alive, "ids")]))
+    made["stored.bytes"], made["stored.offsets"] = pack(_picked(segments, live, "stored"))
+    made.update(id_columns([id.decode("utf-8", "surrogatepass") for id in _picked(segments, live, "ids")]))
     for name, field in fields.items():
         if field.kind == "keyword":
-            made.update(keyword_columns(name, _keywords(segments, alive, name)))
+            made.update(keyword_columns(name, _keywords(segments, live, name)))
         elif field.kind != "text":
             key = name_of_field(field.kind, name)
-            made[key] = np.concatenate([s.arrays[key][rows] for s, rows in zip(segments, alive, strict=True)])
+            made[key] = np.concatenate([s.arrays[key][rows] for s, rows in zip(segments, live, strict=True)])
     return made
 
 
 def _vocabulary(segments: Sequence[Segment]) -> tuple[list[bytes], list[NDArray[np.int64]]]:
-    """The terms of living documents in order, and each segment's numbers in the new order."""
+    """The terms of live documents in order, and the new number of each segment's terms."""
     own = [unpack(s.arrays["vocabulary.bytes"], s.arrays["vocabulary.offsets"]) for s in segments]
     used: set[bytes] = set()
     for segment, terms in zip(segments, own, strict=True):
-        numbers = np.unique(segment.arrays["forward.terms"][_living_entries(segment)])
+        numbers = np.unique(segment.arrays["forward.terms"][_live_entries(segment)])
         used.update(terms[number] for number in numbers.tolist())
     words = sorted(used)
     number = {word: at for at, word in enumerate(words)}
     return words, [np.array([number.get(term, -1) for term in terms], np.int64) for terms in own]
 
 
-def _living_entries(segment: Segment) -> NDArray[np.bool_]:
+def _live_entries(segment: Segment) -> NDArray[np.bool_]:
     counts = np.diff(segment.arrays["forward.offsets"])
     return np.repeat(np.tile(segment.live.astype(bool), len(segment.lengths)), counts)
 
@@ -77,18 +77,18 @@ def _forward_field(segments: Sequence[Segment], numbers: list[NDArray[np.int64]]
     return made
 
 
-def _picked(segments: Sequence[Segment], alive: list[NDArray[np.int64]], name: str) -> list[bytes]:
+def _picked(segments: Sequence[Segment], live: list[NDArray[np.int64]], name: str) -> list[bytes]:
     picked = []
-    for segment, rows in zip(segments, alive, strict=True):
+    for segment, rows in zip(segments, live, strict=True):
         parts = unpack(segment.arrays[f"{name}.bytes"], segment.arrays[f"{name}.offsets"])
         picked += [parts[row] for row in rows.tolist()]
     return picked
 
 
-def _keywords(segments: Sequence[Segment], alive: list[NDArray[np.int64]], field: str) -> list[list[str]]:
+def _keywords(segments: Sequence[Segment], live: list[NDArray[np.int64]], field: str) -> list[list[str]]:
     words: list[list[str]] = []
     name = name_of_field("keyword", field)
-    for segment, rows in zip(segments, alive, strict=True):
+    for segment, rows in zip(segments, live, strict=True):
         by_document: list[list[str]] = [[] for _ in range(segment.documents)]
         starts = segment.arrays[f"{name}.starts"].tolist()
         docs = segment.arrays[f"{name}.docs"].tolist()

@@ -1,15 +1,31 @@
-"""From tokens to the forward index, and from there to the postings."""
+"""The forward index (terms of each document) and its inversion, the postings (documents of each term)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._jit import kernel
 
-__all__ = ["forward_index", "invert", "joined"]
+__all__ = ["Arrays", "Forward", "forward_index", "invert", "joined"]
+
+Ints = NDArray[np.int64]
 
 Arrays = dict[str, NDArray[Any]]
+
+
+class Forward(NamedTuple):
+    """A forward index as kernels take it: rows are `field * documents + document`.
+
+    Entries `offsets[row] : offsets[row + 1]` are the terms of a row in ascending order, with their `tf`. Its
+    positions begin at `starts[row]`: those of the first term, then those of the second, each ascending.
+    """
+
+    offsets: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    tf: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    positions: NDArray[np.int32]
 
 
 def forward_index(
@@ -19,10 +35,7 @@ def forward_index(
     documents: int,
     terms: int,
 ) -> Arrays:
-    """Per document its terms in order, how often and where: one field, as CSR arrays.
-
-    The tokens come in the order of their documents. `starts` says where a document's positions begin.
-    """
+    """The forward index of one field, from its tokens in the order of their documents."""
     key = document * max(terms, 1) + term
     order = np.argsort(key, kind="stable")
     key = key[order]
@@ -39,7 +52,7 @@ def forward_index(
 
 
 def joined(fields: list[Arrays], documents: int) -> Arrays:
-    """The fields one after the other: row `field * documents + document`."""
+    """The forward indexes of several fields as one."""
     if not fields:
         fields = [forward_index(*(np.empty(0, np.int64),) * 2, np.empty(0, np.int32), 0, 0)]
     joint = {
@@ -55,28 +68,29 @@ def joined(fields: list[Arrays], documents: int) -> Arrays:
 
 
 def invert(forward: Arrays, terms: int) -> Arrays:
-    """Per field and term (row `field * terms + term`) the documents that hold it, in order, and how often."""
+    """Per field and term (row `field * terms + term`) the documents that have it, in order, and how often."""
     fields, documents = forward["lengths"].shape
     offsets = np.zeros(fields * terms + 1, np.int64)
     docs = np.empty(len(forward["terms"]), np.int32)
     tf = np.empty(len(forward["terms"]), np.int32)
     total = np.zeros(fields * terms, np.int64)
-    _invert(forward["offsets"], forward["terms"], forward["tf"], documents, terms, offsets, docs, tf, total)
+    rows = Forward(*(forward[name] for name in Forward._fields))
+    _invert(rows, documents, terms, offsets, docs, tf, total)
     return {"offsets": offsets, "docs": docs, "tf": tf, "total": total}
 
 
 @kernel
 def _invert(
-    rows: NDArray[np.int64],
-    row_terms: NDArray[np.int32],
-    row_tf: NDArray[np.int32],
+    forward: Forward,
     documents: int,
     terms: int,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     docs: NDArray[np.int32],
     tf: NDArray[np.int32],
-    total: NDArray[np.int64],
+    total: Ints,
 ) -> None:
+    """A counting sort of the entries by term: two passes, no comparison."""
+    rows, row_terms, row_tf = forward.offsets, forward.terms, forward.tf
     for row in range(len(rows) - 1):
         field = row // documents
         for i in range(rows[row], rows[row + 1]):

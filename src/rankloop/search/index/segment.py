@@ -1,4 +1,4 @@
-"""One immutable part of an index: documents, their terms both ways, columns, and what was stored."""
+"""One immutable part of an index: forward index, postings, columns, and stored documents."""
 
 import hashlib
 import json
@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.search.index.arrays import pack, read_arrays, unpack
+from rankloop.search.index.postings import Arrays, Forward
 
-__all__ = ["Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
+__all__ = ["REMEMBERED", "Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
 
-Arrays = dict[str, NDArray[Any]]
-REMEMBERED = 100_000  # terms whose numbers were looked up and are kept
+REMEMBERED = 100_000  # looked-up terms that are cached
 
 
 class Segment:
-    """The mapped arrays of one part, less the documents deleted since it was written.
+    """The memory-mapped arrays of one part, without the documents deleted since it was written.
 
-    Forward rows are `field * documents + document`, posting rows `field * terms + term`, with fields
-    numbered in the order in which the index declares its text fields.
+    Forward rows are `field * documents + document`, posting rows `field * terms + term`; text fields are
+    numbered in the order in which the index declares them.
     """
 
     def __init__(self, path: Path, deleted: NDArray[np.int32], base: int) -> None:
@@ -31,6 +31,7 @@ class Segment:
         self.base = base
         self.arrays = read_arrays(path)
         self.deleted = deleted
+        self.forward = Forward(*(self.arrays[f"forward.{name}"] for name in Forward._fields))
         self.lengths: NDArray[np.int32] = self.arrays["forward.lengths"]
         self.documents = int(self.arrays["live"].shape[0])
         self.terms = len(self.arrays["vocabulary.offsets"]) - 1
@@ -46,7 +47,7 @@ class Segment:
 
     @cached_property
     def total_lengths(self) -> NDArray[np.int64]:
-        """Per text field the number of tokens in documents that live."""
+        """Per text field the number of tokens in live documents."""
         return np.asarray(
             self.lengths.sum(1, dtype=np.int64) - self.lengths[:, self.deleted].sum(1, dtype=np.int64)
         )
@@ -70,25 +71,25 @@ class Segment:
         return df, total
 
     def df(self, field: int, term: int) -> int:
-        """In how many living documents the term is in this field."""
+        """The number of live documents that have the term in this field."""
         row = field * self.terms + term
         offsets = self.arrays["postings.offsets"]
         return int(offsets[row + 1] - offsets[row]) - (int(self._gone[0][row]) if self._gone else 0)
 
     def total(self, field: int, term: int) -> int:
-        """How often the term is in this field of living documents."""
+        """How often the term occurs in this field of live documents."""
         row = field * self.terms + term
         return int(self.arrays["postings.total"][row]) - (int(self._gone[1][row]) if self._gone else 0)
 
     def postings(self, field: int, term: int) -> NDArray[np.int32]:
-        """The documents, dead ones too, that have the term in this field."""
+        """The documents, deleted ones included, that have the term in this field."""
         row = field * self.terms + term
         offsets = self.arrays["postings.offsets"]
         found: NDArray[np.int32] = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
         return found
 
     def term(self, term: str) -> int:
-        """The number of a term here, or -1."""
+        """The number of a term in this segment, or -1."""
         known = self._numbers.get(term)
         if known is not None:
             return known
@@ -101,7 +102,7 @@ class Segment:
         return number
 
     def terms_with_prefix(self, prefix: str) -> range:
-        """The numbers of all terms that begin like this."""
+        """The numbers of all terms with this prefix."""
         start = prefix.encode("utf-8", "surrogatepass")
         return range(self._first_not_below(start), self._first_not_below(start + b"\xff"))
 
@@ -130,7 +131,7 @@ class Segment:
         return [str(data[start:end], "utf-8", "surrogatepass") for start, end in ends]
 
     def find(self, id: str) -> int:
-        """The living document with this id, or -1."""
+        """The live document with this id, or -1."""
         hashed = id_hash(id)
         at = int(np.searchsorted(self.arrays["ids.hash"], hashed))
         while at < self.documents and self.arrays["ids.hash"][at] == hashed:
@@ -141,7 +142,7 @@ class Segment:
         return -1
 
     def stored(self, document: int) -> dict[str, Any]:
-        """What was given of a document, vectors aside."""
+        """A document as it was given, without its vectors."""
         offsets = self.arrays["stored.offsets"]
         found: dict[str, Any] = json.loads(
             self.arrays["stored.bytes"][offsets[document] : offsets[document + 1]].tobytes()
@@ -158,14 +159,14 @@ class Segment:
         return self._folded[field]
 
     def keyword_values(self, field: str) -> list[str]:
-        """The values of a keyword field here, in the order of their numbers."""
+        """The values of a keyword field in this segment, in the order of their numbers."""
         name = name_of_field("keyword", field)
         values = unpack(self.arrays[f"{name}.bytes"], self.arrays[f"{name}.offsets"])
         return [value.decode("utf-8", "surrogatepass") for value in values]
 
 
 def name_of_field(kind: str, field: str) -> str:
-    """Under which name the columns of a field are kept."""
+    """The name under which the columns of a field are stored."""
     return f"{'number' if kind == 'date' else kind}.{field}"
 
 

@@ -1,4 +1,4 @@
-"""One generation of an index, as it was committed: what every search reads."""
+"""One generation of an index, as it was committed; every search reads one."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._atomic import replacing
 from rankloop.search.field import Field
-from rankloop.search.index.arrays import read_arrays
+from rankloop.search.index.arrays import AGAIN, read_arrays
 from rankloop.search.index.segment import Segment
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 _FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 
 
@@ -28,18 +28,18 @@ _FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 class Part:
     """A segment of a generation: its file, the file of its deleted documents, graphs by vector field.
 
-    `digest` is the hash of what the file holds; empty in an index that was written before there was one.
+    `digest` is the hash of the file's contents.
     """
 
     name: str
-    deleted: str | None = None
-    graphs: tuple[tuple[str, str], ...] = ()
-    digest: str = ""
+    deleted: str | None
+    graphs: tuple[tuple[str, str], ...]
+    digest: str
 
     def __post_init__(self) -> None:
         for file in self.files:
             if not _FILE.fullmatch(file):
-                raise ValueError(f"the manifest names a file that no index has: {file!r}")
+                raise ValueError(f"it names a file that no index has: {file!r}")
 
     @property
     def files(self) -> list[str]:
@@ -48,7 +48,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What belongs to a generation; the file that is swapped to commit it. All else is ignored."""
+    """What belongs to a generation; replacing this file commits it. Files it does not name are ignored."""
 
     fields: dict[str, Field]
     analyser: Analyser
@@ -84,14 +84,19 @@ class Manifest:
     def read(cls, folder: Path) -> "Manifest":
         try:
             saved = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            number = saved["format"]
+            if number == FORMAT:
+                return cls._from_dict(saved)
         except (FileNotFoundError, NotADirectoryError):
             raise FileNotFoundError(
                 f"no index at {folder}; make one with Index.create or rankloop index"
             ) from None
-        if saved.get("format") != FORMAT:
-            raise ValueError(
-                f"{folder} has format {saved.get('format')}, this version reads {FORMAT}; index again"
-            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the manifest of {folder} is damaged ({error}); {AGAIN}") from error
+        raise ValueError(f"{folder} has format {number}, this rankloop reads format {FORMAT}; {AGAIN}")
+
+    @classmethod
+    def _from_dict(cls, saved: dict[str, Any]) -> "Manifest":
         return cls(
             fields={name: Field.from_dict(field) for name, field in saved["fields"].items()},
             analyser=Analyser.from_dict(saved["analyser"]),
@@ -100,14 +105,14 @@ class Manifest:
             generation=saved["generation"],
             next_number=saved["next"],
             parts=tuple(
-                Part(part["name"], part["deleted"], tuple(part["graphs"].items()), part.get("digest", ""))
+                Part(part["name"], part["deleted"], tuple(part["graphs"].items()), part["digest"])
                 for part in saved["segments"]
             ),
         )
 
 
 class Snapshot:
-    """The segments of one manifest. Rows number documents through all of them, dead ones included."""
+    """The segments of one manifest. Rows number the documents of all of them, deleted ones included."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -125,7 +130,7 @@ class Snapshot:
 
     @classmethod
     def newest(cls, folder: Path) -> "Snapshot":
-        """The last commit; a segment that a writer merged away meanwhile means there is a newer one."""
+        """The last commit; a missing segment was merged by a writer meanwhile, so a newer one is opened."""
         while True:
             manifest = Manifest.read(folder)
             try:
@@ -148,11 +153,11 @@ class Snapshot:
         return self.fields[field].analyser or self.manifest.analyser
 
     def df(self, field: int, term: str) -> int:
-        """In how many documents a term is in the text field with this number."""
+        """The number of documents that have a term in the text field with this number."""
         return sum(s.df(field, at) for s in self.segments if (at := s.term(term)) >= 0)
 
     def total(self, field: int, term: str) -> int:
-        """How often a term is in the text field with this number, over all documents."""
+        """How often a term occurs in the text field with this number, over all documents."""
         return sum(s.total(field, at) for s in self.segments if (at := s.term(term)) >= 0)
 
     def locate(self, row: int) -> tuple[Segment, int]:
@@ -170,7 +175,7 @@ class Snapshot:
                 yield segment, inside
 
     def ids(self, rows: ArrayLike) -> NDArray[Any]:
-        """The ids of rows: whole numbers if the index was given such, else text."""
+        """The ids of rows: whole numbers if the index was given whole numbers, else text."""
         wanted = np.asarray(rows, np.int64)
         texts = np.empty(len(wanted), object)
         for segment, inside in self.by_segment(wanted):
@@ -180,7 +185,7 @@ class Snapshot:
         return np.array(texts.tolist(), dtype=np.str_) if len(texts) else np.empty(0, "U1")
 
     def row(self, id: str) -> int:
-        """The row of a living document, or -1."""
+        """The row of a live document, or -1."""
         for segment in self.segments:
             document = segment.find(id)
             if document >= 0:
@@ -188,7 +193,7 @@ class Snapshot:
         return -1
 
     def document(self, row: int, *, vectors: bool = False) -> dict[str, Any]:
-        """What was given of a document."""
+        """A document as it was given."""
         segment, at = self.locate(row)
         found = segment.stored(at)
         if vectors:

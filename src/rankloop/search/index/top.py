@@ -1,19 +1,39 @@
-"""The best documents of a segment: kernels over postings, block by block, exact."""
+"""The best documents of a segment, exactly: kernels over postings, one block of documents at a time."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._jit import kernel
+from rankloop._jit import kernel, part
+from rankloop.search.index.postings import Forward
 
-__all__ = ["shrink", "term_frequencies", "top_combined", "top_sum"]
+__all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
-BLOCK = 16_384  # documents scored at once: their scores stay in the cache
-SPARE = 1_024  # room for candidates beyond 2 k, so that few documents make the best be chosen anew
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
+SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
+
+
+class Postings(NamedTuple):
+    """Postings of several terms: that of term t is `docs[starts[t] : ends[t]]`, with its `tf` and field.
+
+    `lengths` has one row per field of the segment and one column per document.
+    """
+
+    docs: NDArray[np.int32]
+    tf: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    field: NDArray[np.int64]
 
 
 @kernel
-def shrink(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, k: int) -> float:
-    """Leave the k best of the first `size` in front, in no order, and say the score of the last of them.
+def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
+    """Move the k best of the first `size` to the front, in no order, and give the lowest score among them.
 
     Of documents with equal scores the first stay.
     """
@@ -34,32 +54,66 @@ def shrink(scores: NDArray[np.float64], docs: NDArray[np.int64], size: int, k: i
     return float(last)
 
 
+@part
+def _collect(
+    block: Floats,
+    touched: NDArray[np.int32],
+    first: int,
+    allowed: NDArray[np.uint8],
+    floor: float,
+    k: int,
+    best: Floats,
+    who: Ints,
+    size: int,
+    bar: float,
+) -> tuple[int, float, int]:
+    """Add the scored documents of a block to the best so far, and clear the block; counts allowed ones."""
+    matches = 0
+    for j in touched:
+        score = block[j]
+        block[j] = 0.0
+        if allowed[first + j]:
+            matches += 1
+            if score >= bar and score > floor:
+                best[size], who[size] = score, first + j
+                size += 1
+                if size == len(best):
+                    bar, size = shrink(best, who, size, k), k
+    return size, bar, matches
+
+
+@part
+def _cut(best: Floats, who: Ints, size: int, k: int) -> tuple[Floats, Ints]:
+    """The k best of the candidates."""
+    if size > k:
+        shrink(best, who, size, k)
+        size = k
+    return best[:size], who[:size]
+
+
 @kernel
 def top_sum(
-    docs: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    field: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    flat: NDArray[np.float64],
-    slope: NDArray[np.float64],
+    postings: Postings,
+    weight: Floats,
+    flat: Floats,
+    slope: Floats,
     allowed: NDArray[np.uint8],
     k: int,
     floor: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length).
 
-    Only documents that have a term are looked at; the candidates for the best k wait in a list that is
-    cut back to k whenever it is full.
+    Only documents that have a term are visited; candidates for the best k are kept in a list that is cut
+    back to k whenever it is full.
     """
+    docs, tf, lengths, starts, ends, field = postings
     best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
     size, matches, documents, bar = 0, 0, len(allowed), floor
     block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
         last = min(documents, first + BLOCK)
+        # Term by term, add the score of every posting within the block; `touched` lists its documents.
         count = 0
         for t in range(len(cursor)):
             i, end = cursor[t], ends[t]
@@ -72,46 +126,34 @@ def top_sum(
                 block[d - first] = before + w * tf[i] / (tf[i] + c + s * lengths[f, d])
                 i += 1
             cursor[t] = i
-        for j in touched[:count]:
-            score = block[j]
-            block[j] = 0.0
-            if allowed[first + j]:
-                matches += 1
-                if score >= bar and score > floor:
-                    best[size], who[size] = score, first + j
-                    size += 1
-                    if size == len(best):
-                        bar, size = shrink(best, who, size, k), k
-    if size > k:
-        shrink(best, who, size, k)
-        size = k
-    return best[:size], who[:size], matches
+        size, bar, found = _collect(
+            block, touched[:count], first, allowed, floor, k, best, who, size, bar
+        )  # fmt: skip
+        matches += found
+    return *_cut(best, who, size, k), matches
 
 
 @kernel
 def top_combined(
-    docs: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    postings: Postings,
     whole: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    field: NDArray[np.int64],
-    gain: NDArray[np.float64],
-    flat: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    group: NDArray[np.int64],
-    idf: NDArray[np.float64],
+    gain: Floats,
+    flat: Floats,
+    slope: Floats,
+    group: Ints,
+    idf: Floats,
     k1: float,
     whole_slope: float,
     allowed: NDArray[np.uint8],
     k: int,
     floor: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over terms of idf * x / (x + k1 + whole_slope * whole length).
 
-    x is the sum over the fields of gain * tf / (flat + slope * length); postings of a term follow each other.
+    x is the sum over the fields of gain * tf / (flat + slope * length); the postings of a term in all fields
+    are adjacent.
     """
+    docs, tf, lengths, starts, ends, field = postings
     best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
     size, matches, documents, bar = 0, 0, len(allowed), floor
     block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
@@ -119,6 +161,7 @@ def top_combined(
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
         last = min(documents, first + BLOCK)
+        # Field by field, sum x of one term in `one`; after its last field, saturate it into `block`.
         count, with_term = 0, 0
         for t in range(len(cursor)):
             i, end = cursor[t], ends[t]
@@ -138,33 +181,19 @@ def top_combined(
                     count += block[j] == 0.0
                     block[j] += idf[group[t]] * x / (x + k1 + whole_slope * whole[first + j])
                 with_term = 0
-        for j in touched[:count]:
-            score = block[j]
-            block[j] = 0.0
-            if allowed[first + j]:
-                matches += 1
-                if score >= bar and score > floor:
-                    best[size], who[size] = score, first + j
-                    size += 1
-                    if size == len(best):
-                        bar, size = shrink(best, who, size, k), k
-    if size > k:
-        shrink(best, who, size, k)
-        size = k
-    return best[:size], who[:size], matches
+        size, bar, found = _collect(
+            block, touched[:count], first, allowed, floor, k, best, who, size, bar
+        )  # fmt: skip
+        matches += found
+    return *_cut(best, who, size, k), matches
 
 
 @kernel
 def term_frequencies(
-    offsets: NDArray[np.int64],
-    terms: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    documents: int,
-    rows: NDArray[np.int64],
-    field: NDArray[np.int64],
-    term: NDArray[np.int64],
+    forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints
 ) -> NDArray[np.int32]:
     """How often each (field, term) is in each document: documents x pairs, from the forward index."""
+    offsets, terms, tf = forward.offsets, forward.terms, forward.tf
     found = np.zeros((len(rows), len(field)), np.int32)
     for i in range(len(rows)):
         for j in range(len(field)):

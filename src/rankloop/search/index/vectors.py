@@ -1,4 +1,4 @@
-"""Nearest vectors: exact by default, through a graph in segments too big to scan."""
+"""Nearest vectors: an exact scan, or a graph in segments that are too big to scan."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,15 +15,15 @@ from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["build_graphs", "nearest", "similarities"]
 
-GRAPH_FROM = 50_000  # vectors of a segment from which compact builds a graph: 0.5 ms where a scan takes 2.5
+GRAPH_FROM = 50_000  # vectors in a segment from which compact builds a graph: 0.5 ms, a scan takes 2.5
 
 
 def nearest(
     snapshot: Snapshot, field: str, vector: NDArray[np.float32], k: int, allowed: list[NDArray[np.uint8]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The k rows whose vectors are most like this one, and how like (cosine or dot product).
+    """The k rows whose vectors are most similar to this one, and the similarities (cosine or dot product).
 
-    Documents without a vector are never found. `allowed` says per segment which documents may be.
+    Documents without a vector are never found; `allowed` marks the documents of each segment that may be.
     """
     rows, scores = [np.empty(0, np.int64)], [np.empty(0)]
     graphs = {part.name: dict(part.graphs) for part in snapshot.manifest.parts}
@@ -43,7 +43,7 @@ def nearest(
 def similarities(
     snapshot: Snapshot, field: str, vector: NDArray[np.float32], rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How like this vector the vectors of rows are; nan for documents without one."""
+    """The similarities of the vectors of rows to this one; nan for documents without one."""
     values = np.full(len(rows), np.nan)
     for segment, inside in snapshot.by_segment(rows):
         values[inside] = _products(segment.arrays[f"vector.{field}"][rows[inside] - segment.base], vector)
@@ -83,7 +83,7 @@ def _scanned(
 def _from_graph(
     snapshot: Snapshot, path: Path, vector: NDArray[np.float32], k: int, may: NDArray[np.uint8]
 ) -> NDArray[np.int64] | None:
-    """Look for more while too many of what is found may not be shown; None: scan instead."""
+    """Search for more until k of them are allowed; None if a scan is better."""
     key = ("graph", path.name)
     if key not in snapshot.cache:
         snapshot.cache[key] = require("usearch.index", "search").Index.restore(str(path), view=True)

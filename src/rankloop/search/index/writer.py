@@ -1,4 +1,4 @@
-"""Changes on their way into an index: one at a time, all or nothing."""
+"""Uncommitted changes of an index, committed all at once or not at all."""
 
 import os
 from collections.abc import Mapping
@@ -20,15 +20,15 @@ from rankloop.search.index.vectors import build_graphs
 
 __all__ = ["Writer"]
 
-SPILL_TOKENS = 16_000_000  # a waiting segment goes to disk at this size
+SPILL_TOKENS = 16_000_000  # the buffer is written to disk at this size
 MERGE_DOCUMENTS = 100_000  # a commit merges small segments up to this size; compact merges all
 
 
 class Writer:
-    """The waiting documents and deletions of one writer, from its lock to its commit.
+    """The uncommitted documents and deletions of one writer, from its lock to its commit.
 
-    Segments are written beside the committed ones, and become part of the index only when the manifest
-    that names them is swapped in; whatever a killed writer left is swept by the next one.
+    Segments are written beside the committed ones, and become part of the index only when the manifest that
+    names them replaces the old one. The next writer removes files that a killed writer left.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -66,10 +66,10 @@ class Writer:
         return str(value)
 
     def document(self, id: str) -> dict[str, Any] | None:
-        """What is known of a document, waiting or committed; None if it is not there."""
-        waiting = self.buffer.document(id)
-        if waiting is not None:
-            return waiting
+        """A document as it was given, uncommitted or committed; None if it is not in the index."""
+        uncommitted = self.buffer.document(id)
+        if uncommitted is not None:
+            return uncommitted
         place = self._find(id)
         if place is None:
             return None
@@ -97,11 +97,11 @@ class Writer:
         self.changed = True
 
     def put(self, id: str, document: Mapping[str, Any]) -> None:
-        """Add a document in place of the one with its id; a wrong one leaves the old as it is."""
+        """Add a document in place of the one with its id; an invalid one leaves the old one as it is."""
         buffer, old, place = self.buffer, self.buffer.at.get(id), self._find(id)
         buffer.add(id, document)
         if old is not None:
-            buffer.dead.append(old)
+            buffer.deleted.append(old)
         elif place is not None:
             self.deleted.setdefault(place[0].name, set()).add(place[1])
         self.changed = True
@@ -109,7 +109,7 @@ class Writer:
             self._spill()
 
     def drop(self, id: str) -> bool:
-        """Delete a document; False if it is not there."""
+        """Delete a document; False if it is not in the index."""
         if self.buffer.drop(id):
             self.changed = True
             return True
@@ -128,7 +128,7 @@ class Writer:
         self._swap()
 
     def compact(self) -> None:
-        """The same, with all segments merged into one, and graphs over many vectors."""
+        """Commit with all segments merged into one, and build graphs over many vectors."""
         self._spill()
         self._apply_deletions()
         if len(self.segments) > 1 or any(len(segment.deleted) for segment in self.segments):
@@ -145,7 +145,7 @@ class Writer:
 
     def _spill(self) -> None:
         if len(self.buffer):
-            self._write(self.buffer.arrays(), np.array(sorted(self.buffer.dead), np.int32))
+            self._write(self.buffer.arrays(), np.array(sorted(self.buffer.deleted), np.int32))
             self.buffer = self._new_buffer()
 
     def _write(self, arrays: dict[str, NDArray[Any]], deleted: NDArray[np.int32]) -> None:
@@ -153,7 +153,7 @@ class Writer:
         self.number += 1
         digest = write_arrays(path, arrays)
         self.segments.append(Segment(path, np.empty(0, np.int32), 0))
-        self.parts[path.name] = Part(path.name, digest=digest)
+        self.parts[path.name] = Part(path.name, None, (), digest)
         if len(deleted):
             self.deleted[path.name] = set(deleted.tolist())
 
@@ -169,7 +169,7 @@ class Writer:
         self.segments = [segment for segment in self.segments if segment.n_live]
 
     def _merge_small(self) -> None:
-        """Merge the newest segments while the one before is not twice as big; rewrite half-dead ones."""
+        """Merge the newest segments while the one before is not twice as big; rewrite half-deleted ones."""
         for segment in [s for s in self.segments if 2 * len(s.deleted) > s.documents]:
             self._replace([segment])
         while len(self.segments) > 1:
@@ -196,7 +196,7 @@ class Writer:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove files that no manifest names: leavings of a merge or of a killed writer."""
+        """Remove files that the manifest does not name: from a merge or a killed writer."""
         named = {file for part in self.start.manifest.parts for file in part.files}
         for path in self.folder.iterdir():
             ours = path.name.startswith(("segment-", ".segment-", f".{MANIFEST}."))

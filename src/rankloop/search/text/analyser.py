@@ -1,4 +1,4 @@
-"""Text to terms: the one place that decides what a word is."""
+"""Text to terms, for documents and queries alike."""
 
 import re
 import threading
@@ -19,7 +19,7 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
 class Span(NamedTuple):
-    """A word of a text: where it stands and the terms it is found by."""
+    """A word of a text: its start and end, and the terms it is indexed by."""
 
     start: int
     end: int
@@ -30,11 +30,11 @@ class Span(NamedTuple):
 class Analyser:
     """Turns text into terms: NFKC, lower case, words, no accents, no stop words, Snowball stems.
 
-    Words are runs of letters and digits; ideographs and kana stand alone. `language=None` leaves words
-    as they are. `prefixes=(2, 8)` also emits the beginnings of each word (search as you type).
-    `grams=(3, 4)` emits character n-grams of the words run together, in place of words: they forgive
-    typos and blanks; words that `stop_words` names are left out first. Elsewhere stop words leave a gap in
-    the positions, so that phrases stay exact.
+    Words are runs of letters and digits; each ideograph and kana is a word. `language=None` has no
+    stems and no stop words. `prefixes=(2, 8)` also emits the beginnings of each word (search as you type).
+    `grams=(3, 4)` emits character n-grams of the concatenated words, in place of words: they match
+    despite typos and blanks; words listed in `stop_words` are left out first. Without `grams` a stop word
+    leaves a gap in the positions, so that phrases stay exact.
 
     >>> Analyser().terms("The Crème brûlée's RUNNERS ﬁnish")
     ['creme', 'brulee', 'runner', 'finish']
@@ -96,12 +96,12 @@ class Analyser:
         return [term for word in self.words(text) for term in self.terms_of(word)]
 
     def prefix(self, text: str) -> str:
-        """How the beginning of a word is written in the index."""
+        """The beginning of a word, normalised as in the index."""
         plain = "".join(_pattern(False).findall(_normal(text)))
         return _folded(plain) if self.fold else plain
 
     def spans(self, text: str) -> list[Span]:
-        """Where each word stands in the text as it was given."""
+        """The words of the text as it was given, with their places."""
         return [
             Span(match.start(), match.end(), tuple(t for w in self.words(match[0]) for t in self.terms_of(w)))
             for match in _pattern(False).finditer(text)
@@ -156,9 +156,9 @@ _stemmers = threading.local()
 
 
 def _stemmer(language: str) -> Any:
-    """One stemmer per thread and language: they are not made to be shared.
+    """One stemmer per thread and language: they are not thread-safe.
 
-    Without the words it would remember, 10,000 in each thread: to stem a word again takes no longer.
+    Its cache (10,000 words per thread) is off: stemming a word again takes no longer.
     """
     known = _stemmers.__dict__
     if language not in known:

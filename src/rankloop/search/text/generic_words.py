@@ -1,4 +1,4 @@
-"""Words that people type and that documents need not have."""
+"""Words of queries that relevant documents rarely have."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ def generic_words(
 ) -> tuple[str, ...]:
     """Words in at least `times` judged queries that at most a share `most` of their relevant texts have.
 
-    "movie", "full" and "netflix" say nothing of which film is meant. A field whose analyser leaves them out
-    (`Analyser(stop_words=generic_words(...))`) is matched by the rest. Learn them from training queries only.
+    "movie", "full" and "netflix" do not tell which film is meant. A field whose analyser leaves them out
+    (`Analyser(stop_words=generic_words(...))`) is matched by the others. Use training queries only.
 
     >>> queries = {i: f"{name} full movie" for i, name in enumerate(["alien", "heat", "solaris"])}
     >>> titles = {7: "Alien", 8: "Heat", 9: "Solaris"}
@@ -30,9 +30,9 @@ def generic_words(
     """
     plain = Analyser(None, stop_words=False)
     words = {str(id): frozenset(plain.terms(text)) for id, text in texts.items()}
-    shown: Counter[str] = Counter()
-    had: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    in_queries: Counter[str] = Counter()
+    texts_seen: Counter[str] = Counter()
+    texts_with: Counter[str] = Counter()
     for qid, query in queries.items():
         terms = set(plain.terms(query if isinstance(query, str) else query.plain))
         relevant = [str(id) for id, grade in judgments.get(qid, {}).items() if grade > 0]
@@ -40,7 +40,8 @@ def generic_words(
         if not relevant:
             continue
         for term in terms:
-            asked[term] += 1
-            shown[term] += len(relevant)
-            had[term] += sum(term in words[id] for id in relevant)
-    return tuple(sorted(term for term in asked if asked[term] >= times and had[term] <= most * shown[term]))
+            in_queries[term] += 1
+            texts_seen[term] += len(relevant)
+            texts_with[term] += sum(term in words[id] for id in relevant)
+    frequent = [term for term, count in in_queries.items() if count >= times]
+    return tuple(sorted(term for term in frequent if texts_with[term] <= most * texts_seen[term]))

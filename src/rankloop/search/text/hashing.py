@@ -1,4 +1,4 @@
-"""Texts as bags of numbers: words and letter trigrams hashed into buckets."""
+"""Words and letter trigrams of texts, hashed into buckets."""
 
 import zlib
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Bags:
         self._bags = [known[text] for text in texts]
 
     def select(self, which: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers of some texts, and where each begins."""
+        """The buckets of some texts end to end, and the start of each text."""
         bags = [self._bags[i] for i in np.asarray(which, np.int64).tolist()]
         starts = np.cumsum([0, *(len(bag) for bag in bags[:-1])])
         return np.concatenate(bags), starts.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The query language for people: words, "phrases", field:value, -not, prefix*; it never fails."""
+"""The query language: words, "phrases", field:value, -not, prefix*; parsing never fails."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankloop.search.field import Field, seconds
 
-__all__ = ["Clause", "Query", "as_query", "parse", "span_of"]
+__all__ = ["Clause", "Query", "as_query", "span_of"]
 
 _PIECE = re.compile(r'([-+]?)(?:([^\W\d][\w-]*):)?(?:"([^"]*)"?|(\S+))')
 _COMPARE = re.compile(r"(>=|<=|>|<)(.+)")
@@ -32,10 +32,9 @@ class Clause:
 
 @dataclass(frozen=True)
 class Query:
-    """What was asked: the text as typed, its clauses, and vectors by field where they are known.
+    """A query: the text as typed, its clauses, and vectors by field where they are known.
 
-    `at` is the moment of asking (seconds since 1970) and `user` what is known of who asks, for features
-    that need them.
+    `at` is its time (seconds since 1970), `user` holds numbers about the user; both are for features.
     """
 
     text: str
@@ -46,69 +45,69 @@ class Query:
 
     @classmethod
     def of_words(cls, text: str) -> "Query":
-        """A text of which every piece is a word: no language, no marks.
+        """A text of which every piece is a word: the query language does not apply.
 
         >>> [(c.text, c.excluded) for c in Query.of_words('methods -dash "exact').clauses]
         [('methods', False), ('-dash', False), ('"exact', False)]
         """
         return cls(text, tuple(Clause("word", word) for word in text.split()))
 
+    @classmethod
+    def parse(cls, text: str, fields: Mapping[str, Field] | None = None) -> "Query":
+        """A query as people type it; a piece that is not understood is a word.
+
+        `+word` and `"a phrase"` must match, `-word` must not, `prefix*` matches beginnings. A known field
+        takes a value (`genre:drama`, `title:"red shoes"`), a number or range (`price:10..20`, `price:>=10`),
+        a date or part of one (`released:2024`, `released:2024-05..2024-08`).
+
+        >>> from rankloop.search.field import read_fields
+        >>> known = read_fields({"title": "text", "price": "number"})
+        >>> [(c.kind, c.text, c.excluded) for c in Query.parse('red "running shoes" -old -"', known).clauses]
+        [('word', 'red', False), ('phrase', 'running shoes', False), ('word', 'old', True)]
+        >>> Query.parse("price:10..20", known).clauses[0].high
+        20.0
+        """
+        known = fields or {}
+        clauses = []
+        for sign, name, quoted, bare in _PIECE.findall(text):
+            if not (quoted or bare):
+                continue
+            excluded, required = sign == "-", sign == "+"
+            if name and name not in known:
+                bare, quoted, name = f"{name}:{bare or quoted}", "", ""
+            kind = known[name].kind if name else "text"
+            value = quoted or bare
+            found = None
+            if kind in ("number", "date"):
+                low_high = span_of(kind, value)
+                if low_high is None:
+                    value = f"{name} {value}"
+                else:
+                    found = Clause("range", value, name, excluded, True, *low_high)
+            elif kind == "keyword":
+                found = Clause("value", value, name, excluded, True)
+            elif kind == "text":
+                inside = name or None
+                must = required or bool(name)
+                if quoted:
+                    found = Clause("phrase", quoted, inside, excluded, True)
+                elif len(bare) > 1 and bare.endswith("*"):
+                    found = Clause("prefix", bare.rstrip("*"), inside, excluded, must)
+                else:
+                    found = Clause("word", bare, inside, excluded, must)
+            clauses.append(found or Clause("word", value, None, excluded, required))
+        return cls(text, tuple(clause for clause in clauses if clause.text))
+
     @property
     def plain(self) -> str:
-        """The words to search by, without the marks."""
+        """The words to search by, without operators."""
         return " ".join(
             c.text for c in self.clauses if c.kind in ("word", "phrase", "prefix") and not c.excluded
         )
 
 
-def parse(text: str, fields: Mapping[str, Field] | None = None) -> Query:
-    """Read a query as people type them; what is not understood is a word.
-
-    `+word` and `"a phrase"` must match, `-word` must not, `prefix*` matches beginnings. A known field takes
-    a value (`genre:drama`, `title:"red shoes"`), a number or range (`price:10..20`, `price:>=10`), a date or
-    part of one (`released:2024`, `released:2024-05..2024-08`).
-
-    >>> from rankloop.search.field import read_fields
-    >>> known = read_fields({"title": "text", "price": "number"})
-    >>> [(c.kind, c.text, c.excluded) for c in parse('red "running shoes" -old -"', known).clauses]
-    [('word', 'red', False), ('phrase', 'running shoes', False), ('word', 'old', True)]
-    >>> parse("price:10..20", known).clauses[0].high
-    20.0
-    """
-    known = fields or {}
-    clauses = []
-    for sign, name, quoted, bare in _PIECE.findall(text):
-        if not (quoted or bare):
-            continue
-        excluded, required = sign == "-", sign == "+"
-        if name and name not in known:
-            bare, quoted, name = f"{name}:{bare or quoted}", "", ""
-        kind = known[name].kind if name else "text"
-        value = quoted or bare
-        found = None
-        if kind in ("number", "date"):
-            low_high = span_of(kind, value)
-            if low_high is None:
-                value = f"{name} {value}"
-            else:
-                found = Clause("range", value, name, excluded, True, *low_high)
-        elif kind == "keyword":
-            found = Clause("value", value, name, excluded, True)
-        elif kind == "text":
-            inside = name or None
-            must = required or bool(name)
-            if quoted:
-                found = Clause("phrase", quoted, inside, excluded, True)
-            elif len(bare) > 1 and bare.endswith("*"):
-                found = Clause("prefix", bare.rstrip("*"), inside, excluded, must)
-            else:
-                found = Clause("word", bare, inside, excluded, must)
-        clauses.append(found or Clause("word", value, None, excluded, required))
-    return Query(text, tuple(clause for clause in clauses if clause.text))
-
-
 def span_of(kind: str, value: str) -> tuple[float, float] | None:
-    """The smallest and largest number (or second) a value stands for; None if it is not one.
+    """The smallest and largest number (or second) that a value means; None if it is not one.
 
     >>> span_of("number", ">=3"), span_of("number", "..7"), span_of("number", "cheap")
     ((3.0, inf), (-inf, 7.0), None)
@@ -140,8 +139,8 @@ def _ends(kind: str, value: str) -> tuple[float, float]:
         return number, number
     parts = [int(part) for part in value.split("-")] if re.fullmatch(r"\d{4}(-\d\d?){0,2}", value) else None
     if parts is None:
-        moment = seconds(value)
-        return moment, moment
+        time = seconds(value)
+        return time, time
     year, month, day = (*parts, 1, 1)[:3]
     start = datetime(year, month, day, tzinfo=UTC)
     if len(parts) == 1:
@@ -154,9 +153,9 @@ def _ends(kind: str, value: str) -> tuple[float, float]:
 
 
 def as_query(query: "str | Query", fields: Mapping[str, Field]) -> Query:
-    """A query from what a person typed; one that is parsed already stays as it is."""
+    """A query from text; one that is parsed already stays as it is."""
     if isinstance(query, Query):
         return query
     if not isinstance(query, str):
         raise ValueError(f"a query is text or a Query, got {type(query).__name__}; did you mean str(query)?")
-    return parse(query, fields)
+    return Query.parse(query, fields)

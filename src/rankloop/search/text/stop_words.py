@@ -1,7 +1,7 @@
-"""Words that only hold a sentence together, by language.
+"""Function words that are not indexed, by language.
 
 The English list leaves out pronouns and particles (her, up, out, all): they are function words too, but
-titles are made of them, and short queries ask for titles.
+titles consist of them, and short queries are often titles.
 """
 
 __all__ = ["STOP_WORDS"]

@@ -18,7 +18,6 @@ from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Index, Pipeline, Query, first
 from rankloop.search.index.lock import WriterLock
-from rankloop.search.judged_lists import run_of
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
@@ -211,7 +210,7 @@ def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison
     if len(judgments.qid) < JUDGED:
         return None
     queries: dict[str, str | Query] = {str(query): str(query) for query in judgments.qid.tolist()}
-    rankings = {"production": run_of(production, queries), "candidate": run_of(candidate, queries)}
+    rankings = {"production": production.run(queries), "candidate": candidate.run(queries)}
     return compare(rankings, judgments, METRIC)
 
 

@@ -1,15 +1,13 @@
 """Files of models, named by the hash of their content; damaged ones are refused."""
 
 import hashlib
-import json
 import os
 import shutil
 import time
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankloop import _archive
 from rankloop._atomic import replacing
 
 if TYPE_CHECKING:
@@ -49,15 +47,11 @@ def checked_file(digest: str, folder: Path, name: str) -> Path:
 
 
 def _is_pipeline(path: Path) -> bool:
-    """Whether a file is a zip whose members are whole, and whose manifest tells stages.
-
-    Cut short, it can pass for the file of the ranker inside it: also a zip with a manifest, of no stages.
-    """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None and "stages" in json.loads(archive.read("manifest.json"))
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError):
+        _archive.read(path, "pipeline", again="save it again")
+    except ValueError:
         return False
+    return True
 
 
 def _hash(path: Path) -> str:

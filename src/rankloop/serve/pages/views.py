@@ -8,8 +8,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from rankloop.search import Field, Index
-from rankloop.search.text.query import parse
+from rankloop.search import Field, Index, Query
 from rankloop.search.text.snippet import snippet
 from rankloop.serve.http.schema import Result, SearchAnswer
 from rankloop.serve.pages.address import FILTER, SearchAddress
@@ -105,7 +104,7 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Index, *, settled:
 def hits(results: Sequence[Result], query: str, index: Index) -> list[Hit]:
     """Results with the words of the query marked in their titles."""
     analyser = index.snapshot.manifest.analyser
-    terms = set(analyser.terms(parse(query, index.fields).plain))
+    terms = set(analyser.terms(Query.parse(query, index.fields).plain))
     return [
         Hit(
             id=one.id,

@@ -1,4 +1,4 @@
-"""How the story is told: steps with their time and their numbers, printed and kept."""
+"""The steps of the demo: each is timed, and its numbers are printed and kept."""
 
 import time
 from collections.abc import Iterator
@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Story"]
+__all__ = ["Steps"]
 
 
 @dataclass(slots=True)
-class Story:
-    """What was measured, step by step."""
+class Steps:
+    """What was measured, by step."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Story:
 
     @property
     def total(self) -> float:
-        """Seconds since the story began, between the steps too."""
+        """Seconds since the first step began, including the time between steps."""
         return time.perf_counter() - self.started
 
     @contextmanager
@@ -30,18 +30,14 @@ class Story:
         yield found
         self.seconds[name] = time.perf_counter() - start
         self.numbers[name] = found
-        told = ", ".join(f"{what} {_shown(value)}" for what, value in found.items())
-        print(f"{self.seconds[name]:6.1f} s  {title}{': ' if told else ''}{told}", flush=True)
-
-    def say(self, text: str) -> None:
-        """Something to read between the steps."""
-        print(text, flush=True)
+        numbers = ", ".join(f"{what} {_text(value)}" for what, value in found.items())
+        print(f"{self.seconds[name]:6.1f} s  {title}{': ' if numbers else ''}{numbers}", flush=True)
 
     def to_dict(self) -> dict[str, Any]:
         return {"seconds": {**self.seconds, "total": self.total}, "numbers": self.numbers}
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, list | tuple):

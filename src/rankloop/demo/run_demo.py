@@ -1,0 +1,76 @@
+"""The demo from its name: build a collection, then run the loop on it."""
+
+import tempfile
+from pathlib import Path
+
+from rankloop._names import one_of
+from rankloop.demo.collection import Collection
+from rankloop.demo.run_loop import SESSIONS, Demo, run_loop
+from rankloop.demo.steps import Steps
+from rankloop.demo.warm_up import compiling_demo
+
+__all__ = ["run_demo"]
+
+_ABOUT = {
+    "stdlib": "Search Python by what you want to do: the standard library of this machine, no download.\n"
+    "People are simulated; every number is measured now. This takes about half a minute.\n",
+    "movies": "Search movies with human labels (MSRD).\n"
+    "People are simulated from the labels; every number is measured now. This takes a minute or two.\n",
+}
+FILES = 1_800  # Python sources that are read, from every package in turn: about 2 s of CPU time
+
+
+def run_demo(
+    name: str = "stdlib",
+    *,
+    out: Path | None = None,
+    seed: int = 0,
+    sessions: int = SESSIONS,
+    download: bool = False,
+) -> Demo:
+    """Build a collection and run the loop on it; everything that is written lies in `out`.
+
+    `download` fetches the movies if they are not on this machine.
+    """
+    one_of("demo", name, _ABOUT)
+    folder = Path(tempfile.mkdtemp(prefix="rankloop-demo-")) if out is None else out
+    if (folder / f"{name}.index").exists():
+        raise ValueError(
+            f"{folder} holds this demo already; choose another --out, or: rankloop serve {folder / name}.toml"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    print(_ABOUT[name], flush=True)
+    steps = Steps()
+    collection = _movies(steps, folder, download) if name == "movies" else _stdlib(steps, folder)
+    return run_loop(collection, folder, steps=steps, seed=seed, sessions=sessions)
+
+
+def _stdlib(steps: Steps, folder: Path) -> Collection:
+    from rankloop.demo.library import read_library
+    from rankloop.demo.stdlib import collect
+    from rankloop.demo.usage import in_turns, read_usage, sources
+
+    with compiling_demo():
+        with steps.step("documents", "the standard library of this machine") as found:
+            library = read_library()
+            found["documents"] = len(library.documents)
+            found["searches with graded answers"] = len(library.searches)
+            if library.dropped:
+                found["answers this Python lacks"] = library.dropped
+        with steps.step("usage", "how Python sources on this machine call it") as found:
+            usage = read_usage(in_turns(sources()), most=FILES)
+            found["files read"], found["packages"] = usage.files, len(usage.calls)
+    with steps.step("index", "the index") as found:
+        collection = collect(library, usage, folder / "stdlib.index")
+        found["documents"] = len(collection.index)
+    return collection
+
+
+def _movies(steps: Steps, folder: Path, download: bool) -> Collection:
+    from rankloop.demo.movies import collect
+
+    with steps.step("index", "movies with searches that people judged") as found:
+        collection = collect(folder / "movies.index", download=download)
+        found["documents"] = len(collection.index)
+        found["judged searches"] = len(collection.searches)
+    return collection

@@ -1,0 +1,124 @@
+"""What the demo reads from the machine: the crawl, and sources that are never run."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from rankloop.demo.library import read_library, split_name
+from rankloop.demo.stdlib import collect, popularity, references
+from rankloop.demo.usage import Usage, in_turns, read_usage, sources
+
+
+@pytest.fixture(scope="module")
+def library():
+    return read_library()
+
+
+def test_the_crawl_finds_what_people_use(library):
+    assert len(library.documents) > 4000
+    for name in ("tempfile.TemporaryDirectory", "collections.Counter.most_common", "open", "os.path.join"):
+        assert library.canonical[name] == name
+    assert library.documents["os.getcwd"]["summary"].startswith("Return")
+    assert library.documents["concurrent.futures.ThreadPoolExecutor"]["body"] == ""  # not its base class's
+
+
+def test_the_tests_of_the_library_are_no_documents(library):
+    modules = {document["module"] for document in library.documents.values()}
+    assert not [name for name in modules if {"test", "tests"} & set(name.split("."))]
+
+
+def test_other_names_lead_to_the_documented_one(library):
+    assert library.canonical["posixpath.join"] == "os.path.join"
+    assert library.canonical["datetime.datetime.strftime"] == "datetime.date.strftime"
+
+
+def test_nearly_every_written_answer_is_there(library):
+    assert len(library.searches) >= 150
+    assert library.dropped <= 20
+    assert all(
+        max(grades.values()) <= 3 and min(grades.values()) >= 1 for grades in library.searches.values()
+    )
+
+
+@pytest.fixture
+def source(tmp_path):
+    def write(text: str, package: str = "shop") -> list[tuple[str, Path]]:
+        path = tmp_path / f"{package}.py"
+        path.write_text(textwrap.dedent(text))
+        return [(package, path)]
+
+    return write
+
+
+def test_calls_are_resolved_through_imports(source):
+    usage = read_usage(
+        source(
+            """
+            import os.path as p, json
+            from collections import (
+                Counter as C,
+                OrderedDict,
+            )
+            def f():
+                import shutil
+                return shutil.copy(p.join("a", "b"), json.dumps(C()))
+            "".join(open("x"))
+            """
+        )
+    )
+    assert dict(usage.calls["shop"]) == {
+        "shutil.copy": 1,
+        "os.path.join": 1,
+        "json.dumps": 1,
+        "collections.Counter": 1,
+        "str.join": 1,
+        "open": 1,
+    }
+
+
+def test_names_that_a_file_defines_are_its_own(source):
+    usage = read_usage(source("def open(x, *any): any()\nopen(1)\nfor len in []: len()\nid = 3\nid()\n"))
+    assert not usage.calls["shop"]
+
+
+def test_unreadable_files_are_skipped(tmp_path):
+    (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
+    files = [("x", tmp_path / "binary.py"), ("y", tmp_path / "absent.py")]
+    assert read_usage(files).files == 0
+
+
+def test_packages_take_turns_and_reading_ends(source):
+    files = [*source("len([])", "a"), ("a", Path("second")), *source("len([])", "b")]
+    assert [package for package, _ in in_turns(files)] == ["a", "b", "a"]
+    usage = read_usage(files)
+    assert (usage.files, usage.calls["a"]["len"]) == (2, 1)
+    assert read_usage(files, seconds=-1).files == 0
+    assert read_usage(files, most=1).files == 1
+
+
+def test_sources_hold_the_standard_library_and_no_tests_of_it():
+    found = dict(sources())
+    assert found["stdlib/json"].parent.name == "json"
+    assert "stdlib/test" not in found
+
+
+def test_popularity_counts_packages(library, tmp_path):
+    usage = Usage()
+    usage.calls["a"]["os.remove"] = 5
+    usage.calls["b"]["os.remove"] = usage.calls["b"]["os.unlink"] = usage.calls["b"]["unknown.name"] = 1
+    documents, modules = popularity(library, usage)
+    assert (documents["os.remove"], documents["os.unlink"], modules["os"]) == (2, 1, 2)
+    collection = collect(library, usage, tmp_path / "stdlib.index")
+    assert collection.index["os.remove"]["popularity"] == pytest.approx(1.0986, abs=1e-3)  # log 3
+    assert collection.index["os.remove"]["module_popularity"] == pytest.approx(1.0986, abs=1e-3)
+
+
+def test_texts_that_name_a_document_refer_to_it(library):
+    found = references(library)
+    assert found["os.remove"] >= 1
+    assert sum(found.values()) > 500
+
+
+def test_names_become_words():
+    assert split_name("xml.etree.ElementTree") == "xml etree ElementTree Element Tree"
