@@ -16,7 +16,7 @@ from rankloop.cluster.backends import local as _local
 from rankloop.cluster.backends import ray as _ray
 from rankloop.cluster.backends import versions as _versions
 from rankloop.cluster.backends.backend import over
-from rankloop.cluster.propensity_sums import Part, Total
+from rankloop.cluster.backends.in_order import InOrder
 from rankloop.data import synthetic
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
@@ -420,8 +420,8 @@ def test_results_come_in_the_order_of_the_inputs():
     assert "in a worker process" in raised.value.__notes__[0]
 
 
-def test_wrong_arguments_are_said(shards, logs, rankers):
-    with pytest.raises(ValueError, match="unknown on 'spark'"):
+def test_wrong_arguments_are_errors(shards, logs, rankers):
+    with pytest.raises(ValueError, match="unknown backend 'spark'"):
         cluster.evaluate(rankers["linear"], shards, backend="spark")
     with pytest.raises(ValueError, match="workers is 1 or more, got 0"):
         cluster.evaluate(rankers["linear"], shards, workers=0)
@@ -461,19 +461,13 @@ def test_progress_adds_up(shards, rankers, monkeypatch):
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
-def test_sums_are_added_in_the_order_of_the_shards(order):
-    """Floats added in another order differ in their last digit; a shard without pages gives nothing."""
-    values = [[0.1], [1e16], [-1e16]]
-    parts = [
-        Part(np.array([value]), np.array([bool(i)]), i, [f"layout {i}"], i) for i, value in enumerate(values)
-    ]
-    parts.insert(1, None)
-    total, seen = Total(), set()
+def test_results_are_passed_on_in_the_order_of_the_shards(order):
+    """Only results that come early are held."""
+    taken, seen = [], set()
+    done = InOrder(taken.append)
     for index in order:
-        total.take(index, parts[index])
+        done(index, f"part {index}")
         seen.add(index)
         missing = min({*range(5)} - seen)
-        assert set(total._early) == {one for one in seen if one > missing}
-    assert total.whole.sums.tolist() == [[(0.1 + 1e16) - 1e16]]
-    assert (total.whole.present.tolist(), total.whole.pages, total.whole.reach) == ([True], 3, 2)
-    assert total.whole.layouts == ["layout 0", "layout 1", "layout 2"]
+        assert set(done._early) == {one for one in seen if one > missing}
+    assert taken == ["part 0", "part 1", "part 2", "part 3"]

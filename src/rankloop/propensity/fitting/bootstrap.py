@@ -1,31 +1,80 @@
 """Intervals by bootstrap over queries: the estimator is solved again on reweighted sums."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rankloop.data.shards.manifest import shard_of
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
+__all__ = [
+    "DRAWS",
+    "Grouping",
+    "HashedGroups",
+    "RandomGroups",
+    "bootstrapped",
+    "check_queries",
+    "grouped",
+    "weights_of",
+    "with_draws",
+]
 
 DRAWS = 1000
 GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
 NUMBERS = 2_000_000  # held at once for the resamples; ten times as many for the sums of the groups
 
 Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+# The query of each entry as an index into a table of ids, and how many sums a group will hold; gives the
+# group of each entry, and the number of groups.
+Grouping = Callable[[NDArray[Any], NDArray[Any], int], tuple[NDArray[np.int64], int]]
+
+
+@dataclass(frozen=True)
+class RandomGroups:
+    """Groups of equally many queries, drawn with a seed: for a log that is in memory."""
+
+    seed: int
+
+    def __call__(
+        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
+    ) -> tuple[NDArray[np.int64], int]:
+        return grouped(query, self.seed, width) if len(query) else (np.zeros(0, np.int64), 1)
+
+
+@dataclass(frozen=True)
+class HashedGroups:
+    """Groups by the hash of a query's id, the same in every shard of a log with `ranks` ranks."""
+
+    ranks: int
+
+    def __call__(
+        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
+    ) -> tuple[NDArray[np.int64], int]:
+        groups = _most_groups(3 * self.ranks * (self.ranks - 1) // 2)
+        return shard_of(ids.tolist(), groups)[query], groups
 
 
 def grouped(queries: NDArray[Any], seed: int, width: int = 1) -> tuple[NDArray[np.int64], int]:
     """For each entry the group of its query, and how many groups there are; each will hold `width` sums."""
     present, code = np.unique(queries, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
-    groups = min(len(present), GROUPS, max(10 * NUMBERS // width, 50))
+    check_queries(len(present))
+    groups = min(len(present), _most_groups(width))
     place = np.random.default_rng(seed).permutation(len(present)) % groups
     return place[code], groups
+
+
+def _most_groups(width: int) -> int:
+    return min(GROUPS, max(10 * NUMBERS // max(width, 1), 50))
+
+
+def check_queries(present: int) -> None:
+    """An error where there are too few queries to draw from."""
+    if present < 2:
+        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
 
 
 def weights_of(resamples: int, groups: int, seed: int) -> NDArray[np.float64]:
@@ -41,7 +90,7 @@ def bootstrapped(
 ) -> Propensity:
     """The curve of `sums` (one row per group of queries) and its interval.
 
-    `solve` takes totals (one row per draw) and gives the logarithm of the curve for each.
+    `solve` takes totals (one row per resample) and gives the logarithm of the curve for each.
     """
     flat = sums.reshape(len(sums), -1)
     shape = sums.shape[1:]
@@ -55,7 +104,7 @@ def bootstrapped(
 def with_draws(
     curve: NDArray[np.float64], resamples: NDArray[np.float64], *, groups: int, **about: Any
 ) -> Propensity:
-    """The interval of a curve from resamples of it, all as logarithms: normal in log space, Student's t."""
+    """A curve with its interval from resamples of it, all as logarithms: normal in log space, Student's t."""
     covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
     reach = float(student.ppf(0.975, groups - 1)) * np.sqrt(np.diag(covariance))
     return Propensity(
