@@ -21,7 +21,7 @@ ROWS, FEATURES, REPEATS, SEED = 200_000, 136, 5, 0
 WANTED = {"lightgbm": 5.0, "xgboost": 2.5, "polars": 3.0, "scikit-learn": 20.0}
 
 RANKLOOP = """
-from rankloop.data import load_dataset, read_svmlight, save
+from rankloop.data import load_dataset, read_svmlight, save_dataset
 read_svmlight(small)
 def work():
     return read_svmlight(path, threads={threads})

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, fingerprint, save, synthetic, write_parquet, write_svmlight
+from rankloop.data import RankingDataset, fingerprint, save_dataset, synthetic, write_parquet, write_svmlight
 from rankloop.data.files.npy_stream import NpyStream
 from rankloop.data.shards import folder as shard_files
-from rankloop.data.shards.manifest import encoded, shard_of
+from rankloop.data.shards.manifest import encoded
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.shards import is_shards, open_shards
 from rankloop.data.shards.spill import Spill
 from rankloop.data.shards.store import Store
@@ -95,7 +96,7 @@ def test_rows_in_any_order_and_any_cuts_come_back_whole(tmp_path_factory, querie
 def test_every_reader_gives_the_same_shards(tmp_path, form):
     sources = {
         "dataset": lambda: DATA,
-        "folder": lambda: save(DATA, tmp_path / "saved") or tmp_path / "saved",
+        "folder": lambda: save_dataset(DATA, tmp_path / "saved") or tmp_path / "saved",
         "svmlight": lambda: write_svmlight(DATA, tmp_path / "set.txt") or tmp_path / "set.txt",
         "parquet": lambda: write_parquet(DATA, tmp_path / "set.parquet") or [tmp_path / "set.parquet"],
         "frames": lambda: [DATA.to_frame().to_pandas()],

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.cluster import On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Workers, check_on
 
 __all__ = ["Conventions", "Empty", "Metrics", "Ties", "evaluate"]
 
@@ -43,7 +43,7 @@ def evaluate(
         Path | None,
         typer.Option("--per-query", help="Write each query's values (csv, json, jsonl, parquet)."),
     ] = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 from rankloop.cli.options.reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="Of a service: learn even if nobody searched since the last time.")
     ] = False,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 from rankloop.cli.options.reports import ReportFile, check_report
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def train(
     out: Annotated[Path | None, typer.Option("--out", help="The run folder to write.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

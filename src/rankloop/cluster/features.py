@@ -14,7 +14,8 @@ from rankloop.cluster.backends.inputs import each, shards_of, told
 from rankloop.cluster.backends.worker import packed
 from rankloop.data import Qrels, RankingDataset, to_frame
 from rankloop.data.shards.folder import ShardFolder, put_shard
-from rankloop.data.shards.manifest import Entry, shard_of
+from rankloop.data.shards.manifest import Entry
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store
 from rankloop.search import Features, Index

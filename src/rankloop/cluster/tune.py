@@ -53,7 +53,7 @@ def tune(
     `checkpoint` (a folder) finished trials are kept, and the same call goes on after them. `space` and the
     rest are as in `rankloop.tune`.
     """
-    optuna = require("optuna", "backends")
+    optuna = require("optuna", "trees")
     shards, judged = shards_of(data, "documents"), metric_of(metric)
     _check(ranker, space, shards, folds, hold_out, at_once)
     sign = 1.0 if judged.higher_is_better else -1.0

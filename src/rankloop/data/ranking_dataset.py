@@ -256,15 +256,15 @@ class RankingDataset:
         return ((self.select(fold != i), self.select(fold == i)) for i in range(n))
 
     def save(self, path: str | Path) -> None:
-        """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save`."""
-        from rankloop.data.save import save
+        """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save_dataset`."""
+        from rankloop.data.load_dataset import save_dataset
 
-        save(self, path)
+        save_dataset(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = False) -> "RankingDataset":
         """Open what `save` wrote, memory-mapped: see `rankloop.data.load_dataset`."""
-        from rankloop.data.save import load_dataset
+        from rankloop.data.load_dataset import load_dataset
 
         return load_dataset(path, mmap=mmap, verify=verify)
 

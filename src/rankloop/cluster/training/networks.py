@@ -11,7 +11,7 @@ from uuid import uuid4
 from rankloop.cluster.backends.backend import Member
 from rankloop.cluster.training.progress import telling
 from rankloop.data import RankingDataset
-from rankloop.data.save import load_dataset
+from rankloop.data.load_dataset import load_dataset
 from rankloop.data.shards.shards import Shards
 from rankloop.rankers import NeuralRanker
 from rankloop.rankers.saving.load import dumps

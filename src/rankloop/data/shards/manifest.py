@@ -1,7 +1,7 @@
-"""What a folder of shards says about itself, and how a shard is held to it."""
+"""The manifest of a folder of shards, and the checks of a shard against it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from io import BytesIO
@@ -9,16 +9,16 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rankloop
-from rankloop.data.shards.blake2b import digests
+from rankloop.data.files.manifest import parse_manifest
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.store import Store
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FORMAT", "MANIFEST", "Entry", "checked_frame", "encoded", "merged", "read_manifest", "shard_of"]
+__all__ = ["FORMAT", "MANIFEST", "Entry", "checked_frame", "encoded", "merged", "read_manifest"]
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -38,15 +38,6 @@ class Entry:
     blake2b: str
     labels: dict[str, int]
     ranges: dict[str, list[float]]
-
-
-def shard_of(queries: "Iterable[Any] | polars.Series", shards: int) -> NDArray[np.int64]:
-    """The shard of each query: BLAKE2b of the id as text, so that 7 and "7" go to the same one.
-
-    >>> shard_of([7, "7", "red shoes"], 8)
-    array([7, 7, 2])
-    """
-    return (digests(queries) % np.uint64(shards)).astype(np.int64)
 
 
 def encoded(frame: "polars.DataFrame", query: str, number: int) -> tuple[bytes, Entry]:
@@ -112,22 +103,15 @@ def read_manifest(store: Store) -> dict[str, Any]:
             "run the same job again to go on, or remove the folder"
         )
     where = store.where(MANIFEST)
-    try:
-        manifest = json.loads(store.read(MANIFEST))
-    except ValueError as error:
-        raise ValueError(f"{where} is not whole ({error}); {_AGAIN}") from None
-    if not isinstance(manifest, dict) or not str(manifest.get("kind", "")).startswith(
-        "rankloop.data.Shards."
-    ):
-        raise ValueError(f"{where} does not describe shards; is it a saved data set?")
-    if not isinstance(manifest.get("format"), int) or manifest["format"] > FORMAT:
-        raise ValueError(
-            f"{store.path} has format {manifest.get('format')}, and this rankloop reads up to {FORMAT}; "
-            "upgrade rankloop"
-        )
-    for name, kind in {"shards": list, "schema": dict, "query": str, "fingerprint": str}.items():
-        if not isinstance(manifest.get(name), kind):
-            raise ValueError(f"{where} has no {name}; {_AGAIN}")
+    manifest = parse_manifest(
+        store.read(MANIFEST),
+        where,
+        "shard folder",
+        kind="rankloop.data.Shards.",
+        format=FORMAT,
+        fields={"shards": list, "schema": dict, "query": str, "fingerprint": str},
+        again=_AGAIN,
+    )
     for number, entry in enumerate(manifest["shards"]):
         if not isinstance(entry, dict) or entry.get("number") != number or "name" not in entry:
             raise ValueError(f"{where} does not name shard {number}; {_AGAIN}")

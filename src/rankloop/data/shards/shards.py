@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from rankloop._atomic import replacing_folder
 from rankloop.data.concat import concat
 from rankloop.data.files.npy_stream import NpyStream, mapped
+from rankloop.data.load_dataset import check_target, load_dataset, write_manifest
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.save import check_target, load_dataset, write_manifest
 from rankloop.data.shards.manifest import Entry, checked_frame, read_manifest
 from rankloop.data.shards.store import Store, room
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Shards", "is_shards", "open_shards"]
+__all__ = ["Shards", "open_shards"]
 
 _ROLES = ("docid", "item_weight", "position")
 
@@ -147,12 +147,6 @@ def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
         for i in range(len(found)):
             found.frame(i)
     return found
-
-
-def is_shards(path: str | Path) -> bool:
-    """Whether a folder looks like shards: a saved data set has a manifest too, but other files."""
-    store = Store(path)
-    return "://" in str(path) or any(name.startswith("shard-") for name in store.sizes())
 
 
 def _array(column: "polars.Series") -> NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shard_of import shard_of
 
 if TYPE_CHECKING:
     import polars

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.propensity.propensity import Propensity
 
 __all__ = [
