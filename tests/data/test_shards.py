@@ -15,12 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, fingerprint, save_dataset, synthetic, write_parquet, write_svmlight
+from rankloop.data import (
+    RankingDataset,
+    fingerprint,
+    kind_of,
+    save_dataset,
+    synthetic,
+    write_parquet,
+    write_svmlight,
+)
 from rankloop.data.files.npy_stream import NpyStream
 from rankloop.data.shards import folder as shard_files
 from rankloop.data.shards.manifest import encoded
 from rankloop.data.shards.shard_of import shard_of
-from rankloop.data.shards.shards import is_shards, open_shards
+from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.spill import Spill
 from rankloop.data.shards.store import Store
 from rankloop.data.shards.write_shards import write_shards
@@ -142,7 +150,7 @@ def test_other_file_systems(tmp_path, address):
     path = address.format(tmp_path)
     write_shards(DATA, path, shards=3)
     assert same_rows(DATA, open_shards(path, verify=True).whole())
-    assert is_shards(path)
+    assert kind_of(path) == "shards"
     with pytest.raises(ValueError, match="holds shards already"):
         write_shards(DATA, path, shards=3)
     Store(path).remove("manifest.json")
@@ -217,18 +225,18 @@ def test_other_counts_and_columns_are_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("{", "is not whole"),
-        ("[]", "does not describe shards"),
-        ('{"kind": "rankloop.RankingDataset"}', "is it a saved data set"),
+        ("{", "damaged, cut short or not of a shard folder"),
+        ("[]", "does not describe a shard folder"),
+        ('{"kind": "rankloop.RankingDataset"}', "does not describe a shard folder"),
         ('{"kind": "rankloop.data.Shards.documents", "format": 99}', "upgrade rankloop"),
         ('{"kind": "rankloop.data.Shards.documents", "format": 1}', "has no shards"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(folder, text, said):
+def test_a_manifest_that_is_none_is_refused(folder, text, message):
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         open_shards(folder)
 
 

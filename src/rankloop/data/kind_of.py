@@ -35,7 +35,8 @@ _HEAD = 1 << 16  # bytes of a text among which the first line is looked for
 def kind_of(path: str | Path) -> str:
     """One of the names in `KINDS`; anything else is an error that lists them.
 
-    Tables of clicks have the columns query, document and click. Text may be packed with gzip or zstd.
+    Tables of clicks have the columns query, document and click. Text may be packed with gzip or zstd. An
+    address such as "s3://bucket/set" can only be shards.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "judgments.dat"
@@ -43,6 +44,8 @@ def kind_of(path: str | Path) -> str:
     >>> kind_of(path)
     'qrels'
     """
+    if "://" in str(path):
+        return "shards"  # all that is kept behind an `fsspec` address
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}")

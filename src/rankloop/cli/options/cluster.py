@@ -58,7 +58,7 @@ def shards_at(path: Path) -> Iterator["Shards"]:
     from rankloop.data import kind_of, open_shards, write_shards
 
     address = _address(path)
-    if "://" in address or kind_of(path) == "shards":
+    if kind_of(address) == "shards":
         yield open_shards(address)
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -134,8 +134,8 @@ def learn_on(
     if format is not None:
         raise ValueError("with --backend the log is shards, Parquet, CSV or JSONL; leave --format out")
     _refuse_report(report)
-    sharded = "://" in _address(data) or kind_of(data) == "shards"
-    documents = open_shards(_address(data)) if sharded else open_dataset(data)
+    address = _address(data)
+    documents = open_shards(address) if kind_of(address) == "shards" else open_dataset(data)
     with shards_at(log) as shards:
         return learn(shards, documents, backend=backend, workers=workers, **options)
 
