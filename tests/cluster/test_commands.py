@@ -71,7 +71,7 @@ def test_tuning(said, folder):
     )
     assert len(told["trials"]) == 2
     assert [path.name for path in (folder / "study").iterdir()] == ["study.json"]
-    with pytest.raises(ValueError, match="--checkpoint is about work on shards; add --backend"):
+    with pytest.raises(ValueError, match="--checkpoint is for work on shards; add --backend"):
         said("tune", folder / "set.shards", *asked, "--checkpoint", folder / "study")
     with pytest.raises(ValueError, match="--timeout would make the study depend on the clock"):
         said("tune", folder / "set.shards", *asked, "--timeout", "3", "--backend", "local")
@@ -107,14 +107,14 @@ def test_learning_from_a_log_in_shards(said, folder, tmp_path):
     )
     for _ in range(2):  # the second time all is counted already
         assert json.loads(said("learn", *asked, "--backend", "local"))["curve"] == here["curve"]
-    with pytest.raises(ValueError, match="--checkpoint is about work on shards"):
+    with pytest.raises(ValueError, match="--checkpoint is for work on shards"):
         said("learn", *asked)
     with pytest.raises(ValueError, match="leave --format out"):
         said("learn", folder / "set.txt", tmp_path / "log.parquet", "--format", "csv", "--backend", "local")
 
 
 def test_a_shard_folder_that_is_not_there(said, folder):
-    with pytest.raises(FileNotFoundError, match="there is no data set"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         said("train", folder / "none", "--backend", "local", "--out", folder / "no")
 
 

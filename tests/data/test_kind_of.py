@@ -118,7 +118,7 @@ def test_damaged_gzip(tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no file or folder .*gone\.run"):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*gone\.run"):
         kind_of(tmp_path / "gone.run")
 
 

@@ -217,7 +217,7 @@ def test_rows_out_of_order_are_refused(folder):
 def test_other_counts_and_columns_are_refused(folder):
     frame = open_shards(folder).frame(0)
     name = forged(folder, frame, 0, rows=frame.height + 1)
-    with pytest.raises(ValueError, match=f"{name} has {frame.height} rows where the manifest says"):
+    with pytest.raises(ValueError, match=f"{name} has {frame.height} rows, "):
         open_shards(folder).frame(0)
     name = forged(folder, frame.rename({"label": "grade"}), 0)
     with pytest.raises(ValueError, match=f"{name} has other columns"):

@@ -1,7 +1,7 @@
-"""Lists of documents at rest.
+"""Data sets, judgments and runs in memory and in files.
 
-Everything that reads gives a `RankingDataset` (rows with features), a `Qrels` (judgments) or a `Run`
-(scores); everything that writes takes one.
+A reader gives a `RankingDataset` (rows with features), a `Qrels` (judgments) or a `Run` (scores); a writer
+takes one.
 """
 
 from rankloop.data import catalog
@@ -24,7 +24,7 @@ from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.data.svmlight.read_svmlight import read_svmlight
 from rankloop.data.svmlight.write_svmlight import write_svmlight
-from rankloop.data.synthetic import synthetic, synthetic_utility
+from rankloop.data.synthetic import synthetic
 from rankloop.data.write_dataset import write_dataset
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "read_svmlight",
     "save_dataset",
     "synthetic",
-    "synthetic_utility",
     "to_frame",
     "write_dataset",
     "write_parquet",

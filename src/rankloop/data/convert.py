@@ -1,6 +1,7 @@
 """From one form to another; text is streamed to a saved folder in bounded memory."""
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
-from rankloop._names import one_of
 from rankloop.data.columns.text_ids import decoded, text_ids
 from rankloop.data.files.npy_stream import NpyStream, gather_rows, mapped
 from rankloop.data.load_dataset import check_target, write_manifest
 from rankloop.data.open_dataset import kind_of_dataset, open_dataset
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.svmlight.blocks import Layout
-from rankloop.data.svmlight.queries import FileQueries
-from rankloop.data.svmlight.read_svmlight import blocks_of_files, text_paths
+from rankloop.data.svmlight.read_svmlight import blocks_of_files, read_svmlight, text_files
 from rankloop.data.write_dataset import form_of, write_dataset
 
 __all__ = ["convert"]
@@ -47,30 +45,19 @@ def convert(
         write_dataset(open_dataset(source, **options), target)
 
 
-def _stream(
-    source: str | Path | Sequence[str | Path],
-    target: Path,
-    *,
-    n_features: int | None = None,
-    missing: float = 0.0,
-    zero_based: bool = False,
-    side_files: bool = True,
-    weights: str = "item",
-    shared_queries: bool = False,
-    threads: int | None = None,
-) -> None:
-    one_of("weights", weights, ("item", "query"))
+def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: Any) -> None:
+    given = signature(read_svmlight).bind(source, **options)
+    given.apply_defaults()
+    n_features, missing = given.arguments["n_features"], given.arguments["missing"]
+    paths, layout, queries = text_files(**given.arguments)
     check_target(target)
-    paths = text_paths(source)
-    layout = Layout(n_features, zero_based, missing)
-    queries = FileQueries(side_files=side_files, shared_queries=shared_queries, weights=weights)
     with replacing_folder(target) as folder:
         with (
             NpyStream(folder / "X.npy", np.float32, n_features or 0, missing=missing) as X,
             NpyStream(folder / "y.npy", np.float32) as y,
             _SpilledIds(folder / "docid.spill") as documents,
         ):
-            for block, _ in blocks_of_files(paths, layout, queries, threads):
+            for block, _ in blocks_of_files(paths, layout, queries, given.arguments["threads"]):
                 X.append(block.X)
                 y.append(block.y)
                 documents.append(block.docid, len(block.y))

@@ -48,7 +48,7 @@ def kind_of(path: str | Path) -> str:
         return "shards"  # all that is kept behind an `fsspec` address
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no file or folder {path}")
+        raise FileNotFoundError(f"there is no file {path}")
     if path.is_dir():
         return _of_folder(path)
     with path.open("rb") as file:

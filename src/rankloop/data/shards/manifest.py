@@ -22,7 +22,7 @@ __all__ = ["FORMAT", "MANIFEST", "Entry", "checked_frame", "encoded", "merged", 
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-GRADES = 100  # labels counted one by one; beyond, by their whole part
+GRADES = 100  # distinct labels that are counted; more are counted by their whole part
 _AGAIN = "write the shards again"
 
 
@@ -62,7 +62,7 @@ def encoded(frame: "polars.DataFrame", query: str, number: int) -> tuple[bytes, 
 def merged(
     kind: str, query: str, schema: dict[str, str], entries: Sequence[Entry], about: dict[str, Any]
 ) -> dict[str, Any]:
-    """The manifest of a folder; `about` is what its kind adds."""
+    """The manifest of a folder; `about` holds the entries of its kind."""
     labels: dict[str, int] = {}
     for entry in entries:
         for grade, count in entry.labels.items():
@@ -93,13 +93,13 @@ def merged(
 
 
 def read_manifest(store: Store) -> dict[str, Any]:
-    """The manifest, after a look at whether the files it names are there and of the right size."""
+    """The manifest; the files that it names must exist with the right sizes."""
     sizes = store.sizes()
     if MANIFEST not in sizes:
         if not sizes:
             raise FileNotFoundError(f"there is no shard folder {store.path}; write_shards() makes one")
         raise ValueError(
-            f"{store.path} has no {MANIFEST}: it is no shard folder, or its writer has not finished; "
+            f"{store.path} has no {MANIFEST}: it is not a shard folder, or its writer has not finished; "
             "run the same job again to go on, or remove the folder"
         )
     where = store.where(MANIFEST)
@@ -126,7 +126,7 @@ def read_manifest(store: Store) -> dict[str, Any]:
 
 
 def checked_frame(store: Store, entry: Entry, query: str, schema: dict[str, str], of: int) -> Any:
-    """The rows of a shard, once it has kept the contract: bytes, columns, counts, order, whole queries."""
+    """The rows of a shard, checked: bytes, columns, counts, order, whole queries."""
     import polars
 
     where = store.where(entry.name)
@@ -136,12 +136,12 @@ def checked_frame(store: Store, entry: Entry, query: str, schema: dict[str, str]
     frame = polars.read_parquet(BytesIO(content))
     del content
     if {name: str(kind) for name, kind in frame.schema.items()} != schema:
-        raise ValueError(f"{where} has other columns than the manifest says; {_AGAIN}")
+        raise ValueError(f"{where} has other columns than in the manifest; {_AGAIN}")
     if frame.height != entry.rows:
-        raise ValueError(f"{where} has {frame.height} rows where the manifest says {entry.rows}; {_AGAIN}")
+        raise ValueError(f"{where} has {frame.height} rows, {entry.rows} in the manifest; {_AGAIN}")
     runs = frame[query].rle().struct.field("value")
     if len(runs) != entry.queries or not runs.is_sorted():
-        raise ValueError(f"{where} is not sorted by {query}, so queries may be torn apart; {_AGAIN}")
+        raise ValueError(f"{where} is not sorted by {query}, so queries may be split; {_AGAIN}")
     stray = np.flatnonzero(shard_of(runs, of) != entry.number)
     if len(stray):
         raise ValueError(
@@ -161,7 +161,7 @@ def _histogram(column: "polars.Series") -> dict[str, int]:
 
 
 def _ranges(frame: "polars.DataFrame") -> dict[str, list[float]]:
-    """Least and greatest value of the columns of numbers, where they have one."""
+    """Minimum and maximum of the numeric columns that have values."""
     found: dict[str, list[float]] = {}
     for column in frame.iter_columns():
         if column.dtype.is_numeric():

@@ -1,4 +1,4 @@
-"""From any reader to a folder of shards, in one pass and in bounded memory."""
+"""A data set or a click log as a folder of shards, written in one pass and in bounded memory."""
 
 import tempfile
 import warnings
@@ -10,7 +10,7 @@ import numpy as np
 
 from rankloop._progress import progress
 from rankloop.data.convert import convert
-from rankloop.data.from_frame import _as_polars, from_frame, to_frame
+from rankloop.data.from_frame import as_polars, from_frame, to_frame
 from rankloop.data.kind_of import kind_of
 from rankloop.data.load_dataset import load_dataset
 from rankloop.data.open_dataset import kind_of_dataset
@@ -128,7 +128,7 @@ def _refuse_lists(frame: "polars.DataFrame") -> None:
 
 
 def _documents(frame: "polars.DataFrame") -> RankingDataset:
-    with warnings.catch_warnings():  # a feature may well be empty in one shard
+    with warnings.catch_warnings():  # a feature may be empty in one shard only
         warnings.filterwarnings("ignore", message=".*has no value in any of the")
         return from_frame(frame)
 
@@ -196,4 +196,4 @@ def _tables(paths: list[Path], kind: str) -> Iterator["polars.DataFrame"]:
 def _frame(given: Any) -> "polars.DataFrame":
     if isinstance(given, RankingDataset):
         return to_frame(_without_pairs(given))
-    return _as_polars(given)
+    return as_polars(given)
