@@ -11,8 +11,8 @@ import pytest
 
 from rankloop import clicks, cluster, metrics, propensity
 from rankloop.clicks import simulate
-from rankloop.cluster.backends import failures as _failures
 from rankloop.cluster.backends import local as _local
+from rankloop.cluster.backends import lost_worker_error
 from rankloop.cluster.backends import ray as _ray
 from rankloop.cluster.backends import versions as _versions
 from rankloop.cluster.backends.backend import over
@@ -94,9 +94,9 @@ def test_evaluation_is_pooled_to_the_last_digit(shards, rankers):
 
 @pytest.mark.parametrize("options", [{"convention": "lightgbm"}, {"ties": "worst", "empty": "zero"}])
 def test_evaluation_passes_its_options_on(shards, rankers, options):
-    asked = ["ndcg@5", "map"] if "convention" in options else None
-    found = cluster.evaluate(rankers["linear"], shards, asked, workers=2, **options)
-    here = metrics.evaluate(rankers["linear"], shards.whole(), asked, **options)
+    wanted = ["ndcg@5", "map"] if "convention" in options else None
+    found = cluster.evaluate(rankers["linear"], shards, wanted, workers=2, **options)
+    here = metrics.evaluate(rankers["linear"], shards.whole(), wanted, **options)
     same_evaluation(found, here)
     assert found.settings == here.settings
 
@@ -301,7 +301,7 @@ def test_a_kill_while_a_large_task_is_on_its_way():
 
 
 def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rankers, monkeypatch):
-    """The job stops with a sentence; what was scored stays, and the same call goes on from there."""
+    """The job stops with a sentence; what was scored stays, and the same call resumes."""
     ready = _local._Process.ready
 
     def dying(process):
@@ -311,7 +311,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
 
     monkeypatch.setattr(_local, "RETRIES", 0)
     monkeypatch.setattr(_local._Process, "ready", dying)
-    with pytest.raises(cluster.LostWorkerError, match=r"died 1 times .* the same call goes on"):
+    with pytest.raises(cluster.LostWorkerError, match=r"died 1 times .* the same call resumes"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
     assert not (tmp_path / "scores" / "writer.json").exists()
     with pytest.raises(ValueError, match="run the same job again to go on"):
@@ -321,52 +321,52 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
 
 
 def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
-    scoring = import_module("rankloop.cluster.predict")
+    resuming = import_module("rankloop.cluster.backends.resume")
 
-    asked = []
+    numbers = []
 
     def some(task, inputs, *, done, **options):
         for i, one in enumerate(inputs):
-            if len(asked) == 2:
-                asked.append("the disk is full")
+            if len(numbers) == 2:
+                numbers.append("the disk is full")
                 raise OSError(28, "no room for the scores")
-            asked.append(one[0].entries[0].number)
+            numbers.append(one[0].entries[0].number)
             done(i, task(one))
 
-    monkeypatch.setattr(scoring, "over", some)
+    monkeypatch.setattr(resuming, "over", some)
     with pytest.raises(OSError, match="no room"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
     cluster.predict(rankers["linear"], shards, tmp_path / "scores")
-    assert asked == [0, 1, "the disk is full", 2, 3]
+    assert numbers == [0, 1, "the disk is full", 2, 3]
     with pytest.raises(ValueError, match="holds shards already"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
 
 
 def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
-    counting = import_module("rankloop.cluster.aggregate")
+    resuming = import_module("rankloop.cluster.backends.resume")
     from rankloop.unbiased import candidates
 
-    asked = []
+    numbers = []
 
     def some(task, inputs, *, done, **options):
         for i, one in enumerate(inputs):
-            if len(asked) == 2:
-                asked.append("workers died")
+            if len(numbers) == 2:
+                numbers.append("workers died")
                 raise cluster.LostWorkerError(2, 4, 4)
-            asked.append(one[0].entries[0].number)
+            numbers.append(one[0].entries[0].number)
             done(i, task(one))
 
     chosen = {"plain leaves": candidates(trees=5, threads=1)["plain leaves"]}
     whole = cluster.learn(logs["swap"][1], DATA, rankers=chosen, workers=2)
-    monkeypatch.setattr(counting, "over", some)
-    with pytest.raises(cluster.LostWorkerError, match="the same call goes on from there"):
+    monkeypatch.setattr(resuming, "over", some)
+    with pytest.raises(cluster.LostWorkerError, match="the same call resumes"):
         cluster.learn(logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts")
     for _ in range(2):  # the second time all is there
         found = cluster.learn(
             logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts", workers=2
         )
         assert found.ranker.predict(DATA).tolist() == whole.ranker.predict(DATA).tolist()
-        assert asked == [0, 1, "workers died", 2, 3]
+        assert numbers == [0, 1, "workers died", 2, 3]
     with pytest.raises(ValueError, match="begun by another job, or with other data"):
         cluster.aggregate(logs["plain"][1], checkpoint=tmp_path / "counts")
 
@@ -406,7 +406,7 @@ def test_a_corrupt_shard_stops_every_job_by_its_name(name, corrupt):
 
 
 def test_workers_of_other_versions_are_refused(shards, rankers, monkeypatch):
-    _local._send_home()
+    _local._end_idle()
     other = {**_versions.here(), "numpy": "0.9"}
     monkeypatch.setattr(_versions, "here", lambda: other)
     with pytest.raises(ValueError, match=r"a worker process has numpy .* where this process has 0\.9"):
@@ -425,19 +425,19 @@ def test_wrong_arguments_are_errors(shards, logs, rankers):
         cluster.evaluate(rankers["linear"], shards, backend="spark")
     with pytest.raises(ValueError, match="workers is 1 or more, got 0"):
         cluster.evaluate(rankers["linear"], shards, workers=0)
-    with pytest.raises(ValueError, match="this job is about shards of clicks"):
+    with pytest.raises(ValueError, match="this job needs shards of clicks"):
         cluster.aggregate(shards)
     with pytest.raises(ValueError, match="jobs work on shards"):
         cluster.evaluate(rankers["linear"], DATA)
     with pytest.raises(ValueError, match="a job takes a ranker"):
         cluster.evaluate(DATA.y, shards)
-    with pytest.raises(ValueError, match="compare needs at least two rankers"):
+    with pytest.raises(ValueError, match="compare needs at least two systems"):
         cluster.compare({"one": rankers["linear"]}, shards)
 
 
 def test_what_may_come_from_a_lost_worker_is_tried_again():
-    assert _failures.passing(RuntimeError("connection closed by peer"))
-    assert not _failures.passing(ValueError("no such loss"))
+    assert lost_worker_error.is_transient(RuntimeError("connection closed by peer"))
+    assert not lost_worker_error.is_transient(ValueError("no such loss"))
     assert _ray.RETRIES == _local.RETRIES
 
 
@@ -446,18 +446,18 @@ def test_progress_adds_up(shards, rankers, monkeypatch):
 
     from rankloop.cluster.backends import backend as _backend
 
-    told = []
+    reports = []
 
     @contextmanager
     def seen(title, total):
-        told.append((title, total))
-        yield lambda by=1, note="": told.append((by, note))
+        reports.append((title, total))
+        yield lambda by=1, note="": reports.append((by, note))
 
     monkeypatch.setattr(_backend, "progress", seen)
     cluster.evaluate(rankers["linear"], shards, workers=2)
-    assert told[0] == ("evaluating", DATA.n_documents)
-    assert sum(by for by, _ in told[1:]) == DATA.n_documents
-    assert [note for _, note in told[1:]] == [f"{i} of 4" for i in range(1, 5)]
+    assert reports[0] == ("evaluating", DATA.n_documents)
+    assert sum(by for by, _ in reports[1:]) == DATA.n_documents
+    assert [note for _, note in reports[1:]] == [f"{i} of 4" for i in range(1, 5)]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])

@@ -100,17 +100,17 @@ def in_the_fourth_round(nodes, node_is_killed, monkeypatch):
         from rankloop.cluster.backends import ray as there
 
         pathlib.Path(marks, inside.get_runtime_context().get_node_id()).write_text("")
-        told = []
-        tell = there._Member.tell
+        reports = []
+        report = there._Member.report
 
         def waiting(member, by, note=""):
-            told.append(by)
-            if len(told) == 4 and not pathlib.Path(marks, "killed").exists():
+            reports.append(by)
+            if len(reports) == 4 and not pathlib.Path(marks, "killed").exists():
                 pathlib.Path(marks, "begun").write_text("")
                 time.sleep(200)  # until Ray has seen that a member is gone, and ends this one too
-            tell(member, by, note)
+            report(member, by, note)
 
-        there._Member.tell = waiting
+        there._Member.report = waiting
         there._member_loop(config)
 
     monkeypatch.setattr(_ray, "_member_loop", waiting_loop)
@@ -190,17 +190,17 @@ def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tm
     """Ray Train begins again, from the epochs that were kept, and one bar shows it all."""
     from rankloop.rankers import NeuralRanker
 
-    told = []
+    reports = []
 
     @contextmanager
     def seen(title, total):
-        yield lambda by=1, note="": told.append((by, note))
+        yield lambda by=1, note="": reports.append((by, note))
 
     monkeypatch.setattr(training, "progress", seen)
     network = NeuralRanker(hidden=(8,), epochs=5, threads=1, seed=0)
     there = cluster.fit(network, shards, workers=2, backend="ray", checkpoint=tmp_path / "kept")
-    assert sum(by for by, _ in told) == 5
-    assert "a worker was lost: begun again" in [note for _, note in told]
+    assert sum(by for by, _ in reports) == 5
+    assert "a worker was lost: started again" in [note for _, note in reports]
     assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
 
 
@@ -273,7 +273,7 @@ def test_a_node_that_cannot_tell_its_versions(lost):
     gone = ray.exceptions.NodeDiedError("it is gone")
     broken = ray.exceptions.RayTaskError("f", "", ModuleNotFoundError("No module named 'rankloop'"))
 
-    class Asked:
+    class Fake:
         exceptions = ray.exceptions
 
         def nodes(self):
@@ -286,9 +286,9 @@ def test_a_node_that_cannot_tell_its_versions(lost):
             raise gone if lost else broken
 
     if lost:
-        _ray._refuse_other_versions(Asked())
+        _ray._refuse_other_versions(Fake())
     else:
         with pytest.raises(
             ValueError, match=r"10\.0\.0\.7 \(a+\) has no rankloop that runs: No module named"
         ):
-            _ray._refuse_other_versions(Asked())
+            _ray._refuse_other_versions(Fake())

@@ -62,7 +62,7 @@ def propensity(
     one_of("method", method, ("auto", *_BY_SHARD, *JOINT))
     run = _Run(shards, layout, backend, workers)
     chosen = _supported(run, data) if method == "auto" else method
-    options = {"monotone": monotone, "resamples": resamples, "seed": seed}
+    options: dict[str, Any] = {"monotone": monotone, "resamples": resamples, "seed": seed}
     if chosen in JOINT:
         if data is None:
             raise ValueError(f"{chosen} explains relevance by features; pass the data set of the documents")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,16 +50,15 @@ class Sums:
 class Estimator(Protocol):
     """An estimator whose curve follows from sums: each shard gives a part, and one machine is one shard.
 
-    `needs_pages` says whether `part` takes pages (a `ClickLog`) or counts (an `Aggregate`) will do.
+    `needs_pages` says whether `part` takes pages (a `ClickLog`) or counts (an `Aggregate`) will do. The
+    options of `curve` are `layout`, `monotone`, `resamples` and `seed`.
     """
 
-    needs_pages: bool
+    needs_pages: ClassVar[bool]
 
     def part(self, log: Any, groups: Grouping) -> Sums: ...
 
-    def curve(
-        self, total: Sums, *, layout: str | None, monotone: bool, resamples: int, seed: int
-    ) -> Propensity: ...
+    def curve(self, total: Sums, **options: Any) -> Propensity: ...
 
 
 def merge(parts: Iterable[Sums]) -> Sums:
