@@ -1,4 +1,4 @@
-"""Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
+"""Jobs on shards: cost per row, memory of a worker, and what Ray adds to local processes.
 
     python benchmarks/cluster.py [--quick] [--repeats 3] [rows] [shards] [memory] [documents] [training] ...
 
@@ -10,7 +10,7 @@ LambdaMART of one process with that of two workers, over seeds. `overhead` runs 
 processes and on Ray.
 
 Logs and data are made on the fly, in the temporary folder: 50 million rows take 1.5 GB there while they are
-sorted, and 125 MB at rest; all of it goes. Two workers on two cores can show that results are the same and
+sorted, and 125 MB as shards; all of it is removed. Two workers on two cores show that results are the same and
 that work overlaps; they cannot show a speed-up, and none is claimed.
 """
 
@@ -46,14 +46,14 @@ SEEDS = 5
 
 
 def log_frames(rows, seed=0, power=3):
-    """Pages of ten results; the number of queries grows with the log, and few are asked often, as in life."""
+    """Pages of ten results; the number of queries grows with the log, and few are frequent, as in real logs."""
     random = np.random.default_rng(seed)
     queries = max(rows // 100, 1)
     for start in range(0, rows, CHUNK):
         size = min(CHUNK, rows - start)
         page = np.arange(start, start + size) // PAGE
-        asked = (queries * random.random(-(-size // PAGE)) ** power).astype(np.int64)
-        query = np.repeat(asked, PAGE)[:size]
+        drawn = (queries * random.random(-(-size // PAGE)) ** power).astype(np.int64)
+        query = np.repeat(drawn, PAGE)[:size]
         position = (np.arange(size) % PAGE + 1).astype(np.int32)
         yield pl.DataFrame(
             {
@@ -67,7 +67,7 @@ def log_frames(rows, seed=0, power=3):
 
 
 def documents(n, seed=0):
-    """Data sets of forty documents a query, a few thousand rows at a time."""
+    """Data sets of forty documents per query, a few thousand rows at a time."""
     random = np.random.default_rng(seed)
     for first in range(0, n, 20_000):
         size = min(20_000, n - first)
@@ -82,18 +82,18 @@ def cpu():
     return sum(one.ru_utime + one.ru_stime for one in (mine, theirs))
 
 
-def send_workers_home():
-    from rankloop.cluster.backends.local import _send_home
+def end_workers():
+    from rankloop.cluster.backends.local import _end_idle
 
-    _send_home()
+    _end_idle()
 
 
 def taken(work):
-    """What the work gives, and its seconds of CPU and of the clock; workers are new, and end with it."""
-    send_workers_home()
+    """The result of the work, and its CPU and elapsed seconds; workers are started for it and end with it."""
+    end_workers()
     began, clock = cpu(), time.perf_counter()
     made = work()
-    send_workers_home()
+    end_workers()
     return made, cpu() - began, time.perf_counter() - clock
 
 
@@ -110,7 +110,7 @@ def rows(quick, repeats=1):
         shards = max(2, n // ROWS_PER_SHARD)
         print(f"{n:>12,}{shards:>8}{write:>10.2f}{count:>10.2f}{curve:>10.2f}{size:>11.2f}{cells:>13,.0f}")
     starts = np.median([a_start() for _ in range(3)], axis=0)
-    print("write includes making the rows; the start of two workers is taken off: ", end="")
+    print("write includes making the rows; without the start of two workers: ", end="")
     print(f"{starts[0]:.1f} s for counting, {starts[1]:.1f} s for a curve")
 
 
@@ -227,7 +227,7 @@ def watched(work):
     work()
     over.set()
     watcher.join()
-    send_workers_home()
+    end_workers()
     print(held(os.getpid()), largest[0])
 
 
@@ -364,7 +364,7 @@ def overhead(quick):
         start = spent(lambda: ray.init(num_cpus=2, _system_config=equal, **options))
         print(f"{'job':<10}" + "".join(f"{one:>16}" for one in ("local", "again", "ray", "again")))
         for name, job in jobs.items():
-            send_workers_home()
+            end_workers()
             figures = [spent(lambda: job(backend)) for backend in ("local", "local", "ray", "ray")]  # noqa: B023
             print(f"{name:<10}" + "".join(f"{one:>16}" for one in figures), flush=True)
         print(f"starting Ray, once: {start}; a team that trains is started anew every time, in both")

@@ -187,22 +187,22 @@ def test_networks_of_two_processes(shards, killed, tmp_path, monkeypatch):
     assert (tmp_path / "network.rank").read_bytes() == dumps(found)
 
 
-def test_a_mistake_is_said_at_once(shards):
+def test_an_error_is_raised_at_once(shards):
     with pytest.raises(ValueError, match="unknown feature 'price'") as raised:
         cluster.fit(LambdaMART(trees=3, monotone={"price": 1}), shards, workers=1)
     assert "in a worker process" in raised.value.__notes__[0]
 
 
-def test_wrong_arguments_are_said(shards):
+def test_wrong_arguments_are_errors(shards):
     with pytest.raises(ValueError, match="LinearRanker learns in one process"):
         cluster.fit(LinearRanker(), shards)
-    with pytest.raises(ValueError, match="trees of several workers are LightGBM's"):
+    with pytest.raises(ValueError, match="several workers train trees with LightGBM only"):
         cluster.fit(LambdaMART(backend="xgboost"), shards)
     with pytest.raises(ValueError, match="callbacks would run in the workers"):
         cluster.fit(LambdaMART(callbacks=[print]), shards)
     with pytest.raises(ValueError, match="leave 'machines' out of params"):
         cluster.fit(LambdaMART(params={"machines": "a:1"}), shards)
-    with pytest.raises(ValueError, match="in a folder that every machine mounts, and memory://kept is none"):
+    with pytest.raises(ValueError, match="is a folder that every machine mounts, and memory://kept is not"):
         cluster.fit(NeuralRanker(), shards, checkpoint="memory://kept")
     with pytest.raises(ValueError, match="every is 1 or more trees"):
         cluster.fit(LambdaMART(loss=LambdaRank()), shards, every=0)
