@@ -10,8 +10,8 @@ LambdaMART of one process with that of two workers, over seeds. `overhead` runs 
 processes and on Ray.
 
 Logs and data are made on the fly, in the temporary folder: 50 million rows take 1.5 GB there while they are
-sorted, and 125 MB as shards; all of it is removed. Two workers on two cores show that results are the same and
-that work overlaps; they cannot show a speed-up, and none is claimed.
+sorted, and 125 MB as shards; all of it is removed. Two workers on two cores show that results are the same
+and that work overlaps; they cannot show a speed-up, and none is claimed.
 """
 
 import argparse
@@ -46,7 +46,7 @@ SEEDS = 5
 
 
 def log_frames(rows, seed=0, power=3):
-    """Pages of ten results; the number of queries grows with the log, and few are frequent, as in real logs."""
+    """Pages of ten results; the number of queries grows with the log, and few are frequent."""
     random = np.random.default_rng(seed)
     queries = max(rows // 100, 1)
     for start in range(0, rows, CHUNK):
@@ -200,10 +200,10 @@ def judged(quick):
 def held(pid):
     """The peak of a process in MB; `getrusage` would count what its parent held when it was started."""
     try:
-        told = Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
-    return int(told.partition("VmHWM:")[2].split()[0]) // 1024 if "VmHWM:" in told else 0
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024 if "VmHWM:" in status else 0
 
 
 def children():
@@ -232,7 +232,7 @@ def watched(work):
 
 
 def in_a_new_process(work, *arguments):
-    """The words that a line of code prints."""
+    """What a line of code prints, split into words."""
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cluster as bench\n"
     script += f"from rankloop import cluster\n{work}"
     done = subprocess.run(
@@ -268,12 +268,12 @@ def memory(quick):
                 f"{folder}/set",
                 f"{folder}/scores",
             )
-            said = f"documents, {FEATURES} features"
-            print(f"{said:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
+            name = f"documents, {FEATURES} features"
+            print(f"{name:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
 
 
 def even_frames(rows):
-    """Every query is asked as often as others: then the largest shard does not grow with the log."""
+    """All queries are equally frequent, so the largest shard does not grow with the log."""
     return log_frames(rows, power=1)
 
 
@@ -306,8 +306,11 @@ def family():
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                told = entry.joinpath("stat").read_text().rpartition(")")[2].split()
-                parents[int(entry.name)], ticks[int(entry.name)] = int(told[1]), int(told[11]) + int(told[12])
+                fields = entry.joinpath("stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)], ticks[int(entry.name)] = (
+                    int(fields[1]),
+                    int(fields[11]) + int(fields[12]),
+                )
     found = {os.getpid()}
     while grown := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= grown
@@ -315,7 +318,7 @@ def family():
 
 
 def spent(work):
-    """Seconds of CPU of the family, of those too that ended on the way, and seconds by the clock."""
+    """CPU seconds of this process and its descendants, also of those that ended, and elapsed seconds."""
     before, over = family(), threading.Event()
     seen = dict(before)
 
@@ -360,7 +363,7 @@ def overhead(quick):
             f"{25 if quick else 65} trees": grow(25 if quick else 65),
         }
         options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-        equal = {"worker_niceness": 0}  # Ray's workers let others go first; local ones do not
+        equal = {"worker_niceness": 0}  # Ray's workers run at low priority; local ones do not
         start = spent(lambda: ray.init(num_cpus=2, _system_config=equal, **options))
         print(f"{'job':<10}" + "".join(f"{one:>16}" for one in ("local", "again", "ray", "again")))
         for name, job in jobs.items():
@@ -381,7 +384,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--repeats", type=int, default=1, help="of `rows`: sizes in turn, the median of each")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
-    asked = parser.parse_args()
+    chosen = parser.parse_args()
     known = {
         "rows": rows,
         "shards": many,
@@ -390,7 +393,7 @@ if __name__ == "__main__":
         "training": training,
         "overhead": overhead,
     }
-    for part in asked.parts or known:
+    for part in chosen.parts or known:
         began = time.perf_counter()
-        known[part](asked.quick, **({"repeats": asked.repeats} if part == "rows" else {}))
+        known[part](chosen.quick, **({"repeats": chosen.repeats} if part == "rows" else {}))
         print(f"({part}: {time.perf_counter() - began:.0f} s; load of the machine {os.getloadavg()[1]:.1f})")

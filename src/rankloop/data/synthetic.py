@@ -1,6 +1,6 @@
 """Synthetic data sets of any size, whose true relevance is known."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -60,8 +60,7 @@ def synthetic_utility(
     return _Traits.draw(n_queries, docs_per_query, n_features, seed).utility.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Traits:
+class _Traits(NamedTuple):
     """The hidden part: traits and utility of each document, and the noise of its label."""
 
     lengths: NDArray[np.int64]

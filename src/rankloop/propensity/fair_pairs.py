@@ -5,10 +5,9 @@ from typing import ClassVar
 
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import FairPairs, Intervention
-from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import DRAWS, RandomGroups
+from rankloop.propensity.fitting.bootstrap import DRAWS
 from rankloop.propensity.fitting.exchanges import ExchangeEstimator
-from rankloop.propensity.fitting.sums import merge
+from rankloop.propensity.fitting.sums import estimate_here
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["FairPairsEstimator", "fair_pairs"]
@@ -35,10 +34,9 @@ def fair_pairs(
     >>> fair_pairs(log).values.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    log, layout = one_layout(log, layout)
-    estimator = FairPairsEstimator(min(log.n_positions, depth or log.n_positions))
-    total = merge([estimator.part(log, RandomGroups(seed))])
-    return estimator.curve(total, layout=layout, monotone=monotone, resamples=resamples, seed=seed)
+    return estimate_here(
+        log, FairPairsEstimator, depth, layout=layout, monotone=monotone, resamples=resamples, seed=seed
+    )
 
 
 @dataclass(frozen=True)

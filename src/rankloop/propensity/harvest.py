@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -11,10 +12,9 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
-from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping, RandomGroups
 from rankloop.propensity.fitting.pairs import edges_of
-from rankloop.propensity.fitting.sums import Sums, curve_of_sums, merge
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here, merge
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["HarvestEstimator", "compare_ranks", "harvest"]
@@ -54,15 +54,16 @@ def harvest(
     """
     one_of("scheme", scheme, SCHEMES)
     one_of("weights", weights, WEIGHTS)
-    if isinstance(log, ClickLog):
-        log, layout = one_layout(log, layout)
-    elif len(log) == 0:
-        raise ValueError("the aggregate is empty; there is nothing to estimate")
-    most = log.n_positions if isinstance(log, ClickLog) else int(log.position.max())
     starts = None if buckets is None else tuple(buckets)
-    estimator = HarvestEstimator(min(most, depth or most), scheme, weights, starts)
-    total = merge([estimator.part(log, RandomGroups(seed))])
-    return estimator.curve(total, layout=layout, monotone=monotone, resamples=resamples, seed=seed)
+    estimator_of = partial(HarvestEstimator, scheme=scheme, weights=weights, buckets=starts)
+    options: dict[str, Any] = {"layout": layout, "monotone": monotone, "resamples": resamples, "seed": seed}
+    if isinstance(log, ClickLog):
+        return estimate_here(log, estimator_of, depth, **options)
+    if len(log) == 0:
+        raise ValueError("the aggregate is empty; there is nothing to estimate")
+    most = int(log.position.max())
+    estimator = estimator_of(min(most, depth or most))
+    return estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Shuffle, intervention
-from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping, RandomGroups
+from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping
 from rankloop.propensity.fitting.pairs import edges_of
-from rankloop.propensity.fitting.sums import Sums, curve_of_sums, merge
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["RandomizedEstimator", "randomized"]
@@ -40,10 +39,9 @@ def randomized(
     >>> randomized(log).values.round(1)
     array([1. , 0.5, 0.4, 0.3])
     """
-    log, layout = one_layout(log, layout)
-    estimator = RandomizedEstimator(min(log.n_positions, depth or log.n_positions))
-    total = merge([estimator.part(log, RandomGroups(seed))])
-    return estimator.curve(total, layout=layout, monotone=monotone, resamples=resamples, seed=seed)
+    return estimate_here(
+        log, RandomizedEstimator, depth, layout=layout, monotone=monotone, resamples=resamples, seed=seed
+    )
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,15 @@
 """Propensities from pages on which two ranks were exchanged with probability 1/2."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Intervention, Swap
-from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import DRAWS, RandomGroups
+from rankloop.propensity.fitting.bootstrap import DRAWS
 from rankloop.propensity.fitting.exchanges import ExchangeEstimator
-from rankloop.propensity.fitting.sums import merge
+from rankloop.propensity.fitting.sums import estimate_here
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["SwapEstimator", "swap_intervention"]
@@ -43,10 +43,15 @@ def swap_intervention(
     array([1. , 0.5, 0.3, 0.3])
     """
     one_of("scheme", scheme, SCHEMES)
-    log, layout = one_layout(log, layout)
-    estimator = SwapEstimator(min(log.n_positions, depth or log.n_positions), scheme)
-    total = merge([estimator.part(log, RandomGroups(seed))])
-    return estimator.curve(total, layout=layout, monotone=monotone, resamples=resamples, seed=seed)
+    return estimate_here(
+        log,
+        partial(SwapEstimator, scheme=scheme),
+        depth,
+        layout=layout,
+        monotone=monotone,
+        resamples=resamples,
+        seed=seed,
+    )
 
 
 @dataclass(frozen=True)

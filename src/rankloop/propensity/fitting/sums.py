@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.propensity.fitting.bootstrap import Grouping, bootstrapped, check_queries
+from rankloop.clicks import ClickLog
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["Estimator", "Sums", "curve_of_sums", "merge"]
+__all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge"]
 
 Counts = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -59,6 +61,22 @@ class Estimator(Protocol):
     def part(self, log: Any, groups: Grouping) -> Sums: ...
 
     def curve(self, total: Sums, **options: Any) -> Propensity: ...
+
+
+def estimate_here(
+    log: ClickLog,
+    estimator_of: Callable[[int], Estimator],
+    depth: int | None,
+    *,
+    layout: str | None,
+    seed: int,
+    **options: Any,
+) -> Propensity:
+    """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks."""
+    log, layout = one_layout(log, layout)
+    estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
+    total = merge([estimator.part(log, RandomGroups(seed))])
+    return estimator.curve(total, layout=layout, seed=seed, **options)
 
 
 def merge(parts: Iterable[Sums]) -> Sums:
