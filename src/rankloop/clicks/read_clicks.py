@@ -1,7 +1,7 @@
 """Click logs in files: Parquet, CSV and JSON lines."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,10 @@ _SCANS = {"parquet": (".parquet", ".pq"), "csv": (".csv",), "jsonl": (".jsonl", 
 def _format(path: Path, format: str | None) -> str:
     if format is not None:
         return format
-    if path.is_file() and (found := kind_of(path).rpartition(".")[2]) in _SCANS:
-        return found
+    if path.is_file():
+        with suppress(ValueError):  # a broken file goes by its name, and its reader says what is wrong
+            if (found := kind_of(path).rpartition(".")[2]) in _SCANS:
+                return found
     return _format_of_name(path)
 
 
