@@ -1,4 +1,4 @@
-"""What a path is, is told by its content, whatever its name."""
+"""The kind of a file or folder is told by its content, whatever its name."""
 
 import gzip
 import json

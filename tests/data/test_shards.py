@@ -248,7 +248,7 @@ def test_what_is_not_there_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ([], "gave no rows"),
         ([log_frame()[:0]], "gave no rows"),
@@ -259,8 +259,8 @@ def test_what_is_not_there_is_said(tmp_path):
         ([log_frame(), log_frame().cast({"document": polars.String})], "frames differ in column 'document'"),
     ],
 )
-def test_bad_sources_leave_nothing_behind(tmp_path, source, said):
-    with pytest.raises(ValueError, match=said):
+def test_bad_sources_leave_nothing_behind(tmp_path, source, message):
+    with pytest.raises(ValueError, match=message):
         write_shards(source, tmp_path / "set", shards=2)
     assert not (tmp_path / "set").exists()
 
