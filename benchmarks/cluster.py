@@ -1,4 +1,4 @@
-"""Jobs on shards: what a row costs, what a worker holds, and what Ray adds to local processes.
+"""Jobs on shards: cost per row, memory of a worker, and what Ray adds to local processes.
 
     python benchmarks/cluster.py [--quick] [--repeats 3] [rows] [shards] [memory] [documents] [training] ...
 
@@ -10,8 +10,8 @@ LambdaMART of one process with that of two workers, over seeds. `overhead` runs 
 processes and on Ray.
 
 Logs and data are made on the fly, in the temporary folder: 50 million rows take 1.5 GB there while they are
-sorted, and 125 MB at rest; all of it goes. Two workers on two cores can show that results are the same and
-that work overlaps; they cannot show a speed-up, and none is claimed.
+sorted, and 125 MB as shards; all of it is removed. Two workers on two cores show that results are the same
+and that work overlaps; they cannot show a speed-up, and none is claimed.
 """
 
 import argparse
@@ -46,14 +46,14 @@ SEEDS = 5
 
 
 def log_frames(rows, seed=0, power=3):
-    """Pages of ten results; the number of queries grows with the log, and few are asked often, as in life."""
+    """Pages of ten results; the number of queries grows with the log, and few are frequent."""
     random = np.random.default_rng(seed)
     queries = max(rows // 100, 1)
     for start in range(0, rows, CHUNK):
         size = min(CHUNK, rows - start)
         page = np.arange(start, start + size) // PAGE
-        asked = (queries * random.random(-(-size // PAGE)) ** power).astype(np.int64)
-        query = np.repeat(asked, PAGE)[:size]
+        drawn = (queries * random.random(-(-size // PAGE)) ** power).astype(np.int64)
+        query = np.repeat(drawn, PAGE)[:size]
         position = (np.arange(size) % PAGE + 1).astype(np.int32)
         yield pl.DataFrame(
             {
@@ -67,7 +67,7 @@ def log_frames(rows, seed=0, power=3):
 
 
 def documents(n, seed=0):
-    """Data sets of forty documents a query, a few thousand rows at a time."""
+    """Data sets of forty documents per query, a few thousand rows at a time."""
     random = np.random.default_rng(seed)
     for first in range(0, n, 20_000):
         size = min(20_000, n - first)
@@ -82,18 +82,18 @@ def cpu():
     return sum(one.ru_utime + one.ru_stime for one in (mine, theirs))
 
 
-def send_workers_home():
-    from rankloop.cluster.backends.local import _send_home
+def end_workers():
+    from rankloop.cluster.backends.local import _end_idle
 
-    _send_home()
+    _end_idle()
 
 
 def taken(work):
-    """What the work gives, and its seconds of CPU and of the clock; workers are new, and end with it."""
-    send_workers_home()
+    """The result of the work, and its CPU and elapsed seconds; workers are started for it and end with it."""
+    end_workers()
     began, clock = cpu(), time.perf_counter()
     made = work()
-    send_workers_home()
+    end_workers()
     return made, cpu() - began, time.perf_counter() - clock
 
 
@@ -110,7 +110,7 @@ def rows(quick, repeats=1):
         shards = max(2, n // ROWS_PER_SHARD)
         print(f"{n:>12,}{shards:>8}{write:>10.2f}{count:>10.2f}{curve:>10.2f}{size:>11.2f}{cells:>13,.0f}")
     starts = np.median([a_start() for _ in range(3)], axis=0)
-    print("write includes making the rows; the start of two workers is taken off: ", end="")
+    print("write includes making the rows; without the start of two workers: ", end="")
     print(f"{starts[0]:.1f} s for counting, {starts[1]:.1f} s for a curve")
 
 
@@ -119,7 +119,7 @@ def counted(log):
 
 
 def curved(log):
-    return cluster.propensity(log, method="harvest", draws=100, workers=2)
+    return cluster.propensity(log, method="harvest", resamples=100, workers=2)
 
 
 def a_log(n):
@@ -200,10 +200,10 @@ def judged(quick):
 def held(pid):
     """The peak of a process in MB; `getrusage` would count what its parent held when it was started."""
     try:
-        told = Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
-    return int(told.partition("VmHWM:")[2].split()[0]) // 1024 if "VmHWM:" in told else 0
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024 if "VmHWM:" in status else 0
 
 
 def children():
@@ -227,12 +227,12 @@ def watched(work):
     work()
     over.set()
     watcher.join()
-    send_workers_home()
+    end_workers()
     print(held(os.getpid()), largest[0])
 
 
 def in_a_new_process(work, *arguments):
-    """The words that a line of code prints."""
+    """What a line of code prints, split into words."""
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import cluster as bench\n"
     script += f"from rankloop import cluster\n{work}"
     done = subprocess.run(
@@ -256,7 +256,7 @@ def memory(quick):
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // 50_000)  # ten and more a worker: its allocator settles over the first few
             writer, _ = peak_of(write.format("even_frames"), f"{folder}/log", n, number)
-            curve = "cluster.propensity(sys.argv[1], method='harvest', draws=50, workers=2)"
+            curve = "cluster.propensity(sys.argv[1], method='harvest', resamples=50, workers=2)"
             _, worker = peak_of(curve, f"{folder}/log")
             print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
     for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
@@ -268,12 +268,12 @@ def memory(quick):
                 f"{folder}/set",
                 f"{folder}/scores",
             )
-            said = f"documents, {FEATURES} features"
-            print(f"{said:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
+            name = f"documents, {FEATURES} features"
+            print(f"{name:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
 
 
 def even_frames(rows):
-    """Every query is asked as often as others: then the largest shard does not grow with the log."""
+    """All queries are equally frequent, so the largest shard does not grow with the log."""
     return log_frames(rows, power=1)
 
 
@@ -306,8 +306,11 @@ def family():
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                told = entry.joinpath("stat").read_text().rpartition(")")[2].split()
-                parents[int(entry.name)], ticks[int(entry.name)] = int(told[1]), int(told[11]) + int(told[12])
+                fields = entry.joinpath("stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)], ticks[int(entry.name)] = (
+                    int(fields[1]),
+                    int(fields[11]) + int(fields[12]),
+                )
     found = {os.getpid()}
     while grown := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= grown
@@ -315,7 +318,7 @@ def family():
 
 
 def spent(work):
-    """Seconds of CPU of the family, of those too that ended on the way, and seconds by the clock."""
+    """CPU seconds of this process and its descendants, also of those that ended, and elapsed seconds."""
     before, over = family(), threading.Event()
     seen = dict(before)
 
@@ -354,17 +357,17 @@ def overhead(quick):
         jobs = {
             "count": lambda backend: cluster.aggregate(log, backend=backend, workers=2),
             "curve": lambda backend: cluster.propensity(
-                log, method="harvest", draws=100, backend=backend, workers=2
+                log, method="harvest", resamples=100, backend=backend, workers=2
             ),
             "5 trees": grow(5),
             f"{25 if quick else 65} trees": grow(25 if quick else 65),
         }
         options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
-        equal = {"worker_niceness": 0}  # Ray's workers let others go first; local ones do not
+        equal = {"worker_niceness": 0}  # Ray's workers run at low priority; local ones do not
         start = spent(lambda: ray.init(num_cpus=2, _system_config=equal, **options))
         print(f"{'job':<10}" + "".join(f"{one:>16}" for one in ("local", "again", "ray", "again")))
         for name, job in jobs.items():
-            send_workers_home()
+            end_workers()
             figures = [spent(lambda: job(backend)) for backend in ("local", "local", "ray", "ray")]  # noqa: B023
             print(f"{name:<10}" + "".join(f"{one:>16}" for one in figures), flush=True)
         print(f"starting Ray, once: {start}; a team that trains is started anew every time, in both")
@@ -381,7 +384,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--repeats", type=int, default=1, help="of `rows`: sizes in turn, the median of each")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all")
-    asked = parser.parse_args()
+    chosen = parser.parse_args()
     known = {
         "rows": rows,
         "shards": many,
@@ -390,7 +393,7 @@ if __name__ == "__main__":
         "training": training,
         "overhead": overhead,
     }
-    for part in asked.parts or known:
+    for part in chosen.parts or known:
         began = time.perf_counter()
-        known[part](asked.quick, **({"repeats": asked.repeats} if part == "rows" else {}))
+        known[part](chosen.quick, **({"repeats": chosen.repeats} if part == "rows" else {}))
         print(f"({part}: {time.perf_counter() - began:.0f} s; load of the machine {os.getloadavg()[1]:.1f})")

@@ -2,8 +2,8 @@
 
     python benchmarks/loading.py [--rows N] [--repeats N]
 
-Peers come with the extra `engines`. Each repeat runs every reader once in its own process, so none profits
-from another's warm memory; compilation and imports are not counted. LightGBM does not take `qid:` in its
+Peers come with the extra `trees`. Each repeat runs every reader once in its own process, so that none uses
+memory that another has warmed; compilation and imports are not counted. LightGBM does not take `qid:` in its
 text: it reads the same rows without, and a `.query` file.
 """
 
@@ -21,7 +21,7 @@ ROWS, FEATURES, REPEATS, SEED = 200_000, 136, 5, 0
 WANTED = {"lightgbm": 5.0, "xgboost": 2.5, "polars": 3.0, "scikit-learn": 20.0}
 
 RANKLOOP = """
-from rankloop.data import load_dataset, read_svmlight, save
+from rankloop.data import read_svmlight
 read_svmlight(small)
 def work():
     return read_svmlight(path, threads={threads})

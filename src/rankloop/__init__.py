@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from rankloop.clicks.simulate import simulate as simulate
     from rankloop.data import catalog as catalog
     from rankloop.data.from_frame import from_frame as from_frame
+    from rankloop.data.load_dataset import load_dataset as load_dataset
     from rankloop.data.qrels import Qrels as Qrels
     from rankloop.data.qrels import read_qrels as read_qrels
     from rankloop.data.ranking_dataset import RankingDataset as RankingDataset
     from rankloop.data.read_parquet import read_parquet as read_parquet
     from rankloop.data.run import Run as Run
     from rankloop.data.run import read_run as read_run
-    from rankloop.data.save import load_dataset as load_dataset
     from rankloop.data.svmlight.read_svmlight import read_svmlight as read_svmlight
     from rankloop.data.synthetic import synthetic as synthetic
     from rankloop.metrics.compare import compare as compare

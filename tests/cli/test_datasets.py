@@ -41,5 +41,5 @@ def test_get(run, tmp_path):
     folder.mkdir(parents=True)
     assert json.loads(run("get", "mq2007", "--json")) == {"name": "mq2007", "folder": str(folder)}
     assert run("get", "mq2007").strip() == str(folder)
-    with pytest.raises(ValueError, match="cannot be downloaded for you"):
+    with pytest.raises(ValueError, match="cannot be downloaded automatically"):
         run("get", "yahoo-ltrc")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from rankloop.cli import app, main
 from rankloop.data import RankingDataset, write_parquet
-from rankloop.data.save import save
+from rankloop.data.load_dataset import save_dataset
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 1\nq3 0 a 0\n"
 RUN = "q1 Q0 a 1 3 x\nq1 Q0 b 2 2 x\nq1 Q0 zz 3 1 x\nq4 Q0 a 1 1 x\n"
@@ -74,7 +74,7 @@ def test_json_is_stable(files):
 
 def test_every_form_of_a_data_set_and_of_scores(files):
     data = RankingDataset([[0.5], [0.9], [0.1], [0.3]], [2, 0, 0, 1], [1, 1, 2, 2])
-    save(data, files / "saved")
+    save_dataset(data, files / "saved")
     write_parquet(data, files / "data.parquet")
     np.save(files / "scores.npy", [2.0, 1.0, 5.0, 1.0])
     means = {

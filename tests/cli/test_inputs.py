@@ -1,85 +1,95 @@
+"""Files named on the command line: every command reads the same data sets."""
+
 import gzip
-import zipfile
 
 import numpy as np
+import polars
 import pytest
 import zstandard
-from hypothesis import given
-from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from rankloop.cli.options.inputs import kind_of, read_judgments, read_ranking
+from rankloop.cli import app
+from rankloop.cli.options.inputs import read_judgments, read_ranking
+from rankloop.data import open_dataset, save_dataset, synthetic, to_frame, write_shards, write_svmlight
+from rankloop.data.kind_of import DATASETS, KINDS
+from rankloop.rankers import LinearRanker
 
+DATA = synthetic(n_queries=12, docs_per_query=4, n_features=2, seed=0)
 LINES = {
     "run": "q1 Q0 doc-7 1 12.5 bm25\n",
     "qrels": "q1 0 doc-7 2\n",
-    "svmlight": "2 qid:1 1:0.5 2:3 # docid = x\n",
     "scores": "0.25\n1e-3\n",
 }
 
 
-@pytest.mark.parametrize(("kind", "text"), LINES.items())
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
-def test_text_is_told_by_its_first_line(kind, text, pack, tmp_path):
-    path = tmp_path / "file.dat"
-    path.write_bytes(pack(("# a comment\n\n" + text).encode()))
-    assert kind_of(path) == kind
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A data set in every form, under names that do not tell it; and a ranker."""
+    folder = tmp_path_factory.mktemp("inputs")
+    write_svmlight(DATA, folder / "plain.txt")
+    content = (folder / "plain.txt").read_bytes()
+    (folder / "svmlight").write_bytes(content)
+    (folder / "svmlight.parquet").write_bytes(gzip.compress(content))
+    (folder / "svmlight.csv").write_bytes(zstandard.compress(content))
+    to_frame(DATA).write_parquet(folder / "parquet.txt")
+    to_frame(DATA).write_csv(folder / "csv.dat")
+    to_frame(DATA).write_ndjson(folder / "jsonl.txt")
+    save_dataset(DATA, folder / "saved.txt")
+    write_shards(DATA, folder / "shards.txt", shards=3)
+    LinearRanker().fit(DATA).save(folder / "model")
+    return folder
 
 
-def test_a_run_without_a_tag_and_features_without_a_query(tmp_path):
-    path = tmp_path / "file"
-    path.write_text("q1 Q0 d 1 0.5\n")
-    assert kind_of(path) == "run"
-    path.write_text("2 1:0.5 6:0.87\n")
-    assert kind_of(path) == "svmlight"
+FORMS = (
+    "svmlight",
+    "svmlight.parquet",
+    "svmlight.csv",
+    "parquet.txt",
+    "csv.dat",
+    "jsonl.txt",
+    "saved.txt",
+    "shards.txt",
+)
+COMMANDS = {
+    "train": ("train", "DATA", "--ranker", "linear", "--out", "OUT"),
+    "evaluate": ("evaluate", "MODEL", "DATA"),
+    "predict": ("predict", "MODEL", "DATA", "--out", "OUT.txt"),
+    "tune": ("tune", "DATA", "--ranker", "ranksvm", "--space", "C=0.1,1", "--trials", "1", "--folds", "2"),
+    "convert": ("convert", "DATA", "OUT.txt"),
+    "shard": ("shard", "DATA", "OUT", "--shards", "2"),
+}
 
 
-def test_binary_files_are_told_by_their_first_bytes(tmp_path):
-    np.save(tmp_path / "a.npy", np.arange(3.0))
-    assert kind_of(tmp_path / "a.npy") == "npy"
-    with zipfile.ZipFile(tmp_path / "model", "w") as model:
-        model.writestr("manifest.json", "{}")
-    assert kind_of(tmp_path / "model") == "ranker"
-    (tmp_path / "rows").write_bytes(b"PAR1....")
-    assert kind_of(tmp_path / "rows") == "parquet"
-    assert kind_of(tmp_path) == "saved"
+def run(command, data, files, tmp_path):
+    words = {"DATA": str(data), "MODEL": str(files / "model"), "OUT": str(tmp_path / "out")}
+    words["OUT.txt"] = str(tmp_path / "out.txt")
+    return CliRunner().invoke(app, [words.get(word, word) for word in COMMANDS[command]])
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing but a comment\n"])
-def test_an_empty_file(content, tmp_path):
-    path = tmp_path / "empty.txt"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"empty\.txt is empty; wanted a TREC run"):
-        kind_of(path)
+def test_the_forms_are_all_that_a_data_set_has():
+    assert {name.partition(".")[0] for name in FORMS} == set(DATASETS)
 
 
-def test_a_stranger(tmp_path):
-    path = tmp_path / "notes.md"
-    path.write_text("Dear diary, today I ranked\n")
-    with pytest.raises(ValueError, match=r"cannot tell what .*notes\.md is: it begins 'Dear diary"):
-        kind_of(path)
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_reads_every_form(command, name, files, tmp_path):
+    if command == "tune":
+        pytest.importorskip("optuna")
+    done = run(command, files / name, files, tmp_path)
+    assert done.exit_code == 0, done.output
+    if command == "convert":
+        found = open_dataset(tmp_path / "out.txt")
+        assert (found.n_queries, found.n_documents) == (DATA.n_queries, DATA.n_documents)
+        assert sorted(found.X.ravel().tolist()) == sorted(DATA.X.ravel().tolist())
 
 
-def test_damaged_gzip(tmp_path):
-    path = tmp_path / "run.gz"
-    path.write_bytes(b"\x1f\x8bnot really")
-    with pytest.raises(ValueError, match="gzip file is damaged"):
-        kind_of(path)
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no file .*gone\.run"):
-        kind_of(tmp_path / "gone.run")
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes_are_told_or_refused(tmp_path_factory, content):
-    path = tmp_path_factory.getbasetemp() / "any"
-    path.write_bytes(content)
-    try:
-        told = kind_of(path)
-    except ValueError as error:
-        told = str(error)
-    assert told in (*LINES, "npy", "ranker", "parquet") or str(path) in told
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "evaluate"])
+def test_every_command_refuses_what_is_no_data_set(command, files, tmp_path):
+    path = tmp_path / "bm25.txt"
+    path.write_text(LINES["run"])
+    done = run(command, path, files, tmp_path)
+    assert isinstance(done.exception, ValueError) or done.exit_code != 0
+    assert f"is {KINDS['run']}, not a data set" in str(done.exception) + done.output
 
 
 def test_each_kind_in_its_place(tmp_path):
@@ -90,14 +100,18 @@ def test_each_kind_in_its_place(tmp_path):
     assert read_judgments(paths["qrels"])["q1"] == {"doc-7": 2.0}
     assert read_ranking(paths["run"])["q1"] == {"doc-7": 12.5}
     assert read_ranking(paths["scores"]).tolist() == [0.25, 1e-3]
-    with pytest.raises(
-        ValueError, match=r"run\.txt is a TREC run .* holds no labels; the judgments are TREC"
-    ):
+    with pytest.raises(ValueError, match=r"run\.txt is a TREC run .* has no labels; judgments are TREC"):
         read_judgments(paths["run"])
     with pytest.raises(
         ValueError, match=r"qrels\.txt is TREC judgments .*, not a ranking; a ranking is a TREC"
     ):
         read_ranking(paths["qrels"])
+
+
+def test_a_run_folder_is_its_ranker(files, tmp_path):
+    (tmp_path / "linear").mkdir()
+    (tmp_path / "linear" / "model.rank").write_bytes((files / "model").read_bytes())
+    assert isinstance(read_ranking(tmp_path / "linear"), LinearRanker)
 
 
 def test_scores_may_be_an_array(tmp_path):
@@ -106,10 +120,28 @@ def test_scores_may_be_an_array(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("1\nx\n2\n", "line 2: wanted one number, got 'x'"), ("1\n\n2\n", "line 2")]
+    ("text", "message"), [("1\nx\n2\n", "line 2: wanted one number, got 'x'"), ("1\n\n2\n", "line 2")]
 )
-def test_a_bad_score_is_named_by_its_line(text, said, tmp_path):
+def test_a_bad_score_is_named_by_its_line(text, message, tmp_path):
     path = tmp_path / "scores.txt"
     path.write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         read_ranking(path)
+
+
+def test_click_logs_under_any_name(tmp_path):
+    from rankloop.clicks import read_clicks
+
+    log = {
+        "session": [1, 1],
+        "query": ["q", "q"],
+        "document": ["a", "b"],
+        "position": [1, 2],
+        "click": [0, 1],
+    }
+    frame = polars.DataFrame(log)
+    frame.write_parquet(tmp_path / "log.csv")
+    frame.write_csv(tmp_path / "log.jsonl")
+    frame.write_ndjson(tmp_path / "log")
+    for name in ("log.csv", "log.jsonl", "log"):
+        assert len(read_clicks(tmp_path / name)) == 2

@@ -25,7 +25,8 @@ def test_an_index_is_known_by_its_manifest(files):
     assert not any(is_index(files / name) for name in ("data.txt", "saved", "none"))
     (files / "other").mkdir()
     (files / "other" / "manifest.json").write_text("not JSON")
-    assert not is_index(files / "other")
+    with pytest.raises(ValueError, match=r"manifest.json is damaged or cut short"):
+        is_index(files / "other")
 
 
 def test_a_service_is_an_index_or_a_toml_file(files):

@@ -114,7 +114,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
     ("arguments", "message"),
     [
         (["train"], "no SOURCE"),
-        (["train", "none.txt", "--ranker", "ranksvm"], "there is no data set none.txt"),
+        (["train", "none.txt", "--ranker", "ranksvm"], "there is no file none.txt"),
         (["train", "TRAIN", "--ranker", "ranksvn"], "unknown ranker 'ranksvn'; did you mean 'ranksvm'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--set", "c=1"], "unknown parameter of RankSVM 'c'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--loss", "hing"], "unknown loss of RankSVM 'hing'"),

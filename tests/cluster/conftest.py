@@ -79,7 +79,7 @@ class Jobs:
         return cluster.aggregate(self.log, **how).to_frame().to_dict(as_series=False)
 
     def propensity(self, out, how):
-        found = cluster.propensity(self.log, draws=50, **how)
+        found = cluster.propensity(self.log, resamples=50, **how)
         return [found.values.tolist(), found.low.tolist(), found.high.tolist()]
 
     def learn(self, out, how):
@@ -123,7 +123,7 @@ def jobs(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def said():
+def output_of():
     """Runs a command of the package in this process and gives what it printed."""
     from rankloop.cli.evaluate import evaluate
     from rankloop.cli.learn import learn
@@ -135,10 +135,10 @@ def said():
     app = typer.Typer(pretty_exceptions_enable=False)
     for command in (shard, train, evaluate, predict, tune, learn):
         app.command()(command)
-    return partial(_said, app)
+    return partial(_output_of, app)
 
 
-def _said(app, *arguments):
+def _output_of(app, *arguments):
     done = CliRunner().invoke(app, [str(one) for one in arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

@@ -11,12 +11,12 @@ import pytest
 
 from rankloop import clicks, cluster, metrics, propensity
 from rankloop.clicks import simulate
-from rankloop.cluster.backends import failures as _failures
 from rankloop.cluster.backends import local as _local
+from rankloop.cluster.backends import lost_worker_error
 from rankloop.cluster.backends import ray as _ray
 from rankloop.cluster.backends import versions as _versions
 from rankloop.cluster.backends.backend import over
-from rankloop.cluster.propensity_sums import Part, Total
+from rankloop.cluster.backends.in_order import InOrder
 from rankloop.data import synthetic
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
@@ -94,9 +94,9 @@ def test_evaluation_is_pooled_to_the_last_digit(shards, rankers):
 
 @pytest.mark.parametrize("options", [{"convention": "lightgbm"}, {"ties": "worst", "empty": "zero"}])
 def test_evaluation_passes_its_options_on(shards, rankers, options):
-    asked = ["ndcg@5", "map"] if "convention" in options else None
-    found = cluster.evaluate(rankers["linear"], shards, asked, workers=2, **options)
-    here = metrics.evaluate(rankers["linear"], shards.whole(), asked, **options)
+    wanted = ["ndcg@5", "map"] if "convention" in options else None
+    found = cluster.evaluate(rankers["linear"], shards, wanted, workers=2, **options)
+    here = metrics.evaluate(rankers["linear"], shards.whole(), wanted, **options)
     same_evaluation(found, here)
     assert found.settings == here.settings
 
@@ -150,9 +150,9 @@ def test_a_joint_curve_is_fitted_on_the_counts(logs):
     with pytest.raises(ValueError, match="pass the data set"):
         cluster.propensity(shards, method="regression_em")
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, method="regression_em", draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, method="regression_em", resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.regression_em(clicks.aggregate(log), DATA, draws=20)
+        here = propensity.regression_em(clicks.aggregate(log), DATA, resamples=20)
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
 
 
@@ -160,12 +160,12 @@ def test_features_explain_what_was_always_shown_at_one_rank(logs):
     """As `estimate` does: no experiment, and no document at two ranks."""
     log, shards = logs["fixed"]
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.estimate(log, DATA, draws=20)
+        here = propensity.estimate(log, DATA, resamples=20)
     assert found.method == here.method == "regression_em"
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
-    assert cluster.propensity(logs["plain"][1], DATA, draws=20, workers=2).method == "harvest allpairs"
+    assert cluster.propensity(logs["plain"][1], DATA, resamples=20, workers=2).method == "harvest allpairs"
 
 
 def test_a_log_of_two_layouts_needs_one(folder):
@@ -186,9 +186,9 @@ def test_a_log_of_two_layouts_needs_one(folder):
     with pytest.raises(ValueError, match=r"mixes layouts \(a, b\)"):
         cluster.propensity(shards, DATA, method="regression_em", workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, method="regression_em", layout="b", draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, method="regression_em", layout="b", resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.regression_em(whole, DATA, layout="b", draws=20)
+        here = propensity.regression_em(whole, DATA, layout="b", resamples=20)
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
     assert found.layout == "b"
 
@@ -301,7 +301,7 @@ def test_a_kill_while_a_large_task_is_on_its_way():
 
 
 def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rankers, monkeypatch):
-    """The job stops with a sentence; what was scored stays, and the same call goes on from there."""
+    """The job stops with a sentence; what was scored stays, and the same call resumes."""
     ready = _local._Process.ready
 
     def dying(process):
@@ -311,7 +311,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
 
     monkeypatch.setattr(_local, "RETRIES", 0)
     monkeypatch.setattr(_local._Process, "ready", dying)
-    with pytest.raises(cluster.LostWorkerError, match=r"died 1 times .* the same call goes on"):
+    with pytest.raises(cluster.LostWorkerError, match=r"died 1 times .* the same call resumes"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
     assert not (tmp_path / "scores" / "writer.json").exists()
     with pytest.raises(ValueError, match="run the same job again to go on"):
@@ -321,52 +321,52 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
 
 
 def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
-    scoring = import_module("rankloop.cluster.predict")
+    resuming = import_module("rankloop.cluster.backends.resume")
 
-    asked = []
+    numbers = []
 
     def some(task, inputs, *, done, **options):
         for i, one in enumerate(inputs):
-            if len(asked) == 2:
-                asked.append("the disk is full")
+            if len(numbers) == 2:
+                numbers.append("the disk is full")
                 raise OSError(28, "no room for the scores")
-            asked.append(one[0].entries[0].number)
+            numbers.append(one[0].entries[0].number)
             done(i, task(one))
 
-    monkeypatch.setattr(scoring, "over", some)
+    monkeypatch.setattr(resuming, "over", some)
     with pytest.raises(OSError, match="no room"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
     cluster.predict(rankers["linear"], shards, tmp_path / "scores")
-    assert asked == [0, 1, "the disk is full", 2, 3]
+    assert numbers == [0, 1, "the disk is full", 2, 3]
     with pytest.raises(ValueError, match="holds shards already"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
 
 
 def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
-    counting = import_module("rankloop.cluster.aggregate")
+    resuming = import_module("rankloop.cluster.backends.resume")
     from rankloop.unbiased import candidates
 
-    asked = []
+    numbers = []
 
     def some(task, inputs, *, done, **options):
         for i, one in enumerate(inputs):
-            if len(asked) == 2:
-                asked.append("workers died")
+            if len(numbers) == 2:
+                numbers.append("workers died")
                 raise cluster.LostWorkerError(2, 4, 4)
-            asked.append(one[0].entries[0].number)
+            numbers.append(one[0].entries[0].number)
             done(i, task(one))
 
     chosen = {"plain leaves": candidates(trees=5, threads=1)["plain leaves"]}
     whole = cluster.learn(logs["swap"][1], DATA, rankers=chosen, workers=2)
-    monkeypatch.setattr(counting, "over", some)
-    with pytest.raises(cluster.LostWorkerError, match="the same call goes on from there"):
+    monkeypatch.setattr(resuming, "over", some)
+    with pytest.raises(cluster.LostWorkerError, match="the same call resumes"):
         cluster.learn(logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts")
     for _ in range(2):  # the second time all is there
         found = cluster.learn(
             logs["swap"][1], DATA, rankers=chosen, checkpoint=tmp_path / "counts", workers=2
         )
         assert found.ranker.predict(DATA).tolist() == whole.ranker.predict(DATA).tolist()
-        assert asked == [0, 1, "workers died", 2, 3]
+        assert numbers == [0, 1, "workers died", 2, 3]
     with pytest.raises(ValueError, match="begun by another job, or with other data"):
         cluster.aggregate(logs["plain"][1], checkpoint=tmp_path / "counts")
 
@@ -406,7 +406,7 @@ def test_a_corrupt_shard_stops_every_job_by_its_name(name, corrupt):
 
 
 def test_workers_of_other_versions_are_refused(shards, rankers, monkeypatch):
-    _local._send_home()
+    _local._end_idle()
     other = {**_versions.here(), "numpy": "0.9"}
     monkeypatch.setattr(_versions, "here", lambda: other)
     with pytest.raises(ValueError, match=r"a worker process has numpy .* where this process has 0\.9"):
@@ -420,24 +420,24 @@ def test_results_come_in_the_order_of_the_inputs():
     assert "in a worker process" in raised.value.__notes__[0]
 
 
-def test_wrong_arguments_are_said(shards, logs, rankers):
-    with pytest.raises(ValueError, match="unknown on 'spark'"):
+def test_wrong_arguments_are_errors(shards, logs, rankers):
+    with pytest.raises(ValueError, match="unknown backend 'spark'"):
         cluster.evaluate(rankers["linear"], shards, backend="spark")
     with pytest.raises(ValueError, match="workers is 1 or more, got 0"):
         cluster.evaluate(rankers["linear"], shards, workers=0)
-    with pytest.raises(ValueError, match="this job is about shards of clicks"):
+    with pytest.raises(ValueError, match="this job needs shards of clicks"):
         cluster.aggregate(shards)
     with pytest.raises(ValueError, match="jobs work on shards"):
         cluster.evaluate(rankers["linear"], DATA)
     with pytest.raises(ValueError, match="a job takes a ranker"):
         cluster.evaluate(DATA.y, shards)
-    with pytest.raises(ValueError, match="compare needs at least two rankers"):
+    with pytest.raises(ValueError, match="compare needs at least two systems"):
         cluster.compare({"one": rankers["linear"]}, shards)
 
 
 def test_what_may_come_from_a_lost_worker_is_tried_again():
-    assert _failures.passing(RuntimeError("connection closed by peer"))
-    assert not _failures.passing(ValueError("no such loss"))
+    assert lost_worker_error.is_transient(RuntimeError("connection closed by peer"))
+    assert not lost_worker_error.is_transient(ValueError("no such loss"))
     assert _ray.RETRIES == _local.RETRIES
 
 
@@ -446,34 +446,28 @@ def test_progress_adds_up(shards, rankers, monkeypatch):
 
     from rankloop.cluster.backends import backend as _backend
 
-    told = []
+    reports = []
 
     @contextmanager
     def seen(title, total):
-        told.append((title, total))
-        yield lambda by=1, note="": told.append((by, note))
+        reports.append((title, total))
+        yield lambda by=1, note="": reports.append((by, note))
 
     monkeypatch.setattr(_backend, "progress", seen)
     cluster.evaluate(rankers["linear"], shards, workers=2)
-    assert told[0] == ("evaluating", DATA.n_documents)
-    assert sum(by for by, _ in told[1:]) == DATA.n_documents
-    assert [note for _, note in told[1:]] == [f"{i} of 4" for i in range(1, 5)]
+    assert reports[0] == ("evaluating", DATA.n_documents)
+    assert sum(by for by, _ in reports[1:]) == DATA.n_documents
+    assert [note for _, note in reports[1:]] == [f"{i} of 4" for i in range(1, 5)]
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]])
-def test_sums_are_added_in_the_order_of_the_shards(order):
-    """Floats added in another order differ in their last digit; a shard without pages gives nothing."""
-    values = [[0.1], [1e16], [-1e16]]
-    parts = [
-        Part(np.array([value]), np.array([bool(i)]), i, [f"layout {i}"], i) for i, value in enumerate(values)
-    ]
-    parts.insert(1, None)
-    total, seen = Total(), set()
+def test_results_are_passed_on_in_the_order_of_the_shards(order):
+    """Only results that come early are held."""
+    taken, seen = [], set()
+    done = InOrder(taken.append)
     for index in order:
-        total.take(index, parts[index])
+        done(index, f"part {index}")
         seen.add(index)
         missing = min({*range(5)} - seen)
-        assert set(total._early) == {one for one in seen if one > missing}
-    assert total.whole.sums.tolist() == [[(0.1 + 1e16) - 1e16]]
-    assert (total.whole.present.tolist(), total.whole.pages, total.whole.reach) == ([True], 3, 2)
-    assert total.whole.layouts == ["layout 0", "layout 1", "layout 2"]
+        assert set(done._early) == {one for one in seen if one > missing}
+    assert taken == ["part 0", "part 1", "part 2", "part 3"]

@@ -100,17 +100,17 @@ def in_the_fourth_round(nodes, node_is_killed, monkeypatch):
         from rankloop.cluster.backends import ray as there
 
         pathlib.Path(marks, inside.get_runtime_context().get_node_id()).write_text("")
-        told = []
-        tell = there._Member.tell
+        reports = []
+        report = there._Member.report
 
         def waiting(member, by, note=""):
-            told.append(by)
-            if len(told) == 4 and not pathlib.Path(marks, "killed").exists():
+            reports.append(by)
+            if len(reports) == 4 and not pathlib.Path(marks, "killed").exists():
                 pathlib.Path(marks, "begun").write_text("")
                 time.sleep(200)  # until Ray has seen that a member is gone, and ends this one too
-            tell(member, by, note)
+            report(member, by, note)
 
-        there._Member.tell = waiting
+        there._Member.report = waiting
         there._member_loop(config)
 
     monkeypatch.setattr(_ray, "_member_loop", waiting_loop)
@@ -124,7 +124,7 @@ def test_jobs_give_what_local_processes_give(jobs):
 
 
 @pytest.mark.usefixtures("nodes")
-def test_mistakes_and_other_versions_are_said(jobs, monkeypatch, tmp_path):
+def test_mistakes_and_other_versions_are_errors(jobs, monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="the function must give a RankingDataset"):
         cluster.transform(jobs.shards, len, tmp_path / "lengths", backend="ray")
     other = {**_versions.here(), "polars": "0.1"}
@@ -134,21 +134,21 @@ def test_mistakes_and_other_versions_are_said(jobs, monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("nodes")
-def test_commands(jobs, said, tmp_path):
+def test_commands(jobs, output_of, tmp_path):
     """`train` is below: on Ray it takes longest."""
     jobs.ranker.save(tmp_path / "model.rank")
     write_svmlight(jobs.data, tmp_path / "set.txt")
-    asked = {
+    commands = {
         "evaluate": (tmp_path / "model.rank", jobs.shards.path, "--json"),
         "predict": (tmp_path / "model.rank", jobs.shards.path, "--out", tmp_path / "scores"),
         "tune": (jobs.shards.path, "--ranker", "ranksvm", "--space", "C=0.1:1", "--trials", "2", "--json"),
         "learn": (tmp_path / "set.txt", jobs.log.path, "--trees", "3", "--json"),
     }
-    for command, arguments in asked.items():
+    for command, arguments in commands.items():
         if command != "tune" or find_spec("optuna"):
             found = []
             for backend in ("ray", "local"):
-                found.append(said(command, *arguments, "--backend", backend))
+                found.append(output_of(command, *arguments, "--backend", backend))
                 if command == "predict":
                     found[-1] += open_shards(tmp_path / "scores").fingerprint
                     shutil.rmtree(tmp_path / "scores")
@@ -167,13 +167,13 @@ def test_a_training_that_finds_no_cores_ends(shards, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("in_the_fourth_round")
-def test_trees_are_those_of_local_workers_though_a_node_is_killed(shards, said, tmp_path):
+def test_trees_are_those_of_local_workers_though_a_node_is_killed(shards, output_of, tmp_path):
     """Ray Train begins again after the kill; the model is the same to the last byte, with a loss of ours."""
     VALID.save(tmp_path / "valid")
     chosen = [f"--set={one}" for one in ("trees=10", "leaves=5", "threads=1", "loss=ranknet")]
-    asked = (shards.path, *chosen, "--valid", tmp_path / "valid", "--workers", "2")
-    said("train", *asked, "--backend", "ray", "--out", tmp_path / "ray")
-    said("train", *asked, "--backend", "local", "--out", tmp_path / "local")
+    arguments = (shards.path, *chosen, "--valid", tmp_path / "valid", "--workers", "2")
+    output_of("train", *arguments, "--backend", "ray", "--out", tmp_path / "ray")
+    output_of("train", *arguments, "--backend", "local", "--out", tmp_path / "local")
     models = [(tmp_path / name / "model.rank").read_bytes() for name in ("ray", "local")]
     assert models[0] == models[1]
     alone = LambdaMART(trees=10, leaves=5, threads=1, loss="ranknet").fit(DATA, VALID)
@@ -190,17 +190,17 @@ def test_a_network_is_that_of_local_processes_though_a_node_is_killed(shards, tm
     """Ray Train begins again, from the epochs that were kept, and one bar shows it all."""
     from rankloop.rankers import NeuralRanker
 
-    told = []
+    reports = []
 
     @contextmanager
     def seen(title, total):
-        yield lambda by=1, note="": told.append((by, note))
+        yield lambda by=1, note="": reports.append((by, note))
 
     monkeypatch.setattr(training, "progress", seen)
     network = NeuralRanker(hidden=(8,), epochs=5, threads=1, seed=0)
     there = cluster.fit(network, shards, workers=2, backend="ray", checkpoint=tmp_path / "kept")
-    assert sum(by for by, _ in told) == 5
-    assert "a worker was lost: begun again" in [note for _, note in told]
+    assert sum(by for by, _ in reports) == 5
+    assert "a worker was lost: started again" in [note for _, note in reports]
     assert dumps(there) == dumps(cluster.fit(network, shards, workers=2))
 
 
@@ -229,7 +229,7 @@ def test_a_node_is_killed_under_a_job(jobs, node_is_killed, monkeypatch):
 
 
 def test_a_cluster_is_started_for_the_job_where_there_is_none(monkeypatch):
-    """What is asked of Ray, without starting another cluster."""
+    """The calls to Ray, without starting another cluster."""
     calls = []
 
     class Exceptions:
@@ -273,7 +273,7 @@ def test_a_node_that_cannot_tell_its_versions(lost):
     gone = ray.exceptions.NodeDiedError("it is gone")
     broken = ray.exceptions.RayTaskError("f", "", ModuleNotFoundError("No module named 'rankloop'"))
 
-    class Asked:
+    class Fake:
         exceptions = ray.exceptions
 
         def nodes(self):
@@ -286,9 +286,9 @@ def test_a_node_that_cannot_tell_its_versions(lost):
             raise gone if lost else broken
 
     if lost:
-        _ray._refuse_other_versions(Asked())
+        _ray._refuse_other_versions(Fake())
     else:
         with pytest.raises(
             ValueError, match=r"10\.0\.0\.7 \(a+\) has no rankloop that runs: No module named"
         ):
-            _ray._refuse_other_versions(Asked())
+            _ray._refuse_other_versions(Fake())

@@ -10,7 +10,7 @@ import pytest
 
 from rankloop import cluster
 from rankloop.cluster.backends import local as _local
-from rankloop.cluster.training.trees import Work, grow, settled
+from rankloop.cluster.training.trees import TreesJob, grow, settled
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.losses import LambdaRank
@@ -47,13 +47,13 @@ def killed(monkeypatch):
         started.append(team)
         return run(team, task, argument)
 
-    def killing(team, rank, kind, *said):
+    def killing(team, rank, kind, *content):
         if kind == "progress":
-            team.first = team.first if team.rounds else said[0]
-            team.rounds += said[0]
+            team.first = team.first if team.rounds else content[0]
+            team.rounds += content[0]
             if team.rounds == plan["after"] and len(started) == 1:
                 team.members[1].process.kill()
-        return take(team, rank, kind, *said)
+        return take(team, rank, kind, *content)
 
     monkeypatch.setattr(_local._Team, "run", remembered)
     monkeypatch.setattr(_local._Team, "_take", killing)
@@ -90,19 +90,19 @@ def test_two_workers_grow_one_good_forest(shards, two):
 
 def test_a_killed_member_changes_nothing(shards, two, killed, monkeypatch):
     """Neither the forest nor where the bar ends: what was lost is taken back from it."""
-    told = []
+    reports = []
 
     @contextmanager
     def seen(title, total):
-        yield lambda by=1, note="": told.append((by, note))
+        yield lambda by=1, note="": reports.append((by, note))
 
     monkeypatch.setattr(training, "progress", seen)
     assert dumps(cluster.fit(TREES, shards, VALID, workers=2)) == dumps(two)
     assert len(killed["started"]) == 2
-    assert sum(by for by, _ in told) == TREES.trees
-    lost = [-by for by, note in told if note == "a worker was lost: begun again"]
+    assert sum(by for by, _ in reports) == TREES.trees
+    lost = [-by for by, note in reports if note == "a worker was lost: started again"]
     assert len(lost) == 1
-    assert lost[0] >= 3  # the others may have ended a round more before they felt it
+    assert lost[0] >= 3  # the others may have ended a round more before they noticed
 
 
 class Alone:
@@ -111,35 +111,35 @@ class Alone:
     rank, count, machine = 0, 1, 0
 
     def __init__(self, breaks=None):
-        self.told, self.breaks = [], breaks
+        self.reports, self.breaks = [], breaks
 
-    def tell(self, by, note=""):
-        self.told.append(by)
-        if sum(self.told) == self.breaks:
+    def report(self, by, note=""):
+        self.reports.append(by)
+        if sum(self.reports) == self.breaks:
             raise ConnectionError("the machine is gone")
 
 
 def test_a_checkpoint_is_gone_on_from(shards, tmp_path):
     """Broken off in the second of three pieces: the next call ends where an undisturbed one ends."""
-    work = Work(TREES, shards, VALID, str(tmp_path), 5)
+    work = TreesJob(TREES, shards, VALID, str(tmp_path), 5)
     with pytest.raises(ConnectionError):
         grow(work, Alone(breaks=7))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["forest-000004.rank", "state.json"]
     rest = Alone()
     resumed = loads(grow(work, rest))
-    assert rest.told[0] == 4  # of five, the fourth was the best so far: it went on from there
+    assert rest.reports[0] == 4  # of five, the fourth was the best so far: it went on from there
     here = LambdaMART(**TREES.get_params()).fit(shards.whole(), VALID)
     trees, same = (made.forest_.text.partition("\nparameters:")[0] for made in (resumed, here))
     assert trees == same
     assert np.array_equal(resumed.curve_, here.curve_)
     with pytest.raises(ValueError, match="is of another training"):
-        grow(Work(LambdaMART(trees=3), shards, VALID, str(tmp_path), 5), Alone())
+        grow(TreesJob(LambdaMART(trees=3), shards, VALID, str(tmp_path), 5), Alone())
 
 
 def test_pieces_stop_early_as_a_whole_does(shards, tmp_path):
     """The best round, and so the forest, is that of one piece; patience ends it."""
     ranker = LambdaMART(trees=60, leaves=15, learning_rate=0.5, patience=6, threads=1)
-    made = loads(grow(Work(ranker, shards, VALID, str(tmp_path), 10), Alone()))
+    made = loads(grow(TreesJob(ranker, shards, VALID, str(tmp_path), 10), Alone()))
     here = LambdaMART(**ranker.get_params()).fit(shards.whole(), VALID)
     assert here.n_trees_ < 60
     assert made.n_trees_ == here.n_trees_
@@ -187,22 +187,22 @@ def test_networks_of_two_processes(shards, killed, tmp_path, monkeypatch):
     assert (tmp_path / "network.rank").read_bytes() == dumps(found)
 
 
-def test_a_mistake_is_said_at_once(shards):
+def test_an_error_is_raised_at_once(shards):
     with pytest.raises(ValueError, match="unknown feature 'price'") as raised:
         cluster.fit(LambdaMART(trees=3, monotone={"price": 1}), shards, workers=1)
     assert "in a worker process" in raised.value.__notes__[0]
 
 
-def test_wrong_arguments_are_said(shards):
+def test_wrong_arguments_are_errors(shards):
     with pytest.raises(ValueError, match="LinearRanker learns in one process"):
         cluster.fit(LinearRanker(), shards)
-    with pytest.raises(ValueError, match="trees of several workers are LightGBM's"):
+    with pytest.raises(ValueError, match="several workers train trees with LightGBM only"):
         cluster.fit(LambdaMART(backend="xgboost"), shards)
     with pytest.raises(ValueError, match="callbacks would run in the workers"):
         cluster.fit(LambdaMART(callbacks=[print]), shards)
     with pytest.raises(ValueError, match="leave 'machines' out of params"):
         cluster.fit(LambdaMART(params={"machines": "a:1"}), shards)
-    with pytest.raises(ValueError, match="in a folder that every machine mounts, and memory://kept is none"):
+    with pytest.raises(ValueError, match="is a folder that every machine mounts, and memory://kept is not"):
         cluster.fit(NeuralRanker(), shards, checkpoint="memory://kept")
     with pytest.raises(ValueError, match="every is 1 or more trees"):
         cluster.fit(LambdaMART(loss=LambdaRank()), shards, every=0)

@@ -107,5 +107,5 @@ def test_the_command(tmp_path, capsys):
     assert read_svmlight(tmp_path / "back.txt").n_features == 4
     with pytest.raises(ValueError, match="--missing is for SVMLight text"):
         command([tmp_path / "both"], tmp_path / "c.txt", missing=0.0)
-    with pytest.raises(ValueError, match="several sources must all be SVMLight text"):
+    with pytest.raises(ValueError, match="several files are one data set if all are SVMLight"):
         command([tmp_path / "both", tmp_path / "a.txt"], tmp_path / "c")

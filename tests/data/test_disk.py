@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from rankloop.data import Pairs, RankingDataset, fingerprint, load_dataset, save
+from rankloop.data import Pairs, RankingDataset, fingerprint, load_dataset, save_dataset
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_every_column_comes_back(tmp_path, full, mmap):
 
 def test_the_optional_columns_are_optional(tmp_path):
     data = RankingDataset([[1.0]], [1], [3])
-    save(data, tmp_path / "set")
+    save_dataset(data, tmp_path / "set")
     back = load_dataset(tmp_path / "set")
     assert back.docid is None
     assert back.pairs is None
@@ -79,19 +79,19 @@ def test_a_fingerprint_is_of_the_content(full):
 
 
 def test_saving_replaces_what_was_saved_and_nothing_else(tmp_path, full):
-    save(full, tmp_path / "set")
-    save(full.select([0]), tmp_path / "set")
+    save_dataset(full, tmp_path / "set")
+    save_dataset(full.select([0]), tmp_path / "set")
     assert load_dataset(tmp_path / "set", verify=True).n_queries == 1
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("mine")
-    with pytest.raises(ValueError, match="notes is there and is not a saved data set; remove it"):
-        save(full, tmp_path / "notes")
+    with pytest.raises(ValueError, match="notes exists and is not a saved data set; remove it"):
+        save_dataset(full, tmp_path / "notes")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "set"]
 
 
 def test_opening_is_quick(tmp_path):
     X = np.zeros((50_000, 50), np.float32)
-    save(RankingDataset.from_groups(X, np.zeros(len(X)), [10] * 5000), tmp_path / "set")
+    save_dataset(RankingDataset.from_groups(X, np.zeros(len(X)), [10] * 5000), tmp_path / "set")
     times = []
     for _ in range(5):
         start = time.perf_counter()
@@ -110,25 +110,26 @@ def cut(path, by=4):
 
 
 DAMAGE = {
-    r"X\.npy has \d+ bytes where \d+ were saved; it was cut short": lambda f: cut(f / "X.npy"),
-    r"docid\.npy is missing; the folder is not whole": lambda f: (f / "docid.npy").unlink(),
-    r"pairs_worse\.npy is missing or cut short": lambda f: cut(f / "pairs_worse.npy"),
-    r"manifest\.json is not whole": lambda f: cut(f / "manifest.json"),
-    "format 2, and this rankloop reads up to 1; upgrade": lambda f: edit(f, format=2),
-    "does not describe a data set": lambda f: edit(f, kind="rankloop.LambdaMART"),
+    r"X\.npy has \d+ bytes where \d+ were saved: it was cut short": lambda f: cut(f / "X.npy"),
+    r"docid\.npy is missing; save the data set again": lambda f: (f / "docid.npy").unlink(),
+    r"pairs_worse\.npy has \d+ bytes where \d+ were saved": lambda f: cut(f / "pairs_worse.npy"),
+    r"manifest\.json is damaged, cut short or not of a saved data set": lambda f: cut(f / "manifest.json"),
+    "has format 2; this is rankloop .* which reads format 1: upgrade rankloop": lambda f: edit(f, format=2),
+    "was written by an older rankloop .format 0.; save the data set again": lambda f: edit(f, format=0),
+    "does not describe a saved data set": lambda f: edit(f, kind="rankloop.LambdaMART"),
     "has no fingerprint; save": lambda f: edit(f, fingerprint=None),
-    r"X\.npy has shape \(3, 2\) where the manifest says \(3, 5\)": lambda f: edit(f, n_features=5),
+    r"X\.npy has shape \(3, 2\) where the manifest has \(3, 5\)": lambda f: edit(f, n_features=5),
     "has no manifest.json; it is not a saved data set": lambda f: (f / "manifest.json").unlink(),
-    r"y\.npy holds int32, which a y is not": lambda f: np.save(f / "y.npy", np.zeros(3, np.int32)),
-    r"y\.npy is not a whole \.npy file": lambda f: (f / "y.npy").write_bytes(bytes(140)),
-    r"offsets\.npy does not follow the 3 rows": lambda f: np.save(f / "offsets.npy", np.array([0, 3, 2])),
+    r"y\.npy holds int32, which y cannot be": lambda f: np.save(f / "y.npy", np.zeros(3, np.int32)),
+    r"y\.npy is damaged or cut short": lambda f: (f / "y.npy").write_bytes(bytes(140)),
+    r"offsets\.npy does not match the 3 rows": lambda f: np.save(f / "offsets.npy", np.array([0, 3, 2])),
     "does not match its fingerprint": lambda f: np.save(f / "y.npy", np.ones(3, np.float32)),
 }
 
 
 @pytest.mark.parametrize("sentence", DAMAGE)
 def test_damage_is_refused_in_one_sentence(tmp_path, full, sentence):
-    save(full, tmp_path / "set")
+    save_dataset(full, tmp_path / "set")
     DAMAGE[sentence](tmp_path / "set")
     with pytest.raises(ValueError, match=sentence) as error:
         load_dataset(tmp_path / "set", verify=True)

@@ -64,7 +64,7 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match="differ in column 'f0'"):
         read_parquet([broken, other])
     broken.write_bytes(broken.read_bytes()[:-20])
-    with pytest.raises(ValueError, match="not a whole Parquet file"):
+    with pytest.raises(ValueError, match="damaged or not a Parquet file"):
         read_parquet(broken)
 
 

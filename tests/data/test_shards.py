@@ -15,11 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, fingerprint, save, synthetic, write_parquet, write_svmlight
+from rankloop.data import (
+    RankingDataset,
+    fingerprint,
+    kind_of,
+    save_dataset,
+    synthetic,
+    write_parquet,
+    write_svmlight,
+)
 from rankloop.data.files.npy_stream import NpyStream
 from rankloop.data.shards import folder as shard_files
-from rankloop.data.shards.manifest import encoded, shard_of
-from rankloop.data.shards.shards import is_shards, open_shards
+from rankloop.data.shards.manifest import encoded
+from rankloop.data.shards.shard_of import shard_of
+from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.spill import Spill
 from rankloop.data.shards.store import Store
 from rankloop.data.shards.write_shards import write_shards
@@ -95,7 +104,7 @@ def test_rows_in_any_order_and_any_cuts_come_back_whole(tmp_path_factory, querie
 def test_every_reader_gives_the_same_shards(tmp_path, form):
     sources = {
         "dataset": lambda: DATA,
-        "folder": lambda: save(DATA, tmp_path / "saved") or tmp_path / "saved",
+        "folder": lambda: save_dataset(DATA, tmp_path / "saved") or tmp_path / "saved",
         "svmlight": lambda: write_svmlight(DATA, tmp_path / "set.txt") or tmp_path / "set.txt",
         "parquet": lambda: write_parquet(DATA, tmp_path / "set.parquet") or [tmp_path / "set.parquet"],
         "frames": lambda: [DATA.to_frame().to_pandas()],
@@ -141,7 +150,7 @@ def test_other_file_systems(tmp_path, address):
     path = address.format(tmp_path)
     write_shards(DATA, path, shards=3)
     assert same_rows(DATA, open_shards(path, verify=True).whole())
-    assert is_shards(path)
+    assert kind_of(path) == "shards"
     with pytest.raises(ValueError, match="holds shards already"):
         write_shards(DATA, path, shards=3)
     Store(path).remove("manifest.json")
@@ -208,7 +217,7 @@ def test_rows_out_of_order_are_refused(folder):
 def test_other_counts_and_columns_are_refused(folder):
     frame = open_shards(folder).frame(0)
     name = forged(folder, frame, 0, rows=frame.height + 1)
-    with pytest.raises(ValueError, match=f"{name} has {frame.height} rows where the manifest says"):
+    with pytest.raises(ValueError, match=f"{name} has {frame.height} rows, "):
         open_shards(folder).frame(0)
     name = forged(folder, frame.rename({"label": "grade"}), 0)
     with pytest.raises(ValueError, match=f"{name} has other columns"):
@@ -216,18 +225,18 @@ def test_other_counts_and_columns_are_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("{", "is not whole"),
-        ("[]", "does not describe shards"),
-        ('{"kind": "rankloop.RankingDataset"}', "is it a saved data set"),
+        ("{", "damaged, cut short or not of a shard folder"),
+        ("[]", "does not describe a shard folder"),
+        ('{"kind": "rankloop.RankingDataset"}', "does not describe a shard folder"),
         ('{"kind": "rankloop.data.Shards.documents", "format": 99}', "upgrade rankloop"),
         ('{"kind": "rankloop.data.Shards.documents", "format": 1}', "has no shards"),
     ],
 )
-def test_a_manifest_that_is_none_is_refused(folder, text, said):
+def test_a_manifest_that_is_none_is_refused(folder, text, message):
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         open_shards(folder)
 
 
@@ -239,7 +248,7 @@ def test_what_is_not_there_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ([], "gave no rows"),
         ([log_frame()[:0]], "gave no rows"),
@@ -250,8 +259,8 @@ def test_what_is_not_there_is_said(tmp_path):
         ([log_frame(), log_frame().cast({"document": polars.String})], "frames differ in column 'document'"),
     ],
 )
-def test_bad_sources_leave_nothing_behind(tmp_path, source, said):
-    with pytest.raises(ValueError, match=said):
+def test_bad_sources_leave_nothing_behind(tmp_path, source, message):
+    with pytest.raises(ValueError, match=message):
         write_shards(source, tmp_path / "set", shards=2)
     assert not (tmp_path / "set").exists()
 

@@ -296,7 +296,7 @@ def test_compressed_files_and_cut_ones(tmp_path):
         path.write_bytes(data)
         same(read_svmlight(path), plain)
         path.write_bytes(data[:-9])
-        with pytest.raises(ValueError, match="ends in the middle of its compressed data; fetch it again"):
+        with pytest.raises(ValueError, match="ends in the middle of its compressed data; copy it again"):
             read_svmlight(path)
         path.write_bytes(data[:20] + b"\x00\x01\x02\x03" * 8 + data[52:])
         with pytest.raises(ValueError, match="broken compressed data"):
@@ -309,9 +309,7 @@ def test_one_endless_line_fails_in_bounded_memory(tmp_path):
         file.write(b"1 qid:1 1:")
         file.truncate(10 << 30)  # sparse: takes no disk
     with TextSource(path, longest_line=1 << 20) as source:
-        with pytest.raises(
-            ValueError, match="a line goes on for more than 1,048,576 bytes; is this a text file"
-        ):
+        with pytest.raises(ValueError, match="a line is longer than 1,048,576 bytes; is this a text file"):
             source.fill(bytearray(1 << 16), beyond=32)
         assert source.done < 3 << 20
 

@@ -84,7 +84,7 @@ def test_side_files_that_do_not_fit(write, files, sentence):
 
 def test_sizes_that_do_not_follow_the_query_ids(write):
     path = write(rows="1 qid:a 1:1\n0 qid:a 1:2\n2 qid:b 1:3\n", query="1\n2\n")
-    with pytest.raises(ValueError, match="do not follow the same rows: they part at row 1; correct one"):
+    with pytest.raises(ValueError, match="do not match: they differ at row 1; correct one"):
         read_svmlight(path)
     assert read_svmlight(path, side_files=False).lengths.tolist() == [2, 1]
     assert read_svmlight(write(query="2\n1\n")).qid.tolist() == ["a", "b"]

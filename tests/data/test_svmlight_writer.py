@@ -116,8 +116,8 @@ def test_what_the_format_cannot_say_is_refused(tmp_path):
         ({"position": [1, 2]}, "cannot hold position; use save"),
         ({"pairs": Pairs([0], [1])}, "cannot hold pairs"),
         ({"query_weight": [1.0], "item_weight": [1.0, 2.0]}, "one kind of weight"),
-        ({"docid": ["x y", "z"]}, "docid 'x y' cannot stand in an SVMLight file"),
-        ({"docid": ["= y", "z"]}, "cannot stand"),
+        ({"docid": ["x y", "z"]}, "docid 'x y' cannot be written to an SVMLight file"),
+        ({"docid": ["= y", "z"]}, "cannot be written"),
     ]:
         with pytest.raises(ValueError, match=sentence):
             write_svmlight(data.replace(**column), tmp_path / "set.txt")
@@ -125,6 +125,6 @@ def test_what_the_format_cannot_say_is_refused(tmp_path):
     with pytest.raises(ValueError, match="query weights would read back as item weights; use save"):
         write_svmlight(single, tmp_path / "set.txt")
     for qid in ("a b", "#", "", "a\0b"):
-        with pytest.raises(ValueError, match=r"query id .* cannot stand in an SVMLight file"):
+        with pytest.raises(ValueError, match=r"query id .* cannot be written to an SVMLight file"):
             write_svmlight(RankingDataset([[1.0]], [0], [qid]), tmp_path / "set.txt")
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from rankloop.data import synthetic, synthetic_utility
+from rankloop.data.synthetic import synthetic, synthetic_utility
 
 
 def ndcg(scores, data, k=10):

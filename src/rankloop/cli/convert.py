@@ -13,7 +13,7 @@ __all__ = ["convert"]
 def convert(
     sources: Annotated[
         list[Path],
-        typer.Argument(help="SVMLight text (one file or several), a Parquet file, or a saved folder."),
+        typer.Argument(help="SVMLight text or Parquet (one file or several), CSV, JSONL, saved or shards."),
     ],
     target: Annotated[
         Path,
@@ -43,7 +43,9 @@ def convert(
     import json as writer
 
     from rankloop.data.convert import convert as convert_dataset
-    from rankloop.data.open_dataset import form_of, open_dataset
+    from rankloop.data.load_dataset import load_dataset
+    from rankloop.data.open_dataset import kind_of_dataset
+    from rankloop.data.write_dataset import form_of
 
     given = {
         "n_features": n_features,
@@ -53,14 +55,13 @@ def convert(
         "shared_queries": shared_queries or None,
     }
     options = {name: value for name, value in given.items() if value is not None}
-    if options and len(sources) == 1 and form_of(sources[0]) != "svmlight":
+    source = sources[0] if len(sources) == 1 else sources
+    if kind_of_dataset(source) != "svmlight" and options:
         first = next(iter(options)).replace("_", "-")
         raise ValueError(f"--{first} is for SVMLight text, and {sources[0]} is not; leave it out")
-    if len(sources) > 1 and any(form_of(source) != "svmlight" for source in sources):
-        raise ValueError("several sources must all be SVMLight text; convert the others one by one")
-    convert_dataset(sources[0] if len(sources) == 1 else sources, target, **options)
-    if form_of(target) == "folder":
-        made = open_dataset(target)
+    convert_dataset(source, target, **options)
+    if form_of(target) == "saved":
+        made = load_dataset(target)
         counts = {"queries": made.n_queries, "documents": made.n_documents, "features": made.n_features}
         if json:
             typer.echo(writer.dumps({"target": str(target), **counts}))

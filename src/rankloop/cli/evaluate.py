@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Convention, Empty, Json, Metrics, PerQuery, Ties
-from rankloop.cli.options.cluster import On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Workers, check_on
 
 __all__ = ["evaluate"]
 
@@ -26,7 +26,7 @@ def evaluate(
     ties: Ties = None,
     empty: Empty = None,
     per_query: PerQuery = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     json: Json = False,
 ) -> None:

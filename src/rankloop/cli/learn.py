@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, ReportFile, Seed, check_report
-from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 
 if TYPE_CHECKING:
     from rankloop.propensity import Propensity
@@ -41,7 +41,7 @@ def learn(
     again: Annotated[
         bool, typer.Option("--again", help="Of a service: learn even if there are no new searches.")
     ] = False,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,

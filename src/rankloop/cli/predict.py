@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Model
-from rankloop.cli.options.cluster import On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Workers, check_on
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ def predict(
         Path | None,
         typer.Option("--out", "-o", help="A .txt, .npy or .parquet file; else the scores are printed."),
     ] = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
 ) -> None:
     """Score the documents of a data set: one number per document, in the order of the rows.
@@ -36,7 +36,7 @@ def predict(
     import numpy as np
 
     from rankloop._atomic import replacing
-    from rankloop.cli.options.runs import MODEL, read_data
+    from rankloop.cli.options.runs import model_file, read_data
     from rankloop.rankers import load
 
     check_on(backend, workers=workers)
@@ -49,7 +49,7 @@ def predict(
     forms = (".npy", ".parquet", ".txt")
     if out is not None and out.suffix not in forms:
         raise ValueError(f"cannot write {out}: the name must end in {', '.join(forms)}")
-    ranker = load(model / MODEL if model.is_dir() else model)
+    ranker = load(model_file(model))
     documents = read_data(data, ranker.n_features_in_)
     scores = ranker.predict(documents)
     if out is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, Metrics, RankerName, ReportFile, check_report
-from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
@@ -42,7 +42,7 @@ def train(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, RankerName, Seed
-from rankloop.cli.options.cluster import Checkpoint, On, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 
 __all__ = ["tune"]
 
@@ -37,7 +37,7 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for the study, its plot and best.toml.")
     ] = None,
-    backend: On = None,
+    backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,

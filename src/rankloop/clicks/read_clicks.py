@@ -1,7 +1,7 @@
 """Click logs in files: Parquet, CSV and JSON lines."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from rankloop._atomic import replacing
 from rankloop._names import unknown
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.frames import exploded
+from rankloop.data import kind_of
 
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
@@ -49,7 +50,7 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
 def write_clicks(log: ClickLog, path: str | Path) -> None:
     """Write one impression a row, whole or not at all: .parquet, .csv or .jsonl."""
     target = Path(path)
-    kind = _format(target, None)
+    kind = _format_of_name(target)
     frame = log.to_frame()
     with replacing(target) as beside:
         if kind == "parquet":
@@ -94,6 +95,15 @@ _SCANS = {"parquet": (".parquet", ".pq"), "csv": (".csv",), "jsonl": (".jsonl", 
 def _format(path: Path, format: str | None) -> str:
     if format is not None:
         return format
+    if path.is_file():
+        with suppress(ValueError):  # a broken file goes by its name, and its reader says what is wrong
+            if (found := kind_of(path).rpartition(".")[2]) in _SCANS:
+                return found
+    return _format_of_name(path)
+
+
+def _format_of_name(path: Path) -> str:
+    """The format of a file to be written, or of a pattern of files."""
     for name, endings in _SCANS.items():
         if path.suffix.lower() in endings:
             return name

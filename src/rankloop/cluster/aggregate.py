@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from rankloop.clicks import Aggregate
 from rankloop.clicks.aggregate import cells_frame, light, merged, of_cells
 from rankloop.cluster.backends.backend import over
-from rankloop.cluster.backends.inputs import each, shards_of, told
+from rankloop.cluster.backends.inputs import each, identity, shards_of
+from rankloop.cluster.backends.resume import Written, resume_shards
 from rankloop.data.shards.folder import ShardFolder, put_shard
-from rankloop.data.shards.manifest import Entry, checked_frame
+from rankloop.data.shards.manifest import checked_frame
 from rankloop.data.shards.shards import Shards
 from rankloop.data.shards.store import Store
 
@@ -25,11 +26,11 @@ def aggregate(
     workers: int | None = None,
     checkpoint: str | Path | None = None,
 ) -> Aggregate:
-    """What `rankloop.clicks.aggregate` gives on the whole log: whole numbers, so the sum is exact.
+    """What `rankloop.clicks.aggregate` gives on the whole log, exactly: counts are whole numbers.
 
-    A query lies in one shard, so no count is ever spread over two: each shard is counted by itself, and
-    the cells of all are put side by side. The cells must fit in memory, the log need not. With `checkpoint`
-    (a folder) the cells of finished shards are kept there, and the same call goes on after them.
+    All rows of a query are in one shard, so shards are counted separately and their cells joined. The cells
+    must fit in memory, the log need not. With `checkpoint` (a folder) the cells of finished shards are kept
+    there, and the same call resumes after them.
     """
     shards = shards_of(log, "clicks")
     if checkpoint is not None:
@@ -44,18 +45,9 @@ def _count(shard: Shards) -> Aggregate:
 
 
 def _kept(shards: Shards, checkpoint: str | Path, backend: str, workers: int | None) -> list[Aggregate]:
-    """The counts of each shard, those that are in the folder already and those that come to it now."""
-    with ShardFolder(checkpoint, {"job": "aggregate", "data": told(shards)}) as folder:
-        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
-        over(
-            _keep,
-            [(shard, folder.store.path) for shard in work],
-            backend=backend,
-            workers=workers,
-            title="counting",
-            sizes=[shard.n_rows for shard in work],
-            done=lambda _, made: folder.add(*made),
-        )
+    """The counts of each shard; those that the checkpoint lacks are computed and added to it."""
+    with ShardFolder(checkpoint, {"job": "aggregate", "data": identity(shards)}) as folder:
+        resume_shards(folder, _keep, shards, backend=backend, workers=workers, title="counting")
         frames = (
             checked_frame(folder.store, folder.entries[number], shards.query, folder.schema, shards.of)
             for number in sorted(folder.done)
@@ -63,8 +55,8 @@ def _kept(shards: Shards, checkpoint: str | Path, backend: str, workers: int | N
         return [light(of_cells(frame)) for frame in frames]
 
 
-def _keep(asked: tuple[Shards, str]) -> tuple[Entry, dict[str, str]]:
-    shard, folder = asked
+def _keep(given: tuple[Shards, str]) -> Written:
+    shard, folder = given
     cells = _cells(shard).sort("query", "document", "position")
     return put_shard(Store(folder), cells, shard.query, shard.entries[0].number, note=True)
 
@@ -74,6 +66,6 @@ def _cells(shard: Shards) -> "polars.DataFrame":
     for name in ("query", "document", "position", "click"):
         if name not in frame.columns:
             raise ValueError(
-                f"a click log has a column {name!r}, and these shards have none; write them again"
+                f"a click log needs a column {name!r}, and these shards have none; write them again"
             )
     return cells_frame(frame)

@@ -1,6 +1,6 @@
-"""Features of documents, computed shard by shard."""
+"""Features of judged documents, computed by many workers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -9,20 +9,16 @@ from typing import Any
 import numpy as np
 
 from rankloop._names import one_of
-from rankloop.cluster.backends.backend import over
-from rankloop.cluster.backends.inputs import each, shards_of, told
-from rankloop.cluster.backends.worker import packed
+from rankloop.cluster.backends.resume import Written, resume
 from rankloop.data import Qrels, RankingDataset, to_frame
 from rankloop.data.shards.folder import ShardFolder, put_shard
-from rankloop.data.shards.manifest import Entry, shard_of
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store
 from rankloop.search import Features, Index
 from rankloop.search.judged_lists import AMONG, grades_of, judged_queries
 
-__all__ = ["features", "transform"]
-
-Made = tuple[Entry, dict[str, str]]
+__all__ = ["features", "put_dataset"]
 
 
 def features(
@@ -40,10 +36,10 @@ def features(
 ) -> Shards:
     """Features of the judged documents of many queries, by the code that serves them, as a shard folder.
 
-    Queries go to shards by their hash, and each worker opens the index at `index` (which every machine
-    must see) and describes the documents of its queries: those `among` the "judged", the "retrieved" (the
-    first `k`) or "both". `declared` names the features; without it they are `Features.standard`. A job
-    that was interrupted goes on with the shards that are missing.
+    Queries are assigned to shards by their hash. Each worker opens the index at `index` (a path that every
+    machine can read) and computes the features of the documents of its queries: those `among` the "judged",
+    the "retrieved" (the first `k`) or "both". `declared` names the features; the default is
+    `Features.standard`. A job that was interrupted resumes with the shards that are missing.
     """
     one_of("among", among, AMONG)
     grades = grades_of(judgments)
@@ -54,7 +50,7 @@ def features(
     place = shard_of(asked, shards)
     work: dict[int, Any] = {}
     for number in np.unique(place).tolist():
-        chosen = [qid for qid, its in zip(asked, place.tolist(), strict=True) if its == number]
+        chosen = [qid for qid, one in zip(asked, place.tolist(), strict=True) if one == number]
         work[number] = ({q: asked[q] for q in chosen}, {q: grades[q] for q in chosen})
     judged = {qid: grades[qid] for qid in asked}
     job = {
@@ -67,72 +63,24 @@ def features(
         "queries": blake2b(repr([asked, judged]).encode()).hexdigest(),
     }
     with ShardFolder(out, job) as folder:
-        numbers = [number for number in work if number not in folder.done]
-        _run(
-            folder,
-            _describe,
-            [
-                (path, names, known.generation, k, among, *work[number], folder.store.path, number)
-                for number in numbers
-            ],
-            [len(work[number][0]) for number in numbers],
-            shards,
-            backend,
-            workers,
-        )
+        store = folder.store.path
+        inputs = {
+            number: (path, names, known.generation, k, among, *lists, store, number)
+            for number, lists in work.items()
+        }
+        sizes = {number: len(lists[0]) for number, lists in work.items()}
+        resume(folder, _describe, inputs, sizes, backend=backend, workers=workers, title="features")
+        folder.finish("documents", "qid", shards)
     return open_shards(out)
 
 
-def transform(
-    data: Shards | str | Path,
-    function: Callable[[RankingDataset], RankingDataset],
-    out: str | Path,
-    *,
-    backend: str = "local",
-    workers: int | None = None,
-) -> Shards:
-    """A shard folder of `function(dataset)` for each shard: further features, other labels, fewer documents.
-
-    The function sees whole queries and gives back some or all of them. A job that was interrupted goes on
-    with the shards that are missing.
-    """
-    shards = shards_of(data, "documents")
-    job = {"job": "transform", "data": told(shards), "by": blake2b(packed(function)).hexdigest()}
-    with ShardFolder(out, job) as folder:
-        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
-        asked = [(shard, function, folder.store.path) for shard in work]
-        _run(folder, _transformed, asked, [shard.n_rows for shard in work], shards.of, backend, workers)
-    return open_shards(out)
-
-
-def _run(
-    folder: ShardFolder,
-    task: Callable[[Any], Made],
-    asked: list[Any],
-    sizes: list[int],
-    shards: int,
-    backend: str,
-    workers: int | None,
-) -> None:
-    over(
-        task,
-        asked,
-        backend=backend,
-        workers=workers,
-        title="features",
-        sizes=sizes,
-        done=lambda _, made: folder.add(*made),
-    )
-    folder.finish("documents", "qid", shards)
-
-
-def _describe(asked: tuple[Any, ...]) -> Made:
-    index, names, generation, k, among, queries, judgments, out, number = asked
+def _describe(given: tuple[Any, ...]) -> Written:
+    index, names, generation, k, among, queries, judgments, out, number = given
     opened, described = _opened(index, names)
     if opened.generation != generation:
         raise ValueError(
             f"{index} is at generation {opened.generation} here and was at {generation} where the job "
-            "started; leave the index alone while features are computed"
+            "started; do not change the index while features are computed"
         )
     search = opened.retriever(k=k) >> described
     known = [q for q in queries if among != "judged" or _any_there(opened, judgments[q])]
@@ -142,7 +90,7 @@ def _describe(asked: tuple[Any, ...]) -> Made:
         width = len(described.names)
         none = np.zeros(0, np.str_)
         made = RankingDataset(np.zeros((0, width)), [], none, docid=none, feature_names=described.names)
-    return _put(made, out, number)
+    return put_dataset(made, out, number)
 
 
 def _any_there(index: Index, judged: Mapping[str, float]) -> bool:
@@ -151,22 +99,8 @@ def _any_there(index: Index, judged: Mapping[str, float]) -> bool:
     return len(Candidates.of("", index.snapshot, judged)) > 0
 
 
-def _transformed(asked: tuple[Shards, Callable[[RankingDataset], RankingDataset], str]) -> Made:
-    shard, function, out = asked
-    part = shard.dataset(0)
-    made = function(part)
-    if not isinstance(made, RankingDataset):
-        raise ValueError(f"the function must give a RankingDataset, got {type(made).__name__}")
-    strange = np.flatnonzero(~np.isin(made.qid, part.qid))
-    if len(strange):
-        raise ValueError(
-            f"the function gave query {made.qid[strange[0]]}, which is not among those it was given; "
-            "queries keep their ids, as the id says in which shard a query lies"
-        )
-    return _put(made, out, shard.entries[0].number)
-
-
-def _put(made: RankingDataset, out: str, number: int) -> Made:
+def put_dataset(made: RankingDataset, out: str, number: int) -> Written:
+    """Write a data set as one shard, sorted by query."""
     ordered = made.select(np.argsort(made.qid, kind="stable"))
     return put_shard(Store(out), to_frame(ordered), "qid", number, note=True)
 

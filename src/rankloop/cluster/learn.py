@@ -1,4 +1,4 @@
-"""A ranker from a data set and a log that is larger than memory."""
+"""A ranker from a data set and a click log that is larger than memory."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,12 +33,12 @@ def learn(
     workers: int | None = None,
     checkpoint: str | Path | None = None,
 ) -> Learned:
-    """What `rankloop.unbiased.learn` does, with the log counted, and its curve found, shard by shard.
+    """What `rankloop.unbiased.learn` does, with the log counted and its curve estimated shard by shard.
 
-    The workers count; the trees are grown here, on the counts and the documents of `data`, which must fit
-    in memory. Counts have forgotten their pages, so people are taken to look by rank; for those who stop
-    reading give a part of the log to `unbiased.learn`. Shards of documents need docids, as rows have other
-    numbers in them. With `checkpoint` (a folder) what was counted is kept: the same call goes on from there.
+    The workers count; the trees are trained in this process, on the counts and the documents of `data`, which
+    must fit in memory. Counts do not keep pages, so examination depends on the rank only; for cascade models
+    give a part of the log to `unbiased.learn`. Shards of documents need docids, because rows have other
+    numbers in them. With `checkpoint` (a folder) the counts are kept, and the same call resumes from them.
     """
     shards = shards_of(log, "clicks")
     documents = data if isinstance(data, RankingDataset) else shards_of(data, "documents").whole()
@@ -49,13 +49,13 @@ def learn(
         )
     counts = aggregate(shards, backend=backend, workers=workers, checkpoint=checkpoint)
     given, by = propensity, "the caller"
-    said: list[str] = []
+    notes: list[str] = []
     if given is None:
-        given, by, said = _experiment(shards, seed, backend, workers)
+        given, by, notes = _experiment(shards, seed, backend, workers)
     found = learn_here(counts, documents, propensity=given, rankers=rankers, budget=budget, seed=seed)
     if given is None:
-        return replace(found, warnings=(*said, *found.warnings))
-    return replace(found, curve_by=by, warnings=(*said, *found.warnings))
+        return replace(found, warnings=(*notes, *found.warnings))
+    return replace(found, curve_by=by, warnings=(*notes, *found.warnings))
 
 
 def _experiment(
@@ -64,7 +64,7 @@ def _experiment(
     """The curve of an experiment in the log, where it reaches every rank and its interval is narrow."""
     try:
         found = curve_of(shards, seed=seed, backend=backend, workers=workers)
-    except ValueError as error:  # no experiment ties the ranks together
+    except ValueError as error:  # no experiment connects the ranks
         return None, "", [f"no experiment gave a curve ({error}); it was learned instead"]
     if len(found) < shards.ranges["position"][1]:
         return None, "", [f"{found.method} reaches rank {len(found)} only; the curve was learned instead"]

@@ -4,10 +4,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from rankloop.cluster.backends.backend import over
-from rankloop.cluster.backends.inputs import each, ranker_bytes, ranker_of, shards_of, told
+from rankloop.cluster.backends.inputs import identity, ranker_bytes, ranker_of, shards_of
+from rankloop.cluster.backends.resume import Written, resume_shards
 from rankloop.data.shards.folder import ShardFolder, put_shard
-from rankloop.data.shards.manifest import Entry
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.store import Store
 
@@ -24,30 +23,21 @@ def predict(
 ) -> Shards:
     """Write the scores of a ranker (or of its file) to Parquet: qid, docid where there is one, score.
 
-    `out` is a shard folder of kind "scores", shard by shard and row by row that of `data`. A job that was
-    interrupted goes on with the shards that are missing when it is called again.
+    `out` is a shard folder of kind "scores" with the shards and rows of `data`. A job that was interrupted
+    resumes with the shards that are missing when it is called again.
     """
     shards, whole = shards_of(data, "documents"), ranker_bytes(ranker)
-    job = {"job": "predict", "data": told(shards), "ranker": blake2b(whole).hexdigest()}
+    job = {"job": "predict", "data": identity(shards), "ranker": blake2b(whole).hexdigest()}
     with ShardFolder(out, job) as folder:
-        work = [shard for shard in each(shards) if shard.entries[0].number not in folder.done]
-        over(
-            _score,
-            [(shard, whole, folder.store.path) for shard in work],
-            backend=backend,
-            workers=workers,
-            title="scoring",
-            sizes=[shard.n_rows for shard in work],
-            done=lambda _, made: folder.add(*made),
-        )
+        resume_shards(folder, _score, shards, whole, backend=backend, workers=workers, title="scoring")
         folder.finish("scores", "qid", shards.of)
     return open_shards(out)
 
 
-def _score(asked: tuple[Shards, bytes, str]) -> tuple[Entry, dict[str, str]]:
+def _score(given: tuple[Shards, bytes, str]) -> Written:
     import polars
 
-    shard, whole, out = asked
+    shard, whole, out = given
     part = shard.dataset(0)
     named = {} if part.docid is None else {"docid": part.docid}
     frame = polars.DataFrame({"qid": part.row_qid, **named, "score": ranker_of(whole).predict(part)})

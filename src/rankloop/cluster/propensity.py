@@ -1,31 +1,40 @@
 """How likely each rank was to be seen, from a log that is larger than memory."""
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from rankloop._names import one_of
-from rankloop.clicks.aggregate import merged
-from rankloop.cluster import propensity_sums as sums_of
+from rankloop.clicks import Aggregate, ClickLog
+from rankloop.clicks.aggregate import counted, light, merged
+from rankloop.clicks.intervention import FairPairs, Shuffle, Swap, intervention
 from rankloop.cluster.backends.backend import over
+from rankloop.cluster.backends.in_order import InOrder
 from rankloop.cluster.backends.inputs import each, shards_of
-from rankloop.cluster.propensity_sums import Part, Total
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity
 from rankloop.propensity.estimate import ESTIMATORS, JOINT
-from rankloop.propensity.fitting.bootstrap import DRAWS, GROUPS, NUMBERS, bootstrapped
-from rankloop.propensity.fitting.exchanges import _balanced
-from rankloop.propensity.fitting.pairs import Edges, edges_of, solve, tied
+from rankloop.propensity.fair_pairs import FairPairsEstimator
+from rankloop.propensity.fitting.bootstrap import DRAWS, HashedGroups
+from rankloop.propensity.fitting.sums import Estimator, Sums, merge
+from rankloop.propensity.harvest import HarvestEstimator
+from rankloop.propensity.randomized import RandomizedEstimator
+from rankloop.propensity.swap_intervention import SwapEstimator
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["propensity"]
 
-SUMMED = ("randomized", "swap_intervention", "fair_pairs", "harvest")
+_BY_SHARD: dict[str, Callable[[int], Estimator]] = {
+    "randomized": RandomizedEstimator,
+    "swap_intervention": SwapEstimator,
+    "fair_pairs": FairPairsEstimator,
+    "harvest": HarvestEstimator,
+}
+_EXPERIMENTS = {Shuffle: "randomized", Swap: "swap_intervention", FairPairs: "fair_pairs"}
 
 
 def propensity(
@@ -36,7 +45,7 @@ def propensity(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
     backend: str = "local",
     workers: int | None = None,
@@ -45,109 +54,93 @@ def propensity(
 
     For `randomized`, `swap_intervention`, `fair_pairs` and `harvest` each shard gives its sums for up to
     1,000 groups of queries (by the hash of the query); they are added up in the order of the shards and
-    solved once, here. Curves are those of `rankloop.propensity` on the whole log; intervals draw other
-    groups. The joint fits (`regression_em`, `dual_learning`, `pair_debias`) explain relevance by the features
-    of `data`: they run here, on the counts of all shards.
+    solved once, in this process. Curves equal those of `rankloop.propensity` on the whole log; intervals
+    use other groups. The joint fits (`regression_em`, `dual_learning`, `pair_debias`) explain relevance by
+    the features of `data`: they run in this process, on the counts of all shards.
     """
     shards = shards_of(log, "clicks")
-    one_of("method", method, ("auto", *SUMMED, *JOINT))
-    most = int(shards.ranges["position"][1])
-    work = _Work(shards, min(most, depth or most), layout, _groups(most), method)
-    if method == "auto":
-        work.method = _supported(work, data, backend, workers)
-    if work.method in JOINT:
+    one_of("method", method, ("auto", *_BY_SHARD, *JOINT))
+    run = _Run(shards, layout, backend, workers)
+    chosen = _supported(run, data) if method == "auto" else method
+    options: dict[str, Any] = {"monotone": monotone, "resamples": resamples, "seed": seed}
+    if chosen in JOINT:
         if data is None:
-            raise ValueError(f"{method} explains relevance by features; pass the data set of the documents")
-        found = [one for one in work.run(sums_of.cells, backend, workers) if one is not None]
-        if not found:
-            raise _no_page(layout)
-        named = _one_layout({name for one in found for name in one.layouts})
-        counts, fit = merged([one.counts for one in found]), ESTIMATORS[work.method]
-        return fit(counts, data, depth=depth, monotone=monotone, layout=named, draws=draws, seed=seed)
-    total = Total()
-    work.run(_SUMS[work.method], backend, workers, total.take)
-    part = total.whole
-    if part is None:
-        raise _no_page(layout)
-    named = _one_layout(part.layouts)
-    edges, sums = _CURVES[work.method](part, work.ranks)
-    curve = bootstrapped(
-        sums[part.present],
-        lambda totals: solve(edges, _balanced(totals) if totals.shape[-1] == 6 else totals),
-        draws=draws,
-        seed=seed,
-        method="harvest allpairs" if work.method == "harvest" else work.method,
-        layout=named,
-        pages=part.pages,
-    )
-    return curve.monotone() if monotone else curve
+            raise ValueError(f"{chosen} explains relevance by features; pass the data set of the documents")
+        parts: list[Aggregate] = []
+        name = run.each_part(_counts, chosen, parts.append)
+        return ESTIMATORS[chosen](merged(parts), data, depth=depth, layout=name, **options)
+    most = int(shards.ranges["position"][1])
+    estimator = _BY_SHARD[chosen](min(most, depth or most))
+    total = _Total()
+    name = run.each_part(_part, chosen, total.add, estimator, HashedGroups(most))
+    assert total.sums is not None  # each_part refuses a log without pages
+    return estimator.curve(total.sums, layout=name, **options)
 
 
-@dataclass
-class _Work:
+@dataclass(frozen=True)
+class _Run:
+    """Tasks over the shards of a log."""
+
     shards: Shards
-    ranks: int
     layout: str | None
-    groups: int
-    method: str
+    backend: str
+    workers: int | None
 
-    def run(
-        self,
-        task: Callable[..., Any],
-        backend: str,
-        workers: int | None,
-        done: Callable[[int, Any], None] | None = None,
-    ) -> list[Any]:
-        work = each(self.shards)
+    def map(self, task: Callable[[Any], Any], title: str, *arguments: Any, **options: Any) -> list[Any]:
+        shards = each(self.shards)
         return over(
             task,
-            [(shard, self.layout, self.ranks, self.groups) for shard in work],
-            backend=backend,
-            workers=workers,
-            title=f"{self.method} by shard",
-            sizes=[shard.n_rows for shard in work],
-            done=done,
+            [(shard, self.layout, *arguments) for shard in shards],
+            backend=self.backend,
+            workers=self.workers,
+            title=f"{title} by shard",
+            sizes=[shard.n_rows for shard in shards],
+            **options,
         )
 
+    def each_part(
+        self, task: Callable[[Any], Any], title: str, take: Callable[[Any], None], *arguments: Any
+    ) -> str | None:
+        """Hand the part of each shard to `take`, in the order of the shards; the layout of the pages."""
+        layouts: set[str] = set()
+        pages = 0
 
-_SUMS: dict[str, Callable[..., Part | None]] = {
-    "harvest": sums_of.harvest,
-    "randomized": sums_of.randomized,
-    "swap_intervention": sums_of.swaps,
-    "fair_pairs": sums_of.neighbours,
-}
+        def received(found: tuple[Any, list[str]] | None) -> None:
+            nonlocal pages
+            if found is not None:
+                pages += 1
+                layouts.update(found[1])
+                take(found[0])
 
-
-def _groups(ranks: int) -> int:
-    """As many groups of queries as the bootstrap of `rankloop.propensity` would hold."""
-    width = 3 * ranks * (ranks - 1) // 2
-    return min(GROUPS, max(10 * NUMBERS // max(width, 1), 50))
-
-
-_EXPERIMENTS = {
-    r"shuffle \d+": "randomized",
-    r"swap \d+-\d+": "swap_intervention",
-    r"fairpairs (odd|even)": "fair_pairs",
-}
+        self.map(task, title, *arguments, done=InOrder(received))
+        if not pages:
+            raise ValueError(f"no page of the log has layout {self.layout!r}")
+        return _one_layout(layouts)
 
 
-def _supported(work: _Work, data: RankingDataset | None, backend: str, workers: int | None) -> str:
-    """What `estimate` would take: an experiment, documents at several ranks, or the features of `data`."""
-    names = {name for found in work.run(sums_of.interventions, backend, workers) for name in found}
-    for pattern, method in _EXPERIMENTS.items():
-        if any(re.fullmatch(pattern, name) for name in names):
+class _Total:
+    """The sums so far."""
+
+    sums: Sums | None = None
+
+    def add(self, part: Sums) -> None:
+        self.sums = merge([part] if self.sums is None else [self.sums, part])
+
+
+def _supported(run: _Run, data: RankingDataset | None) -> str:
+    """The estimator that `estimate` chooses: an experiment, documents at several ranks, or features."""
+    names = {name for found in run.map(_interventions, "auto") for name in found}
+    found = {type(intervention(name)) for name in names}
+    for experiment, method in _EXPERIMENTS.items():
+        if experiment in found:
             return method
-    if data is not None and not any(work.run(sums_of.several_ranks, backend, workers)):
+    if data is not None and not any(run.map(_several_ranks, "auto")):
         return "regression_em"
     return "harvest"
 
 
-def _no_page(layout: str | None) -> ValueError:
-    return ValueError(f"no page of the log has layout {layout!r}")
-
-
 def _one_layout(names: Collection[str]) -> str | None:
-    """A curve belongs to one layout; its name, where the log has names."""
+    """The layout of a curve, which belongs to one; None where the log has no layouts."""
     present = sorted(names)
     if len(present) > 1:
         raise ValueError(
@@ -157,55 +150,43 @@ def _one_layout(names: Collection[str]) -> str | None:
     return present[0] if present else None
 
 
-Curve = tuple[Edges, NDArray[np.float64]]  # which ranks are compared, and the sums of each group
+def _part(given: tuple[Shards, str | None, Estimator, HashedGroups]) -> tuple[Sums, list[str]] | None:
+    shard, layout, estimator, groups = given
+    frame, layouts = _frame((shard, layout))
+    if frame.height == 0:
+        return None
+    log = ClickLog.from_frame(frame) if estimator.needs_pages else counted(frame)
+    return estimator.part(log, groups), layouts
 
 
-def _sums(part: Part) -> NDArray[np.float64]:
-    if part.present.sum() < 2:
-        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
-    return part.sums
+def _counts(given: tuple[Shards, str | None]) -> tuple[Aggregate, list[str]] | None:
+    frame, layouts = _frame(given)
+    return (light(counted(frame)), layouts) if frame.height else None
 
 
-def _of_harvest(part: Part, ranks: int) -> Curve:
-    if ranks < 2:
-        raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
-    edges = edges_of(ranks, "allpairs")
-    sums = _sums(part)
-    tied(edges, sums.sum(axis=0), "documents seen at several ranks")
-    return edges, sums
+def _interventions(given: tuple[Shards, str | None]) -> list[str]:
+    """The names of the experiments on the pages of a shard."""
+    frame, _ = _frame(given)
+    if "intervention" not in frame.columns:
+        return []
+    return [str(name) for name in frame["intervention"].unique().to_list() if name is not None]
 
 
-def _of_shuffles(part: Part, ranks: int) -> Curve:
-    reach = min(ranks, part.reach)
-    if reach < 2:
-        raise ValueError(
-            'no page has the intervention "shuffle n" with n of 2 or more; show some pages with the first '
-            "n in random order and say so in the column intervention, or use harvest"
-        )
-    edges = edges_of(reach, "pivot")
-    sums = _sums(part)[:, : reach - 1]
-    tied(edges, sums.sum(axis=0), "shuffled pages")
-    return edges, sums
+def _several_ranks(given: tuple[Shards, str | None]) -> bool:
+    """Whether a document was seen at more than one rank."""
+    frame, _ = _frame(given)
+    shown = frame.select("query", "document", "position").unique()
+    return bool(shown.height > shown.select("query", "document").n_unique())
 
 
-def _of_exchanges(part: Part, ranks: int) -> Curve:
-    sums = _sums(part)
-    whole = sums.sum(axis=0)
-    both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
-    if not both.any():
-        raise ValueError(
-            "no page of this experiment was found in the column intervention; exchange ranks on some pages "
-            "and log it, or use harvest"
-        )
-    pairs = edges_of(ranks, "allpairs")
-    edges = Edges(ranks, pairs.low[both], pairs.high[both])
-    tied(edges, _balanced(whole[both]), "exchanged pages")
-    return edges, sums[:, both]
-
-
-_CURVES: dict[str, Callable[[Part, int], Curve]] = {
-    "harvest": _of_harvest,
-    "randomized": _of_shuffles,
-    "swap_intervention": _of_exchanges,
-    "fair_pairs": _of_exchanges,
-}
+def _frame(given: tuple[Shards, str | None]) -> tuple["polars.DataFrame", list[str]]:
+    """The rows of the wanted layout, and the layouts among them."""
+    shard, layout = given
+    frame = shard.frame(0)
+    if "layout" not in frame.columns:
+        if layout is not None:
+            raise ValueError(f"layout {layout!r} was asked for, but the log has no column layout")
+        return frame, []
+    if layout is not None:
+        frame = frame.filter(frame["layout"].cast(str) == layout)
+    return frame, [str(name) for name in frame["layout"].unique().sort().to_list()]

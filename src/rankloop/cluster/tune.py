@@ -1,4 +1,4 @@
-"""The best parameters of a ranker, tried by many workers."""
+"""The best parameters of a ranker, searched by many workers."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -47,11 +47,10 @@ def tune(
 ) -> Study:
     """Try parameters by Optuna's TPE, `at_once` of them at a time, each on folds of whole shards.
 
-    Every fold of every trial is fitted by one worker that reads the shards of the fold. The sampler is
-    told what was found in the order in which it asked, so the study depends on the seed and `at_once` and
-    on nothing else: not on the workers, and not on who was first. Nothing is given up early. With
-    `checkpoint` (a folder) finished trials are kept, and the same call goes on after them. `space` and the
-    rest are as in `rankloop.tune`.
+    Every fold of every trial is fitted by one worker that reads the shards of the fold. The sampler gets
+    the results in the order of its trials, so the study depends on the seed and `at_once` only, not on the
+    workers. No trial is stopped early. With `checkpoint` (a folder) finished trials are kept, and the same
+    call resumes after them. `space` and the rest are as in `rankloop.tune`.
     """
     optuna = require("optuna", "trees")
     shards, judged = shards_of(data, "documents"), metric_of(metric)
@@ -62,8 +61,10 @@ def tune(
     with _silent(optuna):
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
         while len(done) < trials:
-            asked = [study.ask() for _ in range(min(at_once, trials - len(done)))]
-            params = [{name: _suggest(one, name, range_) for name, range_ in space.items()} for one in asked]
+            started = [study.ask() for _ in range(min(at_once, trials - len(done)))]
+            params = [
+                {name: _suggest(one, name, range_) for name, range_ in space.items()} for one in started
+            ]
             values = kept.values(len(done), params)
             if values is None:
                 found = over(
@@ -75,11 +76,11 @@ def tune(
                     ],
                     backend=backend,
                     workers=workers,
-                    title=f"tuning, trials {len(done) + 1} to {len(done) + len(asked)} of {trials}",
+                    title=f"tuning, trials {len(done) + 1} to {len(done) + len(started)} of {trials}",
                 )
                 values = [found[i : i + folds] for i in range(0, len(found), folds)]
                 kept.add(len(done), params, values)
-            for trial, one, reached in zip(asked, params, values, strict=True):
+            for trial, one, reached in zip(started, params, values, strict=True):
                 study.tell(trial, sign * float(np.mean(reached)))
                 done.append(Trial(one, reached, False))
     return Study(ranker, judged, done)
@@ -104,8 +105,8 @@ def _check(
         raise ValueError(f"at_once is 1 or more trials, got {at_once}")
 
 
-def _try(asked: tuple[Any, ...]) -> float:
-    path, fingerprint, ranker, params, judged, folds, fold, hold_out, seed = asked
+def _try(given: tuple[Any, ...]) -> float:
+    path, fingerprint, ranker, params, judged, folds, fold, hold_out, seed = given
     train, test = _fold(path, fingerprint, folds, fold)
     valid = None
     if hold_out > 0:
@@ -118,17 +119,17 @@ def _try(asked: tuple[Any, ...]) -> float:
 
 @lru_cache(maxsize=1)
 def _fold(path: str, fingerprint: str, folds: int, fold: int) -> tuple[RankingDataset, RankingDataset]:
-    """What to train on and what to judge by: every shard is judged once."""
+    """The training and the test set of a fold; every shard is tested once."""
     shards = open_shards(path)
     if shards.fingerprint != fingerprint:
-        raise ValueError(f"{path} holds other shards here than where the job was started")
+        raise ValueError(f"{path} holds other shards here than where the job started")
     filled = [i for i, entry in enumerate(shards.entries) if entry.rows]
     judged = filled[fold::folds]
     return shards.select([i for i in filled if i not in judged]).whole(), shards.select(judged).whole()
 
 
 class _Kept:
-    """Finished trials in a folder, in the order in which they were asked for."""
+    """Finished trials in a folder, in order."""
 
     def __init__(self, folder: str | Path | None, about: list[Any]) -> None:
         self.store = None if folder is None else Store(folder)
@@ -144,13 +145,13 @@ class _Kept:
             self.trials = state["trials"]
 
     def values(self, first: int, params: list[dict[str, Any]]) -> list[list[float]] | None:
-        """What was found before for the trials from `first` on."""
+        """The results of the trials from `first` on, where all are known."""
         known = self.trials[first : first + len(params)]
         return [one["values"] for one in known] if len(known) == len(params) else None
 
     def add(self, first: int, params: list[dict[str, Any]], values: list[list[float]]) -> None:
         self.trials[first:] = [
-            {"params": repr(one), "values": its} for one, its in zip(params, values, strict=True)
+            {"params": repr(one), "values": found} for one, found in zip(params, values, strict=True)
         ]
         if self.store is not None:
             self.store.write(_STATE, json.dumps({"about": self.about, "trials": self.trials}).encode())

@@ -1,7 +1,7 @@
-"""Lists of documents at rest.
+"""Data sets, judgments and runs in memory and in files.
 
-Everything that reads gives a `RankingDataset` (rows with features), a `Qrels` (judgments) or a `Run`
-(scores); everything that writes takes one.
+A reader gives a `RankingDataset` (rows with features), a `Qrels` (judgments) or a `Run` (scores); a writer
+takes one.
 """
 
 from rankloop.data import catalog
@@ -12,18 +12,20 @@ from rankloop.data.describe import Description, describe
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.from_frame import from_frame, to_frame
 from rankloop.data.judged import JudgedRun, judged
-from rankloop.data.open_dataset import open_dataset, write_dataset
+from rankloop.data.kind_of import kind_of
+from rankloop.data.load_dataset import load_dataset, save_dataset
+from rankloop.data.open_dataset import open_dataset
 from rankloop.data.pairs import Pairs
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
 from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.read_parquet import read_parquet, write_parquet
 from rankloop.data.run import Run, read_run, write_run
-from rankloop.data.save import load_dataset, save
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.data.svmlight.read_svmlight import read_svmlight
 from rankloop.data.svmlight.write_svmlight import write_svmlight
-from rankloop.data.synthetic import synthetic, synthetic_utility
+from rankloop.data.synthetic import synthetic
+from rankloop.data.write_dataset import write_dataset
 
 __all__ = [
     "Corpus",
@@ -41,6 +43,7 @@ __all__ = [
     "fingerprint",
     "from_frame",
     "judged",
+    "kind_of",
     "load_dataset",
     "open_dataset",
     "open_shards",
@@ -48,9 +51,8 @@ __all__ = [
     "read_qrels",
     "read_run",
     "read_svmlight",
-    "save",
+    "save_dataset",
     "synthetic",
-    "synthetic_utility",
     "to_frame",
     "write_dataset",
     "write_parquet",

@@ -13,10 +13,10 @@ __all__ = ["concat"]
 
 
 def concat(parts: Sequence[RankingDataset]) -> RankingDataset:
-    """Join data sets with the same features and different queries, one after the other.
+    """Join data sets with the same features and different queries, in order.
 
-    A column that only some parts have is filled where it has a neutral value (weights of 1, no pairs);
-    docids and positions must be in all parts or in none.
+    Weights and pairs that only some parts have are filled (with 1, and with none); docids and positions must
+    be in all parts or in none.
 
     >>> a = RankingDataset([[1.0]], [1], ["q1"])
     >>> b = RankingDataset([[2.0], [3.0]], [0, 1], ["q2", "q2"])

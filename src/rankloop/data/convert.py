@@ -1,6 +1,7 @@
-"""From one form to another; text becomes a saved folder without ever being whole in memory."""
+"""From one form to another; text is streamed to a saved folder in bounded memory."""
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
-from rankloop._names import one_of
 from rankloop.data.columns.text_ids import decoded, text_ids
 from rankloop.data.files.npy_stream import NpyStream, gather_rows, mapped
-from rankloop.data.open_dataset import form_of, open_dataset, write_dataset
+from rankloop.data.load_dataset import check_target, write_manifest
+from rankloop.data.open_dataset import kind_of_dataset, open_dataset
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.save import check_target, write_manifest
-from rankloop.data.svmlight.blocks import Layout
-from rankloop.data.svmlight.queries import FileQueries
-from rankloop.data.svmlight.read_svmlight import blocks_of_files, text_paths
+from rankloop.data.svmlight.read_svmlight import blocks_of_files, read_svmlight, text_files
+from rankloop.data.write_dataset import form_of, write_dataset
 
 __all__ = ["convert"]
 
@@ -28,9 +27,10 @@ def convert(
 ) -> None:
     """Write `source` in the form that the name of `target` asks for; `options` are those of its reader.
 
-    `.txt`, `.svm` and the like are SVMLight text (also `.gz`, `.zst`), `.parquet` is Parquet, and any
-    other name a saved folder. Text to a folder is streamed in bounded memory, and a query whose rows lie
-    apart is gathered on disk, so the result equals what `read_svmlight` gives and has the same fingerprint.
+    `source` is anything that `open_dataset` reads. A `target` named `.txt`, `.svm` and the like is SVMLight
+    text (also `.gz`, `.zst`), `.parquet` is Parquet, and any other name a saved folder. Text to a folder is
+    streamed in bounded memory, and a query whose rows are apart is gathered on disk, so the result equals
+    that of `read_svmlight` and has the same fingerprint.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -39,37 +39,25 @@ def convert(
     >>> open_dataset(folder / "set")
     RankingDataset(1 queries, 1 documents, 1 features)
     """
-    text = not isinstance(source, str | Path) or form_of(source) == "svmlight"
-    if text and form_of(target, writing=True) == "folder":
+    if kind_of_dataset(source) == "svmlight" and form_of(target) == "saved":
         _stream(source, Path(target), **options)
     else:
         write_dataset(open_dataset(source, **options), target)
 
 
-def _stream(
-    source: str | Path | Sequence[str | Path],
-    target: Path,
-    *,
-    n_features: int | None = None,
-    missing: float = 0.0,
-    zero_based: bool = False,
-    side_files: bool = True,
-    weights: str = "item",
-    shared_queries: bool = False,
-    threads: int | None = None,
-) -> None:
-    one_of("weights", weights, ("item", "query"))
+def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: Any) -> None:
+    given = signature(read_svmlight).bind(source, **options)
+    given.apply_defaults()
+    n_features, missing = given.arguments["n_features"], given.arguments["missing"]
+    paths, layout, queries = text_files(**given.arguments)
     check_target(target)
-    paths = text_paths(source)
-    layout = Layout(n_features, zero_based, missing)
-    queries = FileQueries(side_files=side_files, shared_queries=shared_queries, weights=weights)
     with replacing_folder(target) as folder:
         with (
             NpyStream(folder / "X.npy", np.float32, n_features or 0, missing=missing) as X,
             NpyStream(folder / "y.npy", np.float32) as y,
             _SpilledIds(folder / "docid.spill") as documents,
         ):
-            for block, _ in blocks_of_files(paths, layout, queries, threads):
+            for block, _ in blocks_of_files(paths, layout, queries, given.arguments["threads"]):
                 X.append(block.X)
                 y.append(block.y)
                 documents.append(block.docid, len(block.y))
@@ -88,7 +76,7 @@ def _stream(
 
 
 class _SpilledIds:
-    """Docids set aside on disk until it is known whether they are numbers, and how long the longest is."""
+    """Docids kept on disk until all are read: only then is known whether they are numbers, and how long."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -110,7 +98,7 @@ class _SpilledIds:
         self.file.write(raw.tobytes())
 
     def finish(self, target: Path) -> None:
-        """Write the column as `read_svmlight` would give it."""
+        """Write the column as `read_svmlight` gives it."""
         if not self.any:
             return
         numbers, width = True, 1

@@ -1,4 +1,4 @@
-"""A text collection: documents, queries, and what people said about them."""
+"""A text collection: documents, queries and judgments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a data set holds, at a glance."""
+"""Counts and oddities of a data set."""
 
 from dataclasses import asdict, dataclass
 from io import StringIO
@@ -11,7 +11,7 @@ from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["Description", "describe"]
 
-_CELLS = 4_000_000  # looked at together: a memory-mapped set is read once, piece by piece
+_CELLS = 4_000_000  # of a memory-mapped set in memory at a time; it is read once
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Description:
 
     `duplicate_rows` counts documents whose features equal those of an earlier document of the same
     query, whatever their labels. `constant_features` have one value and none missing;
-    `missing_features` have nothing but missing values. Features go by name, or by index from 0.
+    `missing_features` have only missing values. Features are named, or numbered from 0.
     """
 
     queries: int
@@ -49,9 +49,9 @@ class Description:
         except ModuleNotFoundError:
             return "\n".join(f"{name:<26} {value}" for name, value in self._rows())
         page = Console(file=StringIO(), width=100)
-        with page.capture() as shown:
+        with page.capture() as text:
             page.print(self)
-        return shown.get().rstrip()
+        return text.get().rstrip()
 
     def __rich__(self) -> Any:
         from rich.table import Table
@@ -81,7 +81,7 @@ class Description:
 
 
 def describe(data: RankingDataset) -> Description:
-    """Count what there is in a data set, and what is odd about it.
+    """Count the queries, documents and labels of a data set, and what is odd about them.
 
     >>> data = RankingDataset([[1.0, 5.0], [2.0, 5.0], [2.0, 5.0]], [0, 1, 1], ["a", "a", "a"])
     >>> found = describe(data)
@@ -125,7 +125,7 @@ def _scan(X: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[A
         high = np.fmax(high, np.fmax.reduce(part, axis=0))
         absent = np.isnan(part)
         missing += absent.sum(axis=0)
-        part[absent] = np.nan  # one pattern of bits for all of them
+        part[absent] = np.nan  # one bit pattern for all of them
         hashes[start : start + step] = part.view(np.uint32).astype(np.uint64) @ factors
     return low, high, missing, hashes
 

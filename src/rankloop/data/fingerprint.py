@@ -1,4 +1,4 @@
-"""What a data set holds, as one short text."""
+"""A digest that identifies the content of a data set."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def _add(digest: "hashlib.blake2b", name: str, values: NDArray[Any]) -> None:
     step = max(1, _CHUNK // max(1, values[:1].nbytes))
     for start in range(0, len(values), step):
         part = np.asarray(values[start : start + step])
-        if text:  # the width of the array is no part of the ids
+        if text:  # ids are the same in arrays of any width
             digest.update(np.char.str_len(part).astype(np.int64).data)
             digest.update("".join(part.tolist()).encode("utf-8", "surrogatepass"))
         else:
@@ -52,7 +52,7 @@ def _add(digest: "hashlib.blake2b", name: str, values: NDArray[Any]) -> None:
 
 
 def _forget(values: NDArray[Any]) -> None:
-    """What was read from a file need not stay in memory, where the system can be told so."""
+    """Tell the system that pages of a memory map, once read, need not stay in memory."""
     base: Any = values.base
     if isinstance(base, mmap.mmap) and isinstance(values, np.memmap) and values.mode == "r":
         forget = getattr(mmap, "MADV_DONTNEED", None)

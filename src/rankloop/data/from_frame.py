@@ -13,7 +13,7 @@ from rankloop.data.ranking_dataset import RankingDataset
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["from_frame", "to_frame"]
+__all__ = ["as_polars", "from_frame", "to_frame"]
 
 _OPTIONAL = ("docid", "query_weight", "item_weight", "position")
 
@@ -31,8 +31,8 @@ def from_frame(
 ) -> RankingDataset:
     """From a table with one row per document: polars (lazy too), pandas, or Arrow.
 
-    The optional columns are taken when they are there; None leaves one alone. All other columns are
-    features unless `features` names them: numbers or truth values, where null means missing.
+    The optional columns are used where they exist; None makes one a feature. All other columns are features
+    unless `features` names them: numbers or booleans, where null means missing.
 
     >>> import polars
     >>> frame = polars.DataFrame({"qid": ["a", "b"], "label": [1, 0], "bm25": [7.5, None]})
@@ -40,7 +40,7 @@ def from_frame(
     >>> data.feature_names, data.X.tolist()
     (('bm25',), [[7.5], [nan]])
     """
-    table = _as_polars(frame)
+    table = as_polars(frame)
     given = dict(zip(_OPTIONAL, (docid, query_weight, item_weight, position), strict=True))
     optional = {
         role: name
@@ -69,7 +69,7 @@ def from_frame(
 def to_frame(data: RankingDataset) -> "polars.DataFrame":
     """As a polars table with `qid`, `label`, the optional columns there are, and the features.
 
-    Features without names are called f0, f1 and so on; missing values are nan. Pairs stay behind.
+    Features without names are called f0, f1 and so on; missing values are nan. Pairs are left out.
 
     >>> to_frame(RankingDataset([[7.5]], [1], ["a"])).to_dicts()
     [{'qid': 'a', 'label': 1.0, 'f0': 7.5}]
@@ -93,7 +93,8 @@ def to_frame(data: RankingDataset) -> "polars.DataFrame":
     return polars.DataFrame(present | {name: data.X[:, j] for j, name in enumerate(names)})
 
 
-def _as_polars(frame: Any) -> "polars.DataFrame":
+def as_polars(frame: Any) -> "polars.DataFrame":
+    """A polars, pandas or Arrow table as polars."""
     import polars
 
     if isinstance(frame, polars.DataFrame):
@@ -113,7 +114,7 @@ def _as_polars(frame: Any) -> "polars.DataFrame":
 
 
 def _from_pandas(frame: Any) -> "polars.DataFrame":
-    """Column by column through numpy: pandas without pyarrow is enough."""
+    """Column by column through numpy, which does not need pyarrow."""
     import polars
 
     names = [str(name) for name in frame.columns]

@@ -1,4 +1,4 @@
-"""A run against judgments: what was retrieved, and all there was to retrieve."""
+"""A run joined with judgments: the labels of what was retrieved, and of all that was judged."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ class JudgedRun:
     One list per query of the judgments, in their order. `scores`, `labels` and `docid` belong to the
     retrieved documents and `offsets`; a query for which nothing was retrieved is `missing` and has an
     empty list. A retrieved document without judgment has label 0 and is `unjudged`. `pool_labels` and
-    `pool_offsets` are all judgments of the query, retrieved or not: ideals and recall count from them.
+    `pool_offsets` are all judgments of the query, retrieved or not: ideal rankings and recall use them.
     Negative judgments count as 0. `unknown` names the queries of the run without any judgment: they
     cannot be measured and are left out.
     """
@@ -79,7 +79,7 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
     place = run._place
     lists = np.array([place.get(query, -1) for query in qrels], np.int64)
     found, _, _ = places_in(run.docid, run.offsets, lists, qrels, np.arange(len(qrels)))
-    lengths = np.append(np.diff(run.offsets), 0)[lists]  # -1, not there, has length 0
+    lengths = np.append(np.diff(run.offsets), 0)[lists]  # a query that is not there (-1) has length 0
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     rows: Any = slice(None)
     if not np.array_equal(lists, np.arange(len(run))):
@@ -90,7 +90,7 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
         qid=qrels.qid,
         offsets=offsets,
         scores=run.scores[rows],
-        labels=np.append(pool, np.float32(0))[at],  # -1, not judged, has label 0
+        labels=np.append(pool, np.float32(0))[at],  # a document that is not judged (-1) has label 0
         docid=run.docid[rows],
         unjudged=at < 0,
         pool_labels=pool,

@@ -1,65 +1,59 @@
-"""Whatever form a data set has on disk: told from its name, opened, written."""
+"""A data set in whatever form it has on disk."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankloop.data.from_frame import from_frame
+from rankloop.data.kind_of import DATASETS, KINDS, kind_of, listed
+from rankloop.data.load_dataset import load_dataset
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.save import load_dataset, save
+from rankloop.data.read_parquet import read_parquet
 from rankloop.data.svmlight.read_svmlight import read_svmlight
-from rankloop.data.svmlight.write_svmlight import write_svmlight
 
-__all__ = ["form_of", "open_dataset", "write_dataset"]
-
-_TEXT = (".txt", ".svm", ".svmlight", ".libsvm", ".letor", ".dat", ".train", ".test", ".vali", ".valid")
-_PACKED = (".gz", ".zst")
-
-
-def form_of(path: str | Path, *, writing: bool = False) -> str:
-    """`"svmlight"`, `"parquet"` or `"folder"`; a file with any other name is taken for SVMLight text.
-
-    >>> form_of("train.txt.gz"), form_of("train.parquet"), form_of("train", writing=True)
-    ('svmlight', 'parquet', 'folder')
-    """
-    named = Path(path)
-    if named.suffix in (".parquet", ".pq"):
-        return "parquet"
-    if named.suffix in (*_TEXT, *_PACKED) and not named.is_dir():
-        return "svmlight"
-    return "folder" if writing or named.is_dir() else "svmlight"
+__all__ = ["kind_of_dataset", "open_dataset"]
 
 
 def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> RankingDataset:
-    """Read SVMLight text (one path or several), a Parquet file or a saved folder.
+    """Read SVMLight text (one path or several), a Parquet, CSV or JSONL table, a saved folder or shards.
 
-    `options` are those of `read_svmlight`, `read_parquet` or `load_dataset`.
+    What a path is, is told by its content. `options` are those of `read_svmlight`, `read_parquet` (for all
+    tables) or `load_dataset`.
 
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "set"
-    >>> write_dataset(RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"]), path)
+    >>> path = Path(tempfile.mkdtemp()) / "rows"
+    >>> _ = path.write_text("qid,label,bm25\\nq1,2,0.5\\n")
     >>> open_dataset(path)
-    RankingDataset(1 queries, 2 documents, 1 features)
+    RankingDataset(1 queries, 1 documents, 1 features)
     """
-    if not isinstance(path, str | Path):
+    kind = kind_of_dataset(path)
+    if kind == "svmlight":
         return read_svmlight(path, **options)
-    form = form_of(path)
-    if form == "svmlight":
-        return read_svmlight(path, **options)
-    if form == "folder":
+    if kind == "parquet":
+        return read_parquet(path, **options)
+    assert isinstance(path, str | Path)
+    if kind == "saved":
         return load_dataset(path, **options)
-    from rankloop.data import read_parquet
+    if kind == "shards":
+        from rankloop.data.shards.shards import open_shards
 
-    return read_parquet(path, **options)
+        return open_shards(path, **options).whole()
+    import polars
+
+    return from_frame(polars.read_csv(path) if kind == "csv" else polars.read_ndjson(path), **options)
 
 
-def write_dataset(dataset: RankingDataset, path: str | Path, **options: Any) -> None:
-    """Write the form that the name asks for: text, Parquet, or a saved folder for any other name."""
-    form = form_of(path, writing=True)
-    if form == "svmlight":
-        write_svmlight(dataset, path, **options)
-    elif form == "folder":
-        save(dataset, path, **options)
-    else:
-        from rankloop.data import write_parquet
-
-        write_parquet(dataset, path, **options)
+def kind_of_dataset(path: str | Path | Sequence[str | Path]) -> str:
+    """The kind of a data set; several files are of one kind, SVMLight text or Parquet."""
+    if isinstance(path, str | Path):
+        kind = kind_of(path)
+        if kind not in DATASETS:
+            raise ValueError(f"{path} is {KINDS[kind]}, not a data set; a data set is {listed(DATASETS)}")
+        return kind
+    kinds = {kind_of_dataset(one) for one in path} or {"svmlight"}
+    if len(kinds) > 1 or not kinds <= {"svmlight", "parquet"}:
+        raise ValueError(
+            "several files are one data set if all are SVMLight text or all are Parquet; "
+            f"got {' and '.join(KINDS[kind] for kind in sorted(kinds))}: open them one by one"
+        )
+    return kinds.pop()

@@ -10,7 +10,7 @@ __all__ = ["Pairs"]
 
 @dataclass(frozen=True, eq=False, slots=True, init=False)
 class Pairs:
-    """Row `better` was preferred to row `worse` with `probability` (the share of judges who said so).
+    """Row `better` was preferred to row `worse` with `probability` (the share of judges who preferred it).
 
     >>> Pairs(better=[0, 4], worse=[2, 3], probability=[1.0, 0.75]).weight
     array([1., 1.], dtype=float32)
@@ -30,23 +30,23 @@ class Pairs:
     ) -> None:
         first, second = _rows(better), _rows(worse)
         n = len(first)
-        chance = np.ones(n, np.float32) if probability is None else _column(probability)
-        heavy = np.ones(n, np.float32) if weight is None else _column(weight)
-        if not len(first) == len(second) == len(chance) == len(heavy):
+        chances = np.ones(n, np.float32) if probability is None else _column(probability)
+        weights = np.ones(n, np.float32) if weight is None else _column(weight)
+        if not len(first) == len(second) == len(chances) == len(weights):
             raise ValueError(
                 "pairs need one better, worse, probability and weight each, got "
-                f"{len(first)}, {len(second)}, {len(chance)} and {len(heavy)}"
+                f"{len(first)}, {len(second)}, {len(chances)} and {len(weights)}"
             )
         if np.any(first == second):
             at = int(np.argmax(first == second))
             raise ValueError(f"pair {at} prefers row {first[at]} to itself; drop it")
-        if not np.all((chance >= 0) & (chance <= 1)):
-            at = int(np.argmin((chance >= 0) & (chance <= 1)))
-            raise ValueError(f"pair probabilities lie in [0, 1], got {chance[at]} in pair {at}")
-        if not np.all(np.isfinite(heavy) & (heavy >= 0)):
-            at = int(np.argmin(np.isfinite(heavy) & (heavy >= 0)))
-            raise ValueError(f"pair weights are finite and >= 0, got {heavy[at]} in pair {at}")
-        for name, value in zip(self.__slots__, (first, second, chance, heavy), strict=True):
+        if not np.all((chances >= 0) & (chances <= 1)):
+            at = int(np.argmin((chances >= 0) & (chances <= 1)))
+            raise ValueError(f"pair probabilities lie in [0, 1], got {chances[at]} in pair {at}")
+        if not np.all(np.isfinite(weights) & (weights >= 0)):
+            at = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+            raise ValueError(f"pair weights are finite and >= 0, got {weights[at]} in pair {at}")
+        for name, value in zip(self.__slots__, (first, second, chances, weights), strict=True):
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Judgments as TREC writes them: query, iteration, document, label."""
+"""Judgments, in the TREC format: query, iteration, document, label."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._atomic import replacing
 from rankloop.data.files.whole import pack
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.trec.by_query import (
-    ByQuery,
-    Columns,
-    columns_of_fields,
-    columns_of_rows,
-    ids_for_text,
-    rows_of_dict,
-)
+from rankloop.data.trec import by_query
 from rankloop.data.trec.fields import read_fields
 
 __all__ = ["Qrels", "read_qrels", "write_qrels"]
@@ -27,11 +20,11 @@ _FIELDS = ("query", "iteration", "document", "label")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Qrels(ByQuery):
-    """What people said about documents: one label per judged document, grouped by query.
+class Qrels(by_query.ByQuery):
+    """Judgments: one label per judged document, grouped by query.
 
-    Ids are text, as in the files. Labels below 0 (spam and junk in the TREC web tracks) are kept as
-    they came, and count as 0 wherever something is measured. A document judged twice is an error.
+    Ids are text, as in the files. Labels below 0 (spam and junk in the TREC web tracks) are kept,
+    and count as 0 in every metric. A document judged twice is an error.
 
     >>> qrels = Qrels(qid=["q1", "q1", "q2"], docid=["a", "b", "a"], labels=[2, 0, 1])
     >>> qrels["q1"]
@@ -44,7 +37,7 @@ class Qrels(ByQuery):
     labels: NDArray[np.float32]
 
     def __init__(self, qid: ArrayLike, docid: ArrayLike, labels: ArrayLike) -> None:
-        _fill(self, columns_of_rows(qid, docid, labels, "label", ranked=False))
+        _fill(self, by_query.columns_of_rows(qid, docid, labels, "label", ranked=False))
 
     @classmethod
     def from_dict(cls, judgments: Mapping[Any, Mapping[Any, float]]) -> "Qrels":
@@ -53,11 +46,11 @@ class Qrels(ByQuery):
         >>> Qrels.from_dict({"q1": {"a": 2}}).labels
         array([2.], dtype=float32)
         """
-        return cls(*rows_of_dict(judgments))
+        return cls(*by_query.rows_of_dict(judgments))
 
     @classmethod
     def from_dataset(cls, data: RankingDataset) -> "Qrels":
-        """The labels of a data set; its documents are named by their row where it has no docids."""
+        """The labels of a data set; without docids its documents are named by their rows."""
         return cls(data.row_qid, np.arange(data.n_documents) if data.docid is None else data.docid, data.y)
 
     @property
@@ -68,8 +61,8 @@ class Qrels(ByQuery):
 def read_qrels(path: str | Path, *, fields: Sequence[str] = _FIELDS, header: bool = False) -> Qrels:
     """Read judgments: `query iteration document label` on each line, plain, gzip or zstd.
 
-    `fields` names what a line holds in other layouts, such as `("query", "document", "label")`;
-    `header` leaves out the first line.
+    `fields` names the fields of a line in other layouts, such as `("query", "document", "label")`;
+    `header` skips the first line.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "qrels.txt"
@@ -84,12 +77,12 @@ def read_qrels(path: str | Path, *, fields: Sequence[str] = _FIELDS, header: boo
     if np.isinf(read.value).any():
         line = read.line[np.isinf(read.value).argmax()]
         raise ValueError(f"{path}, line {line}: the label must be finite; correct the line")
-    return _fill(object.__new__(Qrels), columns_of_fields(read, path, ranked=False))
+    return _fill(object.__new__(Qrels), by_query.columns_of_fields(read, path, ranked=False))
 
 
 def write_qrels(qrels: Qrels, path: str | Path) -> None:
-    """Write judgments as TREC reads them; `.gz` and `.zst` names are packed."""
-    rows = zip(ids_for_text(qrels), qrels.labels.tolist(), strict=True)
+    """Write judgments in the TREC format; names in `.gz` and `.zst` are compressed."""
+    rows = zip(by_query.ids_for_text(qrels), qrels.labels.tolist(), strict=True)
     text = "".join(f"{query} 0 {document} {_plain(label)}\n" for (query, document), label in rows)
     with replacing(path) as beside:
         beside.write_bytes(pack(text.encode(), path))
@@ -99,10 +92,7 @@ def _plain(label: float) -> str:
     return str(int(label)) if label == int(label) else repr(label)
 
 
-def _fill(qrels: Qrels, columns: Columns) -> Qrels:
+def _fill(qrels: Qrels, columns: by_query.Columns) -> Qrels:
     if np.isinf(columns.value).any():
         raise ValueError("labels must be finite, got inf")
-    for name in ("qid", "offsets", "docid"):
-        object.__setattr__(qrels, name, getattr(columns, name))
-    object.__setattr__(qrels, "labels", columns.value.astype(np.float32))
-    return qrels
+    return by_query.fill(qrels, columns, labels=columns.value.astype(np.float32))

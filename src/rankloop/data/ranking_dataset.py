@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data.columns import check as _check
-from rankloop.data.columns.group import Grouping, group_rows
+from rankloop.data.columns import check
+from rankloop.data.columns.group import group_rows
 from rankloop.data.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class RankingDataset:
 
     Queries keep the order of their first row and documents the order of their rows. Missing features
     are nan. `query_weight` (by row, by query, or a mapping) says how much a list counts in every mean
-    and every loss; `item_weight` how much a document's own relevance counts: it multiplies its gain in
-    a metric, its term in a pointwise loss, its pairs as the preferred one, its mass in a listwise loss.
+    and every loss; `item_weight` multiplies what a document's relevance contributes: its gain in a metric,
+    its term in a pointwise loss, the pairs in which it is preferred, its mass in a listwise loss.
 
     >>> data = RankingDataset(X=[[1.0], [2.0], [3.0]], y=[0, 2, 1], qid=["b", "a", "b"])
     >>> data.qid, data.offsets, data.y
@@ -59,20 +59,20 @@ class RankingDataset:
         pairs: Pairs | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        features = _check.features(X)
+        features = check.features(X)
         rows = len(features)
-        grouping = group_rows(_check.ids(qid, rows, "qid"))
-        names = _check.names(feature_names, features.shape[1])
+        grouping = group_rows(check.ids(qid, rows, "qid"))
+        names = check.names(feature_names, features.shape[1])
         self._fill(
             X=grouping.apply(features),
-            y=grouping.apply(_check.column(y, rows, "y", np.float32)),
+            y=grouping.apply(check.column(y, rows, "y", np.float32)),
             offsets=grouping.offsets,
             qid=grouping.qid,
-            docid=None if docid is None else grouping.apply(_check.ids(docid, rows, "docid")),
-            query_weight=_query_weight(query_weight, grouping, rows),
-            item_weight=_grouped_column(item_weight, grouping, rows, "item_weight", np.float32),
-            position=_grouped_column(position, grouping, rows, "position", np.int32),
-            pairs=None if pairs is None else _check.pairs(pairs, grouping),
+            docid=None if docid is None else grouping.apply(check.ids(docid, rows, "docid")),
+            query_weight=check.query_weight(query_weight, grouping, rows),
+            item_weight=check.optional_column(item_weight, grouping, rows, "item_weight", np.float32),
+            position=check.optional_column(position, grouping, rows, "position", np.int32),
+            pairs=None if pairs is None else check.pairs(pairs, grouping),
             feature_names=names,
         )
 
@@ -85,8 +85,8 @@ class RankingDataset:
         >>> RankingDataset.from_groups([[1.0], [2.0], [3.0]], [0, 1, 0], [2, 1]).offsets
         array([0, 2, 3])
         """
-        features = _check.features(X)
-        counts = _check.sizes(sizes, len(features))
+        features = check.features(X)
+        counts = check.sizes(sizes, len(features))
         per_query = columns.pop("qid", None)
         ids = np.arange(1, len(counts) + 1) if per_query is None else np.asarray(per_query)
         if len(ids) != len(counts):
@@ -105,7 +105,7 @@ class RankingDataset:
 
     @classmethod
     def _trusted(cls, **columns: Any) -> "RankingDataset":
-        """From columns that are known to be right: parts of a data set, or a verified file."""
+        """From columns that need no checks: parts of a data set, or a verified file."""
         made = object.__new__(cls)
         optional = dict.fromkeys(field.name for field in fields(cls))
         for name, value in {**optional, **columns}.items():
@@ -113,7 +113,7 @@ class RankingDataset:
         return made
 
     def _fill(self, **columns: Any) -> None:
-        _check.labels(columns["y"], columns["offsets"], columns["qid"])
+        check.labels(columns["y"], columns["offsets"], columns["qid"])
         for name, value in columns.items():
             object.__setattr__(self, name, value)
 
@@ -160,13 +160,13 @@ class RankingDataset:
         return to_frame(self)
 
     def describe(self) -> "Description":
-        """Queries, documents, grades, lengths and what is odd about them, printed as a table."""
+        """Counts of queries, documents, grades, lengths and oddities, printed as a table."""
         from rankloop.data.describe import describe
 
         return describe(self)
 
     def replace(self, **columns: Any) -> "RankingDataset":
-        """The same data set with other columns (as grouped here): new labels, weights, features.
+        """The same data set with other columns, in the order of its rows: new labels, weights, features.
 
         >>> data = RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"])
         >>> data.replace(y=[1, 0]).y
@@ -185,7 +185,7 @@ class RankingDataset:
         >>> data.select([2, 0]).qid
         array(['c', 'a'], dtype='<U1')
         """
-        chosen = _check.query_indices(queries, self.n_queries)
+        chosen = check.query_indices(queries, self.n_queries)
         lengths = self.lengths[chosen]
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -256,15 +256,15 @@ class RankingDataset:
         return ((self.select(fold != i), self.select(fold == i)) for i in range(n))
 
     def save(self, path: str | Path) -> None:
-        """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save`."""
-        from rankloop.data.save import save
+        """Write a folder that `RankingDataset.load` opens at once: see `rankloop.data.save_dataset`."""
+        from rankloop.data.load_dataset import save_dataset
 
-        save(self, path)
+        save_dataset(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, mmap: bool = True, verify: bool = False) -> "RankingDataset":
         """Open what `save` wrote, memory-mapped: see `rankloop.data.load_dataset`."""
-        from rankloop.data.save import load_dataset
+        from rankloop.data.load_dataset import load_dataset
 
         return load_dataset(path, mmap=mmap, verify=verify)
 
@@ -273,46 +273,3 @@ class RankingDataset:
         from rankloop.data.fingerprint import fingerprint
 
         return fingerprint(self)
-
-
-def _grouped_column(
-    values: ArrayLike | None, grouping: Grouping, rows: int, name: str, dtype: Any
-) -> NDArray[Any] | None:
-    if values is None:
-        return None
-    return grouping.apply(_check.column(values, rows, name, dtype))
-
-
-def _query_weight(
-    weight: ArrayLike | Mapping[Any, float] | None, grouping: Grouping, rows: int
-) -> NDArray[np.float32] | None:
-    if weight is None:
-        return None
-    if isinstance(weight, Mapping):
-        missing = [query for query in grouping.qid.tolist() if query not in weight]
-        if missing:
-            raise ValueError(f"query_weight has no entry for query {missing[0]!r}")
-        per_query = np.array([weight[query] for query in grouping.qid.tolist()], np.float32)
-    else:
-        values = np.asarray(weight).reshape(-1)
-        if len(values) not in (len(grouping.qid), rows):
-            raise ValueError(
-                f"query_weight needs one value per query ({len(grouping.qid)}) or per row ({rows}), "
-                f"got {len(values)}"
-            )
-        if len(values) == len(grouping.qid):
-            with np.errstate(over="ignore"):
-                per_query = values.astype(np.float32)
-        else:
-            by_row = grouping.apply(_check.column(values, rows, "query_weight", np.float32))
-            per_query = by_row[grouping.offsets[:-1]]
-            differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))
-            if differs.any():
-                at = int(np.searchsorted(grouping.offsets, int(differs.argmax()), "right")) - 1
-                raise ValueError(
-                    f"query_weight differs within query {grouping.qid[at]}; give one weight per query"
-                )
-    if not np.all(np.isfinite(per_query) & (per_query >= 0)):
-        at = int(np.argmin(np.isfinite(per_query) & (per_query >= 0)))
-        raise ValueError(f"query_weight is finite and >= 0, got {per_query[at]} in query {grouping.qid[at]}")
-    return per_query

@@ -12,7 +12,7 @@ __all__ = ["read_parquet", "write_parquet"]
 
 
 def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> RankingDataset:
-    """Read one file, or several as one; `columns` says which column is what, as in `from_frame`.
+    """Read one file, or several as one; `columns` says which column has which role, as in `from_frame`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "data.parquet"
@@ -32,11 +32,13 @@ def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> Ran
         try:
             tables.append(polars.read_parquet(file))
         except polars.exceptions.PolarsError as error:
-            raise ValueError(f"{file} is not a whole Parquet file ({error})") from None
+            raise ValueError(f"{file} is damaged or not a Parquet file ({error}); write it again") from None
         if tables[-1].schema != tables[0].schema:
             odd = set(tables[-1].schema.items()) ^ set(tables[0].schema.items())
             name = min((name for name, _ in odd), default="the order of columns")
-            raise ValueError(f"{file} and {files[0]} differ in column {name!r}; write them alike")
+            raise ValueError(
+                f"{file} and {files[0]} differ in column {name!r}; give all the same columns and types"
+            )
     return from_frame(polars.concat(tables), **columns)
 
 
@@ -45,7 +47,7 @@ def write_parquet(data: RankingDataset, path: str | Path) -> None:
     if data.pairs is not None:
         raise ValueError(
             "Parquet holds one row per document and cannot hold pairs; "
-            "use save(), or drop them with replace(pairs=None)"
+            "use save_dataset(), or drop them with replace(pairs=None)"
         )
     table = to_frame(data)
     with replacing(path) as beside:

@@ -1,4 +1,4 @@
-"""Rankings as TREC writes them: query, Q0, document, rank, score, tag."""
+"""Rankings, in the TREC format: query, Q0, document, rank, score, tag."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop._atomic import replacing
 from rankloop.data.files.whole import pack
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.trec.by_query import (
-    ByQuery,
-    Columns,
-    columns_of_fields,
-    columns_of_rows,
-    ids_for_text,
-    rows_of_dict,
-)
+from rankloop.data.trec import by_query
 from rankloop.data.trec.fields import read_fields
 
 __all__ = ["Run", "read_run", "write_run"]
@@ -27,11 +20,11 @@ _FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Run(ByQuery):
-    """What a system retrieved: one score per document, grouped by query and ranked by falling score.
+class Run(by_query.ByQuery):
+    """Retrieved documents: one score each, grouped by query and sorted by falling score.
 
-    Ids are text, as in the files. Documents with the same score stay in the order they came; what a
-    tie counts is for the metric to say. A document retrieved twice for one query is an error.
+    Ids are text, as in the files. Documents with the same score keep their order; how
+    ties count is decided by the metric. A document retrieved twice for one query is an error.
 
     >>> run = Run(qid=["q1", "q1"], docid=["a", "b"], scores=[0.5, 1.5])
     >>> run["q1"]
@@ -45,7 +38,8 @@ class Run(ByQuery):
     tag: str
 
     def __init__(self, qid: ArrayLike, docid: ArrayLike, scores: ArrayLike, *, tag: str = "rankloop") -> None:
-        _fill(self, columns_of_rows(qid, docid, scores, "score", ranked=True), tag)
+        columns = by_query.columns_of_rows(qid, docid, scores, "score", ranked=True)
+        by_query.fill(self, columns, scores=columns.value, tag=tag)
 
     @classmethod
     def from_dict(cls, ranking: Mapping[Any, Mapping[Any, float]], *, tag: str = "rankloop") -> "Run":
@@ -54,11 +48,11 @@ class Run(ByQuery):
         >>> Run.from_dict({"q1": {"a": 1, "b": 2}}).docid
         array(['b', 'a'], dtype='<U1')
         """
-        return cls(*rows_of_dict(ranking), tag=tag)
+        return cls(*by_query.rows_of_dict(ranking), tag=tag)
 
     @classmethod
     def from_dataset(cls, data: RankingDataset, scores: ArrayLike, *, tag: str = "rankloop") -> "Run":
-        """One score per row of a data set; its documents are named by their row where it has no docids."""
+        """One score per row of a data set; without docids its documents are named by their rows."""
         documents = np.arange(data.n_documents) if data.docid is None else data.docid
         if np.size(scores) != data.n_documents:
             raise ValueError(f"a run needs one score per row ({data.n_documents}), got {np.size(scores)}")
@@ -72,7 +66,7 @@ class Run(ByQuery):
 def read_run(path: str | Path) -> Run:
     """Read a run: `query Q0 document rank score tag` on each line, plain, gzip or zstd.
 
-    As for trec_eval the score decides and the rank column does not; the tag may be missing.
+    As in trec_eval, documents are sorted by score and the rank column is ignored; the tag may be missing.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.txt"
@@ -81,22 +75,15 @@ def read_run(path: str | Path) -> Run:
     ({'b': 1.5, 'a': 0.5}, 'mine')
     """
     read = read_fields(path, _FIELDS, "score", header=False, least=5)
-    return _fill(object.__new__(Run), columns_of_fields(read, path, ranked=True), read.last or "rankloop")
+    columns = by_query.columns_of_fields(read, path, ranked=True)
+    return by_query.fill(object.__new__(Run), columns, scores=columns.value, tag=read.last or "rankloop")
 
 
 def write_run(run: Run, path: str | Path) -> None:
-    """Write a run as trec_eval reads it, ranks from 1; `.gz` and `.zst` names are packed."""
+    """Write a run as trec_eval reads it, ranks from 1; names in `.gz` and `.zst` are compressed."""
     rank = np.arange(len(run.docid)) - np.repeat(run.offsets[:-1], np.diff(run.offsets)) + 1
-    rows = zip(ids_for_text(run), rank.tolist(), run.scores.tolist(), strict=True)
+    rows = zip(by_query.ids_for_text(run), rank.tolist(), run.scores.tolist(), strict=True)
     tag = "".join(run.tag.split()) or "rankloop"
     text = "".join(f"{query} Q0 {document} {r} {score!r} {tag}\n" for (query, document), r, score in rows)
     with replacing(path) as beside:
         beside.write_bytes(pack(text.encode(), path))
-
-
-def _fill(run: Run, columns: Columns, tag: str) -> Run:
-    for name in ("qid", "offsets", "docid"):
-        object.__setattr__(run, name, getattr(columns, name))
-    object.__setattr__(run, "scores", columns.value)
-    object.__setattr__(run, "tag", tag)
-    return run

@@ -1,6 +1,6 @@
-"""Ranking sets of any size whose true relevance is known."""
+"""Synthetic data sets of any size, whose true relevance is known."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +13,7 @@ __all__ = ["synthetic", "synthetic_utility"]
 _SHARES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])  # grades 0 to 4 as in MSLR-WEB30K
 _TRAITS = 12  # hidden properties of a document, of which features are noisy views
 _KINDS = ("plain", "heavy", "count", "share", "flag", "copy", "noise", "query", "sparse", "absent")
-_ROWS = 65_536  # drawn at a time: working memory does not grow with the set
+_ROWS = 65_536  # drawn at a time, so that working memory does not grow with the set
 
 
 def synthetic(
@@ -21,12 +21,12 @@ def synthetic(
 ) -> RankingDataset:
     """Draw a set like MSLR-WEB30K: grades 0 to 4, most of them 0; lists of about `docs_per_query`.
 
-    A document has hidden traits. Its utility is linear in some of them, and bends, gates and multiplies
-    others, partly by the query; noise is added and the sum cut into grades in the proportions .52 .32
-    .13 .02 .01. Features see the traits through noise: plain, heavy-tailed, counts, shares and flags,
-    copies of each other, pure noise, query-level values, and columns with missing values; the name of a
-    feature says which. The relevance function is the same for every seed: a set drawn with another seed
-    is a test set. `synthetic_utility` gives the utility before the noise.
+    A document has hidden traits. Its utility is linear in some of them and nonlinear in others (a product, a
+    hump, a gate, a term that depends on the query); noise is added and the sum cut into grades in the
+    proportions .52 .32 .13 .02 .01. Features are noisy views of the traits: plain, heavy-tailed, counts,
+    shares and flags, copies of each other, pure noise, query-level values, and columns with missing values;
+    the name of a feature tells its kind. The relevance function is the same for every seed: a set drawn
+    with another seed is a test set. `synthetic_utility` gives the utility before the noise.
 
     >>> data = synthetic(n_queries=50, docs_per_query=30, n_features=25, seed=1)
     >>> data.n_queries, data.n_features, float(data.y.max())
@@ -55,14 +55,13 @@ def synthetic_utility(
 ) -> NDArray[np.float64]:
     """The true utility of each document of the set that `synthetic` draws with the same arguments.
 
-    No ranker can do better on average than to sort by it.
+    No ranker is better on average than sorting by it.
     """
     return _Traits.draw(n_queries, docs_per_query, n_features, seed).utility.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Traits:
-    """What is hidden: the traits of each document, its utility, and the noise of its judge."""
+class _Traits(NamedTuple):
+    """The hidden part: traits and utility of each document, and the noise of its label."""
 
     lengths: NDArray[np.int64]
     values: NDArray[np.float32]
@@ -89,7 +88,7 @@ class _Traits:
 
 
 def _utility(values: NDArray[np.float32], taste: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The relevance function; traits that no feature could see do not enter it."""
+    """The relevance function of the traits that features show."""
     full = np.zeros((_TRAITS, len(values)), np.float32)
     full[: values.shape[1]] = values.T
     linear = np.array([1.0, 0.7, 0.5, 0.4, 0.3, 0.2], np.float32) @ full[:6]
@@ -97,8 +96,8 @@ def _utility(values: NDArray[np.float32], taste: NDArray[np.float32]) -> NDArray
     hump = -np.abs(full[7] - 0.5)
     gate = np.where(full[8] > 0.3, full[1], -0.5 * full[9])
     by_query = np.where(taste[:, 0] > 0, full[10], full[11])
-    bent = product + hump + gate + by_query
-    total: NDArray[np.float32] = 0.8 * linear + bent + 0.6 * taste[:, 1]
+    nonlinear = product + hump + gate + by_query
+    total: NDArray[np.float32] = 0.8 * linear + nonlinear + 0.6 * taste[:, 1]
     return total
 
 
@@ -108,7 +107,7 @@ def _grades(noisy: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _kind(j: int, n_features: int) -> str:
-    """The first features see one trait each, plainly; then the kinds take turns."""
+    """The first features show one trait each; then the kinds take turns."""
     seen = min(_TRAITS, n_features)
     return "plain" if j < seen else _KINDS[(j - seen + 1) % len(_KINDS)]
 

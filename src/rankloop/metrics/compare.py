@@ -9,7 +9,7 @@ from rankloop.metrics.results.comparison import Comparison
 from rankloop.metrics.results.matched import Judgments
 from rankloop.metrics.results.verdict import TESTS
 
-__all__ = ["compare"]
+__all__ = ["checked_baseline", "compare"]
 
 
 def compare(
@@ -36,14 +36,20 @@ def compare(
     Verdict(difference=0.4375, low=0.25, high=0.5, p_value=0.015625, p_holm=0.015625,
             wins=7, losses=0, ties=1, queries=8)
     """
+    first = checked_baseline(systems, baseline, test)
+    found = {
+        name: evaluate(ranking, judgments, metrics, confidence=confidence, **options)
+        for name, ranking in systems.items()
+    }
+    return Comparison(found, first, test, seed, confidence)
+
+
+def checked_baseline(systems: Mapping[str, Any], baseline: str | None, test: str) -> str:
+    """The system that the others are compared with; wrong arguments of `compare` are an error."""
     one_of("test", test, TESTS)
     if len(systems) < 2:
         raise ValueError(f"compare needs at least two systems, got {len(systems)}: {', '.join(systems)}")
     first = next(iter(systems)) if baseline is None else baseline
     if first not in systems:
         raise unknown("baseline", first, systems)
-    found = {
-        name: evaluate(ranking, judgments, metrics, confidence=confidence, **options)
-        for name, ranking in systems.items()
-    }
-    return Comparison(found, first, test, seed, confidence)
+    return first

@@ -12,10 +12,11 @@ from rankloop.propensity.contextual import ContextualPropensity, contextual
 from rankloop.propensity.drift import Drift, drift
 from rankloop.propensity.dual_learning import dual_learning
 from rankloop.propensity.estimate import estimate
-from rankloop.propensity.fair_pairs import Preferences, fair_pairs, pair_preferences
+from rankloop.propensity.fair_pairs import fair_pairs
 from rankloop.propensity.harvest import harvest
 from rankloop.propensity.identifiability import Identifiability, IdentifiabilityWarning, identifiability
 from rankloop.propensity.pair_debias import pair_debias
+from rankloop.propensity.pair_preferences import Preferences, pair_preferences
 from rankloop.propensity.plan_swaps import SwapPlan, plan_swaps
 from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.randomized import randomized

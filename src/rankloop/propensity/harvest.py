@@ -1,8 +1,10 @@
 """Propensities harvested from documents that several rankings put at different ranks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +12,12 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
-from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import DRAWS, bootstrapped, grouped
-from rankloop.propensity.fitting.pairs import edges_of, solve, tied
+from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping, RandomGroups
+from rankloop.propensity.fitting.pairs import edges_of
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here, merge
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["harvest"]
+__all__ = ["HarvestEstimator", "compare_ranks", "harvest"]
 
 SCHEMES = ("allpairs", "pivot", "chain")
 WEIGHTS = ("overlap", "equal")
@@ -30,7 +32,7 @@ def harvest(
     buckets: Sequence[int] | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Intervention harvesting (Agarwal et al., 2019): documents seen at ranks a and b compare the two.
@@ -38,10 +40,10 @@ def harvest(
     .. math:: \hat c_a^{ab} = \sum_{(q,d)} w_{qd}^{ab} \frac{c_{qda}}{n_{qda}}, \qquad
               w = \frac{n_{qda} n_{qdb}}{n_{qda} + n_{qdb}}
 
-    "overlap" weights w are those of Mantel and Haenszel (1959): a document counts by how well it compares the
-    ranks; "equal" weights (w = 1) are the paper's. "allpairs" fits one curve to all pairs of ranks with a
-    relevance of its own for each unordered pair; "pivot" takes pairs with rank 1, "chain" neighbours. Where a
-    log is thin, `buckets` names the first ranks of groups that share one value: (1, 2, 3, 5, 8).
+    "overlap" weights w are those of Mantel and Haenszel (1959), largest where a document was seen often at
+    both ranks; "equal" weights (w = 1) are the paper's. "allpairs" fits one curve to all pairs of ranks with
+    a relevance of its own for each unordered pair; "pivot" uses pairs with rank 1, "chain" neighbours. For a
+    small log, `buckets` names the first ranks of groups that share one value: (1, 2, 3, 5, 8).
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -52,57 +54,77 @@ def harvest(
     """
     one_of("scheme", scheme, SCHEMES)
     one_of("weights", weights, WEIGHTS)
+    starts = None if buckets is None else tuple(buckets)
+    estimator_of = partial(HarvestEstimator, scheme=scheme, weights=weights, buckets=starts)
+    options: dict[str, Any] = {"layout": layout, "monotone": monotone, "resamples": resamples, "seed": seed}
     if isinstance(log, ClickLog):
-        log, layout = one_layout(log, layout)
-        pages, counts = log.n_pages, aggregate(log)
-    else:
-        counts = log
-        if len(counts) == 0:
-            raise ValueError("the aggregate is empty; there is nothing to estimate")
-        pages = int(counts.impressions[counts.position == counts.position.min()].sum())
-    most = int(counts.position.max())
-    ranks = min(most, depth or most)
-    if ranks < 2:
-        raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
-    place = _places(buckets, ranks)
-    edges = edges_of(int(place[-1]) + 1, scheme)
-    group, groups = grouped(counts.row_query.code, seed, 3 * len(edges))
-    number = np.full((edges.depth, edges.depth), -1, np.int64)
-    number[edges.low, edges.high] = np.arange(len(edges))
-    sums = np.zeros((groups, len(edges), 3))
-    compare_ranks(
-        counts.names.code,
-        np.append(place, edges.depth)[np.minimum(counts.position, ranks + 1) - 1],
-        counts.impressions.astype(np.float64),
-        counts.clicks.astype(np.float64),
-        group,
-        number,
-        weights == "overlap",
-        sums,
-    )
-    tied(edges, sums.sum(axis=0), "documents seen at several ranks")
-    curve = bootstrapped(
-        sums,
-        lambda totals: solve(edges, totals)[:, place],
-        draws=draws,
-        seed=seed,
-        method=f"harvest {scheme}",
-        layout=layout,
-        pages=pages,
-    )
-    return curve.monotone() if monotone else curve
+        return estimate_here(log, estimator_of, depth, **options)
+    if len(log) == 0:
+        raise ValueError("the aggregate is empty; there is nothing to estimate")
+    most = int(log.position.max())
+    estimator = estimator_of(min(most, depth or most))
+    return estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
 
 
-def _places(buckets: Sequence[int] | None, ranks: int) -> NDArray[np.int64]:
-    """For each rank the index of its bucket."""
-    if buckets is None:
-        return np.arange(ranks)
-    first = [int(one) for one in buckets]
-    if first[:2] != [1, 2] or any(b <= a for a, b in pairwise(first)) or first[-1] > ranks:
-        raise ValueError(
-            f"buckets are rising first ranks, from 1, 2 to at most {ranks}, got {tuple(buckets)}"
+@dataclass(frozen=True)
+class HarvestEstimator:
+    """`harvest` of a log with this many ranks, shard by shard; a shard may come as its counts."""
+
+    ranks: int
+    scheme: str = "allpairs"
+    weights: str = "overlap"
+    buckets: tuple[int, ...] | None = None
+    needs_pages: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.ranks < 2:
+            raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
+
+    def part(self, log: ClickLog | Aggregate, groups: Grouping) -> Sums:
+        """By group and pair of ranks: weighted click rates at both, and the weights."""
+        if isinstance(log, ClickLog):
+            pages, counts = log.n_pages, aggregate(log)
+        else:
+            counts = log
+            pages = int(counts.impressions[counts.position == counts.position.min()].sum())
+        bucket = self._bucket()
+        edges = edges_of(int(bucket[-1]) + 1, self.scheme)
+        group, count = groups(counts.row_query.code, counts.row_query.table, 3 * len(edges))
+        number = np.full((edges.depth, edges.depth), -1, np.int64)
+        number[edges.low, edges.high] = np.arange(len(edges))
+        sums = np.zeros((count, len(edges), 3))
+        compare_ranks(
+            counts.names.code,
+            np.append(bucket, edges.depth)[np.minimum(counts.position, self.ranks + 1) - 1],
+            counts.impressions.astype(np.float64),
+            counts.clicks.astype(np.float64),
+            group,
+            number,
+            self.weights == "overlap",
+            sums,
         )
-    return np.searchsorted(first, np.arange(1, ranks + 1), "right") - 1
+        return Sums(edges, sums, np.bincount(group, minlength=count) > 0, pages)
+
+    def curve(self, total: Sums, **options: Any) -> Propensity:
+        """The curve of all documents that were seen at several ranks."""
+        return curve_of_sums(
+            total,
+            "documents seen at several ranks",
+            bucket=self._bucket(),
+            method=f"harvest {self.scheme}",
+            **options,
+        )
+
+    def _bucket(self) -> NDArray[np.int64]:
+        """For each rank the index of its bucket."""
+        if self.buckets is None:
+            return np.arange(self.ranks)
+        first = [int(one) for one in self.buckets]
+        if first[:2] != [1, 2] or any(b <= a for a, b in pairwise(first)) or first[-1] > self.ranks:
+            raise ValueError(
+                f"buckets are rising first ranks, from 1, 2 to at most {self.ranks}, got {self.buckets}"
+            )
+        return np.searchsorted(first, np.arange(1, self.ranks + 1), "right") - 1
 
 
 @kernel

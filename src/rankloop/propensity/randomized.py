@@ -1,16 +1,19 @@
 """Propensities from pages whose first ranks were shuffled."""
 
-import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import DRAWS, bootstrapped, grouped
-from rankloop.propensity.fitting.pairs import edges_of, solve, tied
+from rankloop.clicks.intervention import Shuffle, intervention
+from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping
+from rankloop.propensity.fitting.pairs import edges_of
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["randomized"]
+__all__ = ["RandomizedEstimator", "randomized"]
 
 
 def randomized(
@@ -19,14 +22,14 @@ def randomized(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""RandTopN (Joachims et al., 2017): on shuffled pages every rank shows the same documents on average.
 
     .. math:: \theta_k / \theta_1 = \mathrm{clicks}_k / \mathrm{clicks}_1
 
-    over the pages that show rank k, so that short lists do not flatter the first ranks. Uses the pages whose
+    over the pages that show rank k, so that short lists do not favour the first ranks. Uses the pages whose
     `intervention` is "shuffle n", up to rank n.
 
     >>> from rankloop.clicks import simulate
@@ -36,46 +39,51 @@ def randomized(
     >>> randomized(log).values.round(1)
     array([1. , 0.5, 0.4, 0.3])
     """
-    log, layout = one_layout(log, layout)
-    reach = _shuffled_ranks(log)
-    ranks = int(min(reach.max(), log.n_positions, depth or log.n_positions))
-    if ranks < 2:
-        raise ValueError(
-            'no page has the intervention "shuffle n" with n of 2 or more; show some pages with the first '
-            "n in random order and say so in the column intervention, or use harvest(log)"
-        )
-    page = log.row_page
-    shuffled = (log.position <= reach[page]) & (log.position <= ranks)
-    shown = np.zeros((log.n_pages, ranks), bool)
-    clicked = np.zeros((log.n_pages, ranks), bool)
-    shown[page[shuffled], log.position[shuffled] - 1] = True
-    clicked[page[shuffled], log.position[shuffled] - 1] = log.click[shuffled] == 1
-    used = shown[:, 0]
-    shown, clicked = shown[used], clicked[used]
-    group, groups = grouped(log.page_query.code[used], seed)
-    sums = np.empty((groups, ranks - 1, 3))
-    for rank in range(1, ranks):
-        both = shown[:, rank]
-        for i, counted in enumerate((clicked[:, 0] & both, clicked[:, rank], both)):
-            sums[:, rank - 1, i] = np.bincount(group, counted, minlength=groups)
-    edges = edges_of(ranks, "pivot")
-    tied(edges, sums.sum(axis=0), "shuffled pages")
-    curve = bootstrapped(
-        sums,
-        lambda totals: solve(edges, totals),
-        draws=draws,
-        seed=seed,
-        method="randomized",
-        layout=layout,
-        pages=int(used.sum()),
+    return estimate_here(
+        log, RandomizedEstimator, depth, layout=layout, monotone=monotone, resamples=resamples, seed=seed
     )
-    return curve.monotone() if monotone else curve
 
 
-def _shuffled_ranks(log: ClickLog) -> np.ndarray:
+@dataclass(frozen=True)
+class RandomizedEstimator:
+    """`randomized` of a log with this many ranks, shard by shard."""
+
+    ranks: int
+    needs_pages: ClassVar[bool] = True
+
+    def part(self, log: ClickLog, groups: Grouping) -> Sums:
+        """By group and rank k: clicks at rank 1 and at rank k, and pages, on pages that show both."""
+        depth, page = _shuffled_ranks(log), log.row_page
+        ranks = max(min(int(depth.max(initial=0)), self.ranks), 1)
+        shuffled = (log.position <= depth[page]) & (log.position <= ranks)
+        shown, clicked = np.zeros((2, log.n_pages, ranks), bool)
+        shown[page[shuffled], log.position[shuffled] - 1] = True
+        clicked[page[shuffled], log.position[shuffled] - 1] = log.click[shuffled] == 1
+        used = shown[:, 0]
+        shown, clicked = shown[used], clicked[used]
+        group, count = groups(log.page_query.code[used], log.queries, 1)
+        sums = np.zeros((count, ranks - 1, 3))
+        for rank in range(1, ranks):
+            both = shown[:, rank]
+            for i, counted in enumerate((clicked[:, 0] & both, clicked[:, rank], both)):
+                sums[:, rank - 1, i] = np.bincount(group, counted, minlength=count)
+        present = np.bincount(group, minlength=count) > 0
+        return Sums(edges_of(ranks, "pivot"), sums, present, int(used.sum()))
+
+    def curve(self, total: Sums, **options: Any) -> Propensity:
+        """The curve of all pages."""
+        if total.edges.depth < 2:
+            raise ValueError(
+                'no page has the intervention "shuffle n" with n of 2 or more; show some pages with the '
+                "first n in random order and log it in the column intervention, or use harvest(log)"
+            )
+        return curve_of_sums(total, "shuffled pages", method="randomized", **options)
+
+
+def _shuffled_ranks(log: ClickLog) -> NDArray[np.int64]:
     """For each page how many of its first ranks were shuffled."""
     if log.page_intervention is None:
         return np.zeros(log.n_pages, np.int64)
-    told = (re.fullmatch(r"shuffle (\d+)", str(name)) for name in log.page_intervention.table)
-    reach = np.array([0 if one is None else int(one[1]) for one in told], np.int64)
-    return reach[log.page_intervention.code]
+    done = [intervention(name) for name in log.page_intervention.table]
+    depth = np.array([one.depth if isinstance(one, Shuffle) else 0 for one in done], np.int64)
+    return depth[log.page_intervention.code]

@@ -1,17 +1,18 @@
-"""Propensities from pages on which two ranks were exchanged by the toss of a coin."""
+"""Propensities from pages on which two ranks were exchanged with probability 1/2."""
 
-import re
-
-import numpy as np
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
-from rankloop.propensity.by_layout import one_layout
+from rankloop.clicks.intervention import Intervention, Swap
 from rankloop.propensity.fitting.bootstrap import DRAWS
-from rankloop.propensity.fitting.exchanges import Exchange, curve_of_exchanges
+from rankloop.propensity.fitting.exchanges import ExchangeEstimator
+from rankloop.propensity.fitting.sums import estimate_here
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["SCHEMES", "swap_intervention"]
+__all__ = ["SwapEstimator", "swap_intervention"]
 
 SCHEMES = ("all", "pivot", "chain")
 
@@ -23,16 +24,16 @@ def swap_intervention(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Swap interventions (Joachims et al., 2017): the same two documents, seen at both ranks.
 
     .. math:: \theta_b / \theta_a = \frac{c_{b b} / n + c_{a b} / n'}{c_{a a} / n + c_{b a} / n'}
 
-    with n pages left as they were, n' exchanged, and c_ab clicks at b on what belongs at a. Uses the pages
-    whose `intervention` is "swap a-b" (also those the coin left alone), and `original_position`. `scheme`
-    keeps the swaps with rank 1 ("pivot"), those of neighbours ("chain"), or weighs "all" by what they tell.
+    with n pages left as ranked, n' exchanged, and c_ab clicks at b on the document ranked at a. Uses all
+    pages whose `intervention` is "swap a-b", exchanged or not, and `original_position`. `scheme` uses the
+    swaps with rank 1 ("pivot"), those of neighbours ("chain"), or "all", weighted by their information.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -42,25 +43,27 @@ def swap_intervention(
     array([1. , 0.5, 0.3, 0.3])
     """
     one_of("scheme", scheme, SCHEMES)
-    log, layout = one_layout(log, layout)
-    if log.page_intervention is None or log.original_position is None:
-        raise ValueError(
-            "swaps are read from the columns intervention and original_position; log both, "
-            "or use harvest(log), which needs neither"
-        )
-    ranks = min(log.n_positions, depth or log.n_positions)
-    swaps: list[Exchange] = []
-    for number, name in enumerate(log.page_intervention.table):
-        told = re.fullmatch(r"swap (\d+)-(\d+)", str(name))
-        if told is None:
-            continue
-        low, high = sorted((int(told[1]), int(told[2])))
-        if high <= ranks and _kept(low, high, scheme):
-            swaps.append(Exchange(low, high, np.flatnonzero(log.page_intervention.code == number)))
-    return curve_of_exchanges(
-        log, swaps, ranks, "swap_intervention", layout=layout, monotone=monotone, draws=draws, seed=seed
+    return estimate_here(
+        log,
+        partial(SwapEstimator, scheme=scheme),
+        depth,
+        layout=layout,
+        monotone=monotone,
+        resamples=resamples,
+        seed=seed,
     )
 
 
-def _kept(low: int, high: int, scheme: str) -> bool:
-    return scheme == "all" or (low == 1 if scheme == "pivot" else high == low + 1)
+@dataclass(frozen=True)
+class SwapEstimator(ExchangeEstimator):
+    """`swap_intervention` of a log with this many ranks, shard by shard."""
+
+    scheme: str = "all"
+    method: ClassVar[str] = "swap_intervention"
+
+    def pairs(self, done: Intervention) -> list[tuple[int, int]]:
+        if not isinstance(done, Swap):
+            return []
+        low, high = sorted(done)
+        used = {"all": True, "pivot": low == 1, "chain": high == low + 1}[self.scheme]
+        return [(low, high)] if used else []

@@ -1,4 +1,4 @@
-"""What `--backend` and `--workers` do: the same commands on shards, in local processes or on Ray."""
+"""Commands with `--backend` and `--workers`: the same work on shards, in local processes or on Ray."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rankloop.rankers import Ranker
 
 __all__ = [
+    "Backend",
     "Checkpoint",
-    "On",
     "Workers",
     "check_on",
     "evaluate_on",
@@ -25,7 +25,7 @@ __all__ = [
     "tune_on",
 ]
 
-On = Annotated[
+Backend = Annotated[
     str | None,
     typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
@@ -41,55 +41,53 @@ Checkpoint = Annotated[
 
 
 def check_on(backend: str | None, **others: Any) -> None:
-    """What belongs to `--backend` says nothing without it."""
+    """An error where an option that needs `--backend` is given without it."""
     for name, value in others.items():
         if backend is None and value is not None:
             raise ValueError(
-                f"--{name} is about work on shards; add --backend local or --backend ray, or leave it out"
+                f"--{name} is for work on shards; add --backend local or --backend ray, or leave it out"
             )
 
 
 @contextmanager
 def shards_at(path: Path) -> Iterator["Shards"]:
-    """The shards at an address; of any other data, shards that live as long as the command."""
+    """The shards at an address; other data are written to temporary shards, kept while the command runs."""
     import tempfile
 
     from rankloop._jit import thread_count
-    from rankloop.data.shards.shards import is_shards, open_shards
-    from rankloop.data.shards.write_shards import write_shards
+    from rankloop.data import kind_of, open_shards, write_shards
 
     address = _address(path)
-    if "://" in address or (path.is_dir() and is_shards(path)):
+    if kind_of(address) == "shards":
         yield open_shards(address)
         return
-    if not path.exists():
-        raise FileNotFoundError(f"there is no data set {path}")
     with tempfile.TemporaryDirectory() as folder:
         yield write_shards(path, Path(folder) / "shards", shards=max(8, 2 * thread_count()))
 
 
 def _address(path: Path) -> str:
-    """`s3://bucket/set` as it was typed: a path has taken one of its slashes, and of `file:///set` two.
+    """`s3://bucket/set` as it was typed: `Path` drops one of its slashes, and two of `file:///set`.
 
     >>> _address(Path("s3://bucket/set")), _address(Path("file:///data/set")), _address(Path("data/set"))
     ('s3://bucket/set', 'file:///data/set', 'data/set')
     """
-    told = re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
-    return re.sub(r"^file://(?!/)", "file:///", told)
+    address = re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
+    return re.sub(r"^file://(?!/)", "file:///", address)
 
 
 def evaluate_on(
     backend: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
 ) -> Any:
     """The evaluation of a saved ranker."""
-    from rankloop.cli.options.inputs import kind_of
-    from rankloop.cli.options.runs import MODEL
+    from rankloop.cli.options.runs import model_file
     from rankloop.cluster import evaluate
+    from rankloop.data.kind_of import KINDS, kind_of
 
-    model = ranking / MODEL if ranking.is_dir() else ranking
-    if kind_of(model) != "ranker":
+    model = model_file(ranking)
+    if (kind := kind_of(model)) != "ranker":
         raise ValueError(
-            f"--backend scores where the documents are, and so needs a saved ranker; {ranking} is none"
+            "--backend scores the documents in the workers and needs a saved ranker; "
+            f"{ranking} is {KINDS[kind]}"
         )
     with shards_at(judgments) as shards:
         return evaluate(model, shards, metric or None, backend=backend, workers=workers, **options)
@@ -97,14 +95,13 @@ def evaluate_on(
 
 def predict_on(backend: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
     """Scores as a folder of Parquet shards."""
-    from rankloop.cli.options.runs import MODEL
+    from rankloop.cli.options.runs import model_file
     from rankloop.cluster import predict
 
     if out is None or out.suffix in (".npy", ".parquet", ".txt"):
-        raise ValueError("with --backend scores are shards: name a folder for them with --out")
+        raise ValueError("with --backend scores are written as shards: name a folder for them with --out")
     with shards_at(data) as shards:
-        ranker = model / MODEL if model.is_dir() else model
-        return predict(ranker, shards, _address(out), backend=backend, workers=workers)
+        return predict(model_file(model), shards, _address(out), backend=backend, workers=workers)
 
 
 def tune_on(
@@ -130,28 +127,27 @@ def learn_on(
     report: Path | None,
     **options: Any,
 ) -> Any:
-    """What the clicks of a log teach, the log counted by the workers."""
+    """What `unbiased.learn` finds; the workers count the log."""
     from rankloop.cluster import learn
-    from rankloop.data import open_dataset
-    from rankloop.data.shards.shards import is_shards, open_shards
+    from rankloop.data import kind_of, open_dataset, open_shards
 
     if format is not None:
-        raise ValueError("with --backend the log is shards, or Parquet, CSV or JSONL; leave --log-format out")
+        raise ValueError("with --backend the log is shards, Parquet, CSV or JSONL; leave --log-format out")
     _refuse_report(report)
-    apart = "://" in _address(data) or (data.is_dir() and is_shards(data))
-    documents = open_shards(_address(data)) if apart else open_dataset(data)
+    address = _address(data)
+    documents = open_shards(address) if kind_of(address) == "shards" else open_dataset(data)
     with shards_at(log) as shards:
         return learn(shards, documents, backend=backend, workers=workers, **options)
 
 
 def _refuse_report(report: Path | None) -> None:
     if report is not None:
-        raise ValueError("--report draws from data in memory, and with --backend it is not; leave it out")
+        raise ValueError("--report needs the data in memory, where --backend does not put them; leave it out")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Of shards, what a run folder says about a data set."""
+    """The facts about shards that a run folder keeps."""
 
     shards: "Shards"
 

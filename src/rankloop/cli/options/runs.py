@@ -9,14 +9,23 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = ["MODEL", "as_toml", "chosen_ranker", "data_facts", "read_config", "read_data", "setting"]
+__all__ = [
+    "MODEL",
+    "as_toml",
+    "chosen_ranker",
+    "data_facts",
+    "model_file",
+    "read_config",
+    "read_data",
+    "setting",
+]
 
 MODEL = "model.rank"
 _KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
 
 
 def read_config(path: Path | None) -> dict[str, Any]:
-    """The tables and keys of a TOML file for `train` and `tune`; those that neither reads are an error."""
+    """The tables and keys of a TOML file for `train` and `tune`; unknown keys are an error."""
     from rankloop._names import unknown
 
     if path is None:
@@ -34,7 +43,7 @@ def read_config(path: Path | None) -> dict[str, Any]:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """`key=value` with the value as TOML reads it, or else as a word.
+    """`key=value` with the value as TOML reads it, or else as text.
 
     >>> setting("trees=500"), setting("loss=lambdarank"), setting("weights=[1, 0.5]")
     (('trees', 500), ('loss', 'lambdarank'), ('weights', [1, 0.5]))
@@ -81,18 +90,21 @@ def _make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
 
 
 def read_data(path: Path, n_features: int | None = None) -> "RankingDataset":
-    """A data set in any form; text that leaves out the last features gets the width of the others."""
-    from rankloop.data.open_dataset import form_of, open_dataset
+    """A data set in any form; SVMLight text that leaves out the last features gets `n_features` of them."""
+    from rankloop.data.open_dataset import kind_of_dataset, open_dataset
 
-    if not path.exists():
-        raise FileNotFoundError(f"there is no data set {path}")
-    if n_features is not None and form_of(path) == "svmlight":
+    if n_features is not None and kind_of_dataset(path) == "svmlight":
         return open_dataset(path, n_features=n_features)
     return open_dataset(path)
 
 
+def model_file(path: Path) -> Path:
+    """The file of a ranker that is given itself or by its run folder."""
+    return path / MODEL if (path / MODEL).is_file() else path
+
+
 def data_facts(path: str, data: "RankingDataset") -> dict[str, Any]:
-    """What a run folder says about a data set."""
+    """The facts about a data set that a run folder keeps."""
     return {
         "path": path,
         "fingerprint": data.fingerprint(),
@@ -103,7 +115,7 @@ def data_facts(path: str, data: "RankingDataset") -> dict[str, Any]:
 
 
 def as_toml(values: Mapping[str, Any]) -> str:
-    """Plain values and tables of them as TOML; what is None is left out, as TOML has no word for it.
+    """Plain values and tables of them as TOML; None is left out, as TOML has no such value.
 
     >>> print(as_toml({"data": "a.txt", "ranker": {"name": "linear", "l2": 0.1, "valid": None}}), end="")
     data = "a.txt"

@@ -1,17 +1,15 @@
 """What a SOURCE is: a data set, an index, or the configuration of a service."""
 
-import json
 from pathlib import Path
 
 __all__ = ["is_index", "is_service"]
 
 
 def is_index(path: Path) -> bool:
-    """Whether a folder is an index; its manifest lists segments."""
-    try:
-        return "segments" in json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
+    """Whether a path is an index; everything else is a data set, or refused when it is opened."""
+    from rankloop.data import kind_of
+
+    return path.is_dir() and kind_of(path) == "index"
 
 
 def is_service(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Where a job runs: the one argument that changes."""
+"""Backends: where the tasks of a job run."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ __all__ = ["Backend", "Member", "backend_of", "over"]
 
 
 class Member(Protocol):
-    """What a task of several workers at once sees of the others."""
+    """A worker of a team: its rank, and how it exchanges values with the others."""
 
     rank: int
     count: int
@@ -18,18 +18,18 @@ class Member(Protocol):
     @property
     def machine(self) -> int: ...
 
-    def meet(self, value: Any) -> list[Any]: ...
+    def gather(self, value: Any) -> list[Any]: ...
 
     def network(self) -> dict[str, Any]: ...
 
-    def tell(self, by: float, note: str = "") -> None: ...
+    def report(self, by: float, note: str = "") -> None: ...
 
 
 class Backend(Protocol):
-    """Runs pure functions elsewhere: one input at a time, or all workers at once.
+    """Runs pure functions in workers: one input at a time, or all workers at once.
 
-    Results do not depend on which worker did what, nor on who was first: the caller merges them in the
-    order of the inputs.
+    The caller merges results in the order of the inputs, so they do not depend on which worker did what, or
+    on which was first.
     """
 
     workers: int
@@ -69,7 +69,7 @@ def over(
 ) -> list[Any]:
     """`task` of each input, in the order of the inputs; one bar shows how much of `sizes` is finished.
 
-    With `done` each result is given to it as it comes, in any order, and none is kept.
+    With `done` each result is passed to it as it comes, in any order, and none is kept.
     """
     weights = [1.0] * len(inputs) if sizes is None else list(sizes)
     found: list[Any] = [None] * len(inputs)

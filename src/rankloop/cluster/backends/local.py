@@ -13,7 +13,7 @@ from typing import Any
 
 from rankloop._jit import thread_count
 from rankloop._progress import Advance
-from rankloop.cluster.backends.failures import AGAIN, RETRIES, LostWorkerError, passing
+from rankloop.cluster.backends.lost_worker_error import AGAIN, RETRIES, LostWorkerError, is_transient
 from rankloop.cluster.backends.versions import refuse_others
 from rankloop.cluster.backends.worker import held_port, packed, unpacked
 
@@ -24,7 +24,7 @@ _GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 
 
 class Local:
-    """As many processes as asked for, or as this one may use cores."""
+    """As many processes as given, or as there are cores for this one."""
 
     def __init__(self, workers: int | None) -> None:
         self.workers = workers or thread_count()
@@ -32,48 +32,48 @@ class Local:
     def map(
         self, task: Callable[[Any], Any], inputs: Sequence[Any], done: Callable[[int, Any], None]
     ) -> None:
-        """`done(index, result)` for each input as it comes; a task whose worker dies is begun again."""
+        """`done(index, result)` for each input as it comes; a task whose worker dies is started again."""
         waiting, tries = deque(range(len(inputs))), [0] * len(inputs)
         busy: dict[Connection, tuple[_Process, int]] = {}
 
         def start(process: "_Process") -> None:
             if not waiting:
-                del busy[process.line]
-                process.rest()
+                del busy[process.pipe]
+                process.release()
                 return
             index = waiting.popleft()
-            busy[process.line] = (process, index)
+            busy[process.pipe] = (process, index)
             process.send((packed((task, inputs[index])), 0, 0))
 
         try:
             team = [_Process.taken(self.workers) for _ in range(min(self.workers, len(inputs)))]
-            busy |= {process.line: (process, -1) for process in team}
-            for process in team:  # all are starting while the first is waited for
+            busy |= {process.pipe: (process, -1) for process in team}
+            for process in team:  # all start while the first is waited for
                 process.ready()
                 start(process)
             while busy:
-                for line in wait(list(busy)):
-                    assert isinstance(line, Connection)
-                    process, index = busy[line]
+                for pipe in wait(list(busy)):
+                    assert isinstance(pipe, Connection)
+                    process, index = busy[pipe]
                     try:
-                        kind, *said = line.recv()
+                        kind, *content = pipe.recv()
                     except _GONE:
-                        del busy[line]
+                        del busy[pipe]
                         process.kill()
                         tries[index] += 1
                         if tries[index] > RETRIES:
                             raise LostWorkerError(index, len(inputs), tries[index]) from None
                         waiting.appendleft(index)
                         another = _Process.taken(self.workers)
-                        busy[another.line] = (another, -1)
+                        busy[another.pipe] = (another, -1)
                         another.ready()
                         start(another)
                         continue
                     if kind == "failed":
-                        del busy[line]
-                        process.rest()
-                        raise _raised(*said)
-                    done(index, unpacked(said[0]))
+                        del busy[pipe]
+                        process.release()
+                        raise _raised(*content)
+                    done(index, unpacked(content[0]))
                     start(process)
         finally:
             for process, _ in busy.values():
@@ -84,12 +84,12 @@ class Local:
     ) -> Any:
         """`task(argument, member)` in all workers at once; the result of the first.
 
-        When one dies the others cannot go on: all are begun again. With `torch` they find each other as the
-        processes of `torchrun` do.
+        When one dies the others cannot continue: all are started again. With `torch` they find each other
+        like the processes of `torchrun`.
         """
         for _ in range(RETRIES + 1):
-            told = _torchrun(self.workers) if torch else [{} for _ in range(self.workers)]
-            team = [_Process(self.workers, one, silent=True) for one in told]
+            environments = _torchrun(self.workers) if torch else [{} for _ in range(self.workers)]
+            team = [_Process(self.workers, one, silent=True) for one in environments]
             members = _Team(team, advance)
             try:
                 for process in team:
@@ -97,7 +97,7 @@ class Local:
                 return members.run(task, argument)
             except LostWorkerError as error:
                 lost = error
-                advance(-members.told, AGAIN)
+                advance(-members.reported, AGAIN)
             finally:
                 for process in team:
                     process.kill()
@@ -105,60 +105,60 @@ class Local:
 
 
 class _Team:
-    """Workers that do one thing together."""
+    """Workers that run one task together."""
 
     def __init__(self, team: "list[_Process]", advance: Advance) -> None:
         self.members, self.advance = team, advance
-        self.lines = {process.line: rank for rank, process in enumerate(team)}
+        self.ranks = {process.pipe: rank for rank, process in enumerate(team)}
         self.count = len(team)
         self.results: dict[int, bytes] = {}
-        self.met: dict[int, Any] = {}
-        self.told = 0.0
+        self.gathered: dict[int, Any] = {}
+        self.reported = 0.0
 
     def run(self, task: Callable[..., Any], argument: Any) -> Any:
         whole = packed((task, argument))
         for place, process in enumerate(self.members):
             process.send((whole, place, self.count))
         while len(self.results) < self.count:
-            for line in wait([line for line, rank in self.lines.items() if rank not in self.results]):
-                assert isinstance(line, Connection)
-                rank = self.lines[line]
+            for pipe in wait([pipe for pipe, rank in self.ranks.items() if rank not in self.results]):
+                assert isinstance(pipe, Connection)
+                rank = self.ranks[pipe]
                 try:
-                    said = line.recv()
+                    message = pipe.recv()
                 except _GONE:
                     raise LostWorkerError(rank, self.count, RETRIES + 1) from None
-                self._take(rank, *said)
+                self._take(rank, *message)
         return unpacked(self.results[0])
 
-    def _take(self, rank: int, kind: str, *said: Any) -> None:
+    def _take(self, rank: int, kind: str, *content: Any) -> None:
         if kind == "done":
-            self.results[rank] = said[0]
+            self.results[rank] = content[0]
         elif kind == "progress":
-            self.told += said[0]
-            self.advance(*said)
-        elif kind == "meet":
-            self.met[rank] = said[0]
-            if len(self.met) == self.count:
+            self.reported += content[0]
+            self.advance(*content)
+        elif kind == "gather":
+            self.gathered[rank] = content[0]
+            if len(self.gathered) == self.count:
                 for process in self.members:
-                    process.send([self.met[i] for i in range(self.count)])
-                self.met = {}
+                    process.send([self.gathered[i] for i in range(self.count)])
+                self.gathered = {}
         else:
-            error = _raised(*said)
-            if passing(error):
+            error = _raised(*content)
+            if is_transient(error):
                 raise LostWorkerError(rank, self.count, RETRIES + 1) from error
             raise error
 
 
 class _Process:
-    """One worker and the line to it; one that rests is taken again by the next job."""
+    """One worker and the pipe to it; an idle one is reused by the next job."""
 
-    resting: "list[_Process]" = []  # noqa: RUF012 - shared by all, that is the point
+    idle: "list[_Process]" = []  # noqa: RUF012 - shared by all jobs on purpose
 
     def __init__(
         self, workers: int, environment: Mapping[str, str] | None = None, *, silent: bool = False
     ) -> None:
         self.workers = workers
-        self.line, theirs = Pipe()
+        self.pipe, theirs = Pipe()
         share = str(max(1, thread_count() // workers))
         threads = {name: os.environ.get(name, share) for name in _THREADS}
         path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -166,7 +166,7 @@ class _Process:
             [sys.executable, "-m", "rankloop.cluster.backends.worker", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL if silent else None,  # LightGBM tells there how it connects
+            stdout=subprocess.DEVNULL if silent else None,  # where LightGBM logs how it connects
             env={**os.environ, **threads, **path, **(environment or {})},
         )
         theirs.close()
@@ -175,10 +175,10 @@ class _Process:
 
     @classmethod
     def taken(cls, workers: int) -> "_Process":
-        """One that rests and has as many threads, or a new one."""
-        for process in cls.resting:
+        """An idle one with as many threads, or a new one."""
+        for process in cls.idle:
             if process.workers == workers:
-                cls.resting.remove(process)
+                cls.idle.remove(process)
                 if process.process.poll() is None:
                     return process
                 process.kill()
@@ -186,11 +186,11 @@ class _Process:
         return cls(workers)
 
     def ready(self) -> None:
-        """Wait until it is up, and see that it runs the same versions."""
+        """Wait until it has started, and check its versions."""
         if self.up:
             return
         try:
-            _, versions = self.line.recv()
+            _, versions = self.pipe.recv()
         except _GONE:
             code = self.process.wait()
             raise RuntimeError(f"a worker process did not start: it ended with {code}") from None
@@ -198,23 +198,23 @@ class _Process:
         self.up = True
 
     def send(self, whole: Any) -> None:
-        """To a worker that dies over it nothing is said: who listens to the line finds it gone."""
+        """A worker that dies meanwhile is no error here: receiving from the pipe finds it gone."""
         with suppress(*_GONE):
-            self.line.send(whole)
+            self.pipe.send(whole)
 
-    def rest(self) -> None:
-        type(self).resting.append(self)
+    def release(self) -> None:
+        type(self).idle.append(self)
 
     def kill(self) -> None:
-        self.line.close()
+        self.pipe.close()
         self.process.kill()
         self.process.wait()
 
 
 @atexit.register
-def _send_home() -> None:
-    while _Process.resting:
-        _Process.resting.pop().kill()
+def _end_idle() -> None:
+    while _Process.idle:
+        _Process.idle.pop().kill()
 
 
 def _raised(whole: bytes, trace: str) -> BaseException:
@@ -224,8 +224,8 @@ def _raised(whole: bytes, trace: str) -> BaseException:
 
 
 def _torchrun(count: int) -> list[dict[str, str]]:
-    """The environment in which `torchrun` would start each process."""
+    """The environment that `torchrun` gives each process."""
     with held_port() as port:
-        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     counts = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    return [{**meeting, **counts, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(count)]
+    return [{**address, **counts, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(count)]

@@ -10,20 +10,20 @@ from uuid import uuid4
 
 from rankloop._extras import require
 from rankloop._progress import Advance
-from rankloop.cluster.backends.failures import AGAIN, RETRIES, LostWorkerError, passing
+from rankloop.cluster.backends.lost_worker_error import AGAIN, RETRIES, LostWorkerError, is_transient
 from rankloop.cluster.backends.versions import here, refuse_others
 from rankloop.cluster.backends.worker import held_port, packed, packed_error, unpacked
 
 __all__ = ["Ray"]
 
-_PATIENCE = 0.2  # seconds between two looks at what the members of a team tell
+_INTERVAL = 0.2  # seconds between two looks at the progress of a team
 
 
 class Ray:
-    """The cluster this process is connected to, the one at RAY_ADDRESS, or one that lives for the job."""
+    """The cluster this process is connected to, the one at RAY_ADDRESS, or one started for the job."""
 
     def __init__(self, workers: int | None) -> None:
-        self.asked = workers
+        self.requested = workers
         self.workers = workers or 0
 
     @contextmanager
@@ -36,9 +36,9 @@ class Ray:
             try:
                 ray.init(address="auto", **quiet)
             except ConnectionError:
-                ray.init(num_cpus=self.asked, include_dashboard=False, **quiet)
+                ray.init(num_cpus=self.requested, include_dashboard=False, **quiet)
         try:
-            self.workers = self.asked or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            self.workers = self.requested or max(1, int(ray.cluster_resources().get("CPU", 1)))
             _refuse_other_versions(ray)
             yield
         finally:
@@ -48,7 +48,7 @@ class Ray:
     def map(
         self, task: Callable[[Any], Any], inputs: Sequence[Any], done: Callable[[int, Any], None]
     ) -> None:
-        """`done(index, result)` for each input as it comes; what a lost node did is done by another."""
+        """`done(index, result)` for each input as it comes; the tasks of a lost node run on another."""
         ray = require("ray", "cluster")
         with self.connected():
             call = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_call)
@@ -74,8 +74,8 @@ class Ray:
     ) -> Any:
         """`task(argument, member)` in all workers at once, by Ray Train; the result of the first.
 
-        With `torch` it is a `TorchTrainer`, else a `LightGBMTrainer`. Ray Train begins again when a
-        worker or a node is lost, and waits a few minutes for another where there are too few cores.
+        With `torch` it is a `TorchTrainer`, else a `LightGBMTrainer`. Ray Train starts again when
+        a worker or a node is lost, and waits a few minutes for another where there are too few cores.
         """
         ray = require("ray", "cluster")
         train = require("ray.train", "cluster")
@@ -103,7 +103,7 @@ class Ray:
                     cores = int(ray.cluster_resources().get("CPU", 0))
                     raise RuntimeError(
                         f"Ray could not start {self.workers} workers of one core: the cluster has {cores}, "
-                        "and others may use them; take fewer workers, or call again when there are more nodes"
+                        "and others may use them; use fewer workers, or call again when there are more nodes"
                     ) from error
                 except train.TrainingFailedError as error:
                     raise LostWorkerError(0, self.workers, RETRIES + 1) from error
@@ -122,25 +122,27 @@ def _call(whole: bytes) -> bytes:
 def _this_node(ray: Any) -> Any:
     strategies = require("ray.util.scheduling_strategies", "cluster")
     node = ray.get_runtime_context().get_node_id()
-    return strategies.NodeAffinitySchedulingStrategy(node, soft=False)  # elsewhere it may die before us
+    return strategies.NodeAffinitySchedulingStrategy(
+        node, soft=False
+    )  # another node may be lost before this one
 
 
 def _refuse_other_versions(ray: Any) -> None:
     strategies = require("ray.util.scheduling_strategies", "cluster")
-    asked = {}
+    answers = {}
     for node in ray.nodes():
         if node["Alive"]:
             there = strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             probe = ray.remote(num_cpus=0, scheduling_strategy=there)(_versions)
-            asked[f"node {node['NodeManagerAddress']} ({node['NodeID'][:8]})"] = probe.remote()
-    for where, answer in asked.items():
+            answers[f"node {node['NodeManagerAddress']} ({node['NodeID'][:8]})"] = probe.remote()
+    for where, answer in answers.items():
         try:
             theirs = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             why = str(error.cause).strip().splitlines()[-1]
             raise ValueError(f"{where} has no rankloop that runs: {why}") from error
         except ray.exceptions.RayError:
-            continue  # it was lost since, and others do its work
+            continue  # lost meanwhile; other nodes do its work
         refuse_others(theirs, where)
 
 
@@ -149,22 +151,22 @@ def _versions() -> dict[str, str]:
 
 
 class _Board:
-    """An actor on which the members of a team write what the waiting process reads."""
+    """An actor through which the members of a team pass progress and values."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[float, str]] = []
+        self.reports: list[tuple[float, str]] = []
         self.sum = 0.0
         self.failed: bytes | None = None
         self.result: bytes | None = None
-        self.met: dict[str, dict[int, Any]] = {}
+        self.gathered: dict[str, dict[int, Any]] = {}
 
     def begin(self) -> None:
-        """Another try, after which nothing of the last one counts."""
+        """Start another try: the progress of the last one is taken back."""
         if self.sum:
-            self.tell(-self.sum, AGAIN)
+            self.report(-self.sum, AGAIN)
 
-    def tell(self, by: float, note: str) -> None:
-        self.told.append((by, note))
+    def report(self, by: float, note: str) -> None:
+        self.reports.append((by, note))
         self.sum += by
 
     def fail(self, error: bytes) -> None:
@@ -173,40 +175,40 @@ class _Board:
     def finish(self, result: bytes) -> None:
         self.result = result
 
-    def bring(self, place: str, rank: int, value: Any) -> None:
-        self.met.setdefault(place, {})[rank] = value
+    def put(self, place: str, rank: int, value: Any) -> None:
+        self.gathered.setdefault(place, {})[rank] = value
 
-    def brought(self, place: str, count: int) -> list[Any]:
-        return [self.met[place][rank] for rank in range(count)]
+    def values(self, place: str, count: int) -> list[Any]:
+        return [self.gathered[place][rank] for rank in range(count)]
 
     def outcome(self) -> tuple[bytes | None, bytes | None]:
         return self.failed, self.result
 
     def news(self) -> list[tuple[float, str]]:
-        told, self.told = self.told, []
-        return told
+        reports, self.reports = self.reports, []
+        return reports
 
 
 class _Member:
-    """The same to a task as the member of a local team."""
+    """A worker of a team on Ray: see `backend.Member`."""
 
     def __init__(self, rank: int, count: int, board: Any) -> None:
         self.rank, self.count, self._board = rank, count, board
 
-    def meet(self, value: Any) -> list[Any]:
-        """What every member brings, by rank; nobody goes on before all are there."""
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all members, by rank; returns when all have sent theirs."""
         ray, collective = require("ray", "cluster"), require("ray.train.collective", "cluster")
         place = collective.broadcast_from_rank_zero(uuid4().hex)
-        ray.get(self._board.bring.remote(place, self.rank, value))
+        ray.get(self._board.put.remote(place, self.rank, value))
         collective.barrier()
-        met: list[Any] = ray.get(self._board.brought.remote(place, self.count))
-        return met
+        values: list[Any] = ray.get(self._board.values.remote(place, self.count))
+        return values
 
     def network(self) -> dict[str, Any]:
-        """LightGBM's parameters for a team of several machines; every member must ask at the same time."""
+        """LightGBM's parameters for a team of several machines; all members must call it together."""
         host = require("ray.util", "cluster").get_node_ip_address()
         with held_port() as port:
-            machines = ",".join(f"{one}:{its}" for one, its in self.meet((host, port)))
+            machines = ",".join(f"{address}:{number}" for address, number in self.gather((host, port)))
         return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
 
     @property
@@ -214,8 +216,8 @@ class _Member:
         """The number of the node it is on."""
         return int(require("ray.train", "cluster").get_context().get_node_rank())
 
-    def tell(self, by: float, note: str = "") -> None:
-        self._board.tell.remote(by, note)
+    def report(self, by: float, note: str = "") -> None:
+        self._board.report.remote(by, note)
 
 
 def _member_loop(config: dict[str, Any]) -> None:
@@ -223,7 +225,7 @@ def _member_loop(config: dict[str, Any]) -> None:
     context = require("ray.train", "cluster").get_context()
     board = config["board"]
     if ray.get(board.outcome.remote())[0] is not None:
-        return  # begun again after a mistake that another try would make again
+        return  # started again after an error that another try would repeat
     member = _Member(context.get_world_rank(), context.get_world_size(), board)
     if member.rank == 0:
         ray.get(board.begin.remote())
@@ -231,7 +233,7 @@ def _member_loop(config: dict[str, Any]) -> None:
     try:
         result = task(argument, member)
     except Exception as error:
-        if not passing(error):
+        if not is_transient(error):
             ray.get(board.fail.remote(packed_error(error)))
         raise
     if member.rank == 0:
@@ -240,14 +242,14 @@ def _member_loop(config: dict[str, Any]) -> None:
 
 @contextmanager
 def _shown(ray: Any, board: Any, advance: Advance) -> Iterator[None]:
-    """The progress that members tell, while the block waits for them."""
+    """Show the progress that members report while the block runs."""
     over = threading.Event()
 
     def watch() -> None:
         ended = False
         while not ended:
-            ended = over.wait(_PATIENCE)  # and then a last look
-            with suppress(ray.exceptions.RayError):  # the training says what is wrong
+            ended = over.wait(_INTERVAL)  # and then a last look
+            with suppress(ray.exceptions.RayError):  # the training raises what is wrong
                 for by, note in ray.get(board.news.remote()):
                     advance(by, note)
 

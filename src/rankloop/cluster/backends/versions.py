@@ -1,4 +1,4 @@
-"""Workers that run other versions would give other numbers: they are refused before the work starts."""
+"""Workers with other versions could give other numbers: they are refused before the work starts."""
 
 import platform
 from collections.abc import Mapping

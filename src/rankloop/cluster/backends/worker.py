@@ -1,7 +1,7 @@
 """A worker process of `backend="local"`: does one task at a time for the process that started it.
 
-It is started as a command, not forked and not by `multiprocessing`: scripts need no `if __name__ ==
-"__main__"`, and threads of the parent do no harm.
+It is started as a command, not forked and not by `multiprocessing`, so scripts need no `if __name__ ==
+"__main__"` and threads of the parent are no danger.
 """
 
 import os
@@ -18,14 +18,14 @@ from rankloop.cluster.backends.versions import here
 
 try:
     import cloudpickle as pickler
-except ModuleNotFoundError:  # then functions must be importable by their names
+except ModuleNotFoundError:  # then tasks must be importable by name
     import pickle as pickler
 
 __all__ = ["Member", "held_port", "packed", "packed_error", "unpacked"]
 
 
 def packed(value: Any) -> bytes:
-    """For another process, functions of a script or a notebook included."""
+    """A value as bytes for another process, also functions of a script or a notebook."""
     whole: bytes = pickler.dumps(value)
     return whole
 
@@ -35,21 +35,21 @@ def unpacked(whole: bytes) -> Any:
 
 
 class Member:
-    """What a task of several workers at once sees of the others: who it is, and a way to meet them."""
+    """A worker of a local team: see `backend.Member`."""
 
-    def __init__(self, rank: int, count: int, line: Connection) -> None:
-        self.rank, self.count, self._line = rank, count, line
+    def __init__(self, rank: int, count: int, pipe: Connection) -> None:
+        self.rank, self.count, self._pipe = rank, count, pipe
 
-    def meet(self, value: Any) -> list[Any]:
-        """What every member brings, by rank; nobody goes on before all are there."""
-        self._line.send(("meet", value))
-        met: list[Any] = self._line.recv()
-        return met
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all members, by rank; returns when all have sent theirs."""
+        self._pipe.send(("gather", value))
+        values: list[Any] = self._pipe.recv()
+        return values
 
     def network(self) -> dict[str, Any]:
-        """LightGBM's parameters for a team on this machine; every member must ask at the same time."""
+        """LightGBM's parameters for a team on this machine; all members must call it together."""
         with held_port() as port:
-            machines = ",".join(f"127.0.0.1:{one}" for one in self.meet(port))
+            machines = ",".join(f"127.0.0.1:{one}" for one in self.gather(port))
         return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
 
     @property
@@ -57,38 +57,38 @@ class Member:
         """The number of the machine it is on: local workers are all on the first."""
         return 0
 
-    def tell(self, by: float, note: str = "") -> None:
-        """Progress, for the bar of the process that waits."""
-        self._line.send(("progress", by, note))
+    def report(self, by: float, note: str = "") -> None:
+        """Progress, for the bar of the process that started the job."""
+        self._pipe.send(("progress", by, note))
 
 
-def serve(line: Connection) -> None:
-    """Tasks until the other end of the line is gone."""
-    sys.path[:] = line.recv()
-    line.send(("hello", here()))
+def serve(pipe: Connection) -> None:
+    """Run tasks until the other end of the pipe is closed."""
+    sys.path[:] = pipe.recv()
+    pipe.send(("hello", here()))
     with ThreadPoolExecutor(1) as pool:
         while True:
-            whole, rank, count = line.recv()
+            whole, rank, count = pipe.recv()
             task, argument = unpacked(whole)
-            given = (argument,) if count == 0 else (argument, Member(rank, count, line))
+            given = (argument,) if count == 0 else (argument, Member(rank, count, pipe))
             future = pool.submit(task, *given)
             error = future.exception()
             if error is None:
-                line.send(("done", packed(future.result())))
+                pipe.send(("done", packed(future.result())))
             else:
-                line.send(("failed", packed_error(error), "".join(traceback.format_exception(error))))
+                pipe.send(("failed", packed_error(error), "".join(traceback.format_exception(error))))
 
 
 @contextmanager
 def held_port() -> Iterator[int]:
-    """A free port, which nobody else on the machine is given while the block runs."""
+    """A free port, reserved while the block runs."""
     with socket.socket() as holder:
         holder.bind(("", 0))
         yield int(holder.getsockname()[1])
 
 
 def packed_error(error: BaseException) -> bytes:
-    """The error, or its words where it cannot be sent."""
+    """The error, or its message where it cannot be pickled."""
     try:
         whole = packed(error)
         unpacked(whole)
@@ -101,4 +101,4 @@ if __name__ == "__main__":
     try:
         serve(Connection(int(sys.argv[1])))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        os._exit(0)  # who asked has gone
+        os._exit(0)  # the process that started it has ended

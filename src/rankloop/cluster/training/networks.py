@@ -1,4 +1,4 @@
-"""A network trained by several processes that share every batch."""
+"""A network trained by several processes, each on its part of every batch."""
 
 import os
 import shutil
@@ -9,27 +9,23 @@ from typing import Any
 from uuid import uuid4
 
 from rankloop.cluster.backends.backend import Member
-from rankloop.cluster.training.progress import telling
+from rankloop.cluster.training.job import TrainingJob
+from rankloop.cluster.training.progress import reporting
 from rankloop.data import RankingDataset
-from rankloop.data.save import load_dataset
-from rankloop.data.shards.shards import Shards
+from rankloop.data.load_dataset import load_dataset
 from rankloop.rankers import NeuralRanker
 from rankloop.rankers.saving.load import dumps
 
-__all__ = ["Started", "Work", "check", "train", "under_torchrun"]
+__all__ = ["NetworkJob", "TorchrunMember", "check", "train", "under_torchrun"]
 
-_STATE = "network.zip"
+_STATE = "netjob.zip"
 
 
 @dataclass(frozen=True)
-class Work:
-    """What every member is given."""
+class NetworkJob(TrainingJob[NeuralRanker]):
+    """The training of a network; `token` names its temporary files, the same in all tries."""
 
-    ranker: NeuralRanker
-    train: Shards
-    valid: Shards | RankingDataset | None
-    checkpoint: str | None
-    token: str = field(default_factory=lambda: uuid4().hex)  # by which all tries know their files
+    token: str = field(default_factory=lambda: uuid4().hex)
 
 
 def under_torchrun() -> bool:
@@ -37,43 +33,42 @@ def under_torchrun() -> bool:
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def train(work: Work, member: Member) -> bytes:
+def train(job: NetworkJob, member: Member) -> bytes:
     """The trained network, the same in every member."""
-    valid = work.valid.whole() if isinstance(work.valid, Shards) else work.valid
-    ranker = work.ranker
-    if work.checkpoint is not None:
-        ranker.set_params(checkpoint=str(Path(work.checkpoint) / _STATE))
-    data = _mapped(work, member)
-    with telling(member, "rankloop.rankers.neural.training"):
-        ranker.fit(data, valid)
-    ranker.fingerprint_ = work.train.fingerprint
+    ranker = job.ranker
+    if job.checkpoint is not None:
+        ranker.set_params(checkpoint=str(Path(job.checkpoint) / _STATE))
+    data = _mapped(job, member)
+    with reporting(member, "rankloop.rankers.neural.training"):
+        ranker.fit(data, job.valid_data())
+    ranker.fingerprint_ = job.train.fingerprint
     return dumps(ranker)
 
 
 def check(checkpoint: str | None) -> None:
     if checkpoint is not None and "://" in checkpoint:
         raise ValueError(
-            f"a network keeps its epochs in a folder that every machine mounts, and {checkpoint} is none; "
+            f"the checkpoint of a network is a folder that every machine mounts, and {checkpoint} is not; "
             "give the path of one"
         )
 
 
-def _mapped(work: Work, member: Member) -> RankingDataset:
-    """All shards as files that the processes of a machine map together; gathered by the first of them.
+def _mapped(job: NetworkJob, member: Member) -> RankingDataset:
+    """All shards as files that the processes of a machine map together; the first process writes them.
 
-    The files go as soon as they are mapped, and with them what an earlier try left that was killed over
-    them: what is mapped stays until it is let go, and a kill later on leaves nothing.
+    The files are removed as soon as all have mapped them, also those of an earlier try that was killed: a
+    mapping stays valid without its file, and a process that is killed later leaves nothing behind.
     """
-    met = member.meet((member.machine, work.token))
-    first = [machine for machine, _ in met].index(member.machine)
-    folder = Path(tempfile.gettempdir()) / f"rankloop-{met[0][1]}-{first}-rows"
+    values = member.gather((member.machine, job.token))
+    first = [machine for machine, _ in values].index(member.machine)
+    folder = Path(tempfile.gettempdir()) / f"rankloop-{values[0][1]}-{first}-rows"
     try:
         if member.rank == first:
             _sweep(folder)
-            work.train.whole(folder)
-        member.meet("the rows are there")
+            job.train.whole(folder)
+        member.gather("the rows are there")
         data = load_dataset(folder)
-        member.meet("the rows are mapped")
+        member.gather("the rows are mapped")
     finally:
         if member.rank == first:
             _sweep(folder)
@@ -81,12 +76,12 @@ def _mapped(work: Work, member: Member) -> RankingDataset:
 
 
 def _sweep(folder: Path) -> None:
-    for left in folder.parent.glob(f"*{folder.name}*"):  # what is being written has a longer name
+    for left in folder.parent.glob(f"*{folder.name}*"):  # unfinished ones have longer names
         shutil.rmtree(left, ignore_errors=True)
 
 
-class Started:
-    """The processes of `torchrun`, as a team: they meet through torch."""
+class TorchrunMember:
+    """A process of `torchrun` as a member of a team; values are exchanged through torch."""
 
     def __init__(self) -> None:
         import torch.distributed as distributed
@@ -102,13 +97,13 @@ class Started:
     def machine(self) -> int:
         return int(os.environ.get("GROUP_RANK", "0"))
 
-    def meet(self, value: Any) -> list[Any]:
-        met: list[Any] = [None] * self.count
-        self._distributed.all_gather_object(met, value)
-        return met
+    def gather(self, value: Any) -> list[Any]:
+        values: list[Any] = [None] * self.count
+        self._distributed.all_gather_object(values, value)
+        return values
 
     def network(self) -> dict[str, Any]:
-        raise ValueError("trees are not grown under torchrun; call fit without it")
+        raise ValueError("trees cannot be trained under torchrun; call fit without it")
 
-    def tell(self, by: float, note: str = "") -> None:
-        """Nobody waits: each process of `torchrun` is its own."""
+    def report(self, by: float, note: str = "") -> None:
+        """Nothing to do: no other process waits for this one."""

@@ -1,4 +1,4 @@
-"""The progress of a training that runs elsewhere."""
+"""The progress of a training that runs in a worker."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,27 +7,27 @@ from importlib import import_module
 from rankloop._progress import Advance
 from rankloop.cluster.backends.backend import Member
 
-__all__ = ["telling"]
+__all__ = ["reporting"]
 
 
 @contextmanager
-def telling(member: Member, module: str) -> Iterator[None]:
-    """Where `module` would draw a bar, the first member tells the process that waits; others are silent.
+def reporting(member: Member, module: str) -> Iterator[None]:
+    """Where `module` would draw a bar, the first member reports its progress; the others are silent.
 
-    The worker process is ours alone, so the name is simply taken over while the block runs.
+    The worker process runs nothing else, so `progress` of the module is replaced while the block runs.
     """
 
     @contextmanager
-    def told(title: str, total: float | None) -> Iterator[Advance]:
+    def reported(title: str, total: float | None) -> Iterator[Advance]:
         def advance(by: float = 1, note: str = "") -> None:
             if member.rank == 0:
-                member.tell(by, note)
+                member.report(by, note)
 
         yield advance
 
     where = import_module(module)
     drawn = where.progress
-    where.progress = told  # type: ignore[attr-defined] # every module that draws has imported the name
+    where.progress = reported  # type: ignore[attr-defined] # the module has imported the name
     try:
         yield
     finally:

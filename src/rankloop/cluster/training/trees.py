@@ -1,4 +1,4 @@
-"""A forest grown by several workers, each on its own queries."""
+"""A forest trained by several workers, each on its own queries."""
 
 import json
 import re
@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from rankloop.cluster.backends.backend import Member
-from rankloop.cluster.training.progress import telling
+from rankloop.cluster.training.job import TrainingJob
+from rankloop.cluster.training.progress import reporting
 from rankloop.data import RankingDataset
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.shards.shards import Shards
@@ -22,35 +23,29 @@ from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.saving.load import dumps, loads
 
-__all__ = ["Work", "check", "grow", "refuse_idle", "settled"]
+__all__ = ["TreesJob", "check", "grow", "refuse_idle", "settled"]
 
 _NETWORK = ("machines", "local_listen_port", "num_machines", "tree_learner", "pre_partition", "time_out")
 _STATE = "state.json"
 
 
 @dataclass(frozen=True)
-class Work:
-    """What every member is given."""
+class TreesJob(TrainingJob[LambdaMART]):
+    """The training of a forest; with a checkpoint it is saved `every` so many trees."""
 
-    ranker: LambdaMART
-    train: Shards
-    valid: Shards | RankingDataset | None
-    checkpoint: str | None
     every: int
 
 
 def check(ranker: LambdaMART, every: int) -> None:
     if ranker.backend != "lightgbm":
         raise ValueError(
-            f"trees of several workers are LightGBM's; take backend='lightgbm', not {ranker.backend!r}"
+            f"several workers train trees with LightGBM only; use backend='lightgbm', not {ranker.backend!r}"
         )
     if ranker.callbacks:
-        raise ValueError("callbacks would run in the workers, where nobody sees them; leave them out")
+        raise ValueError("callbacks would run in the workers, out of sight; leave them out")
     taken = [name for name in _NETWORK if name in (ranker.params or {})]
     if taken:
-        raise ValueError(
-            f"the job finds out about machines and ports itself; leave {taken[0]!r} out of params"
-        )
+        raise ValueError(f"the job sets machines and ports itself; leave {taken[0]!r} out of params")
     if every < 1:
         raise ValueError(f"every is 1 or more trees, got {every}")
 
@@ -58,13 +53,13 @@ def check(ranker: LambdaMART, every: int) -> None:
 def refuse_idle(train: Shards, workers: int) -> None:
     if len(train.part(0, 1)) < workers:
         raise ValueError(
-            f"{train.path} has fewer shards with rows than there are workers ({workers}); take fewer "
+            f"{train.path} has fewer shards with rows than there are workers ({workers}); use fewer "
             "workers, or write more shards"
         )
 
 
 def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
-    """A copy whose loss knows the best grade of all shards, which a worker's own may lack."""
+    """A copy whose loss has the highest grade of all shards, which those of one worker may lack."""
     made: LambdaMART = clone(ranker)
     if isinstance(made.loss, str) and (made.loss == "lambdagap" or made.loss.startswith("backend:")):
         return made
@@ -72,57 +67,57 @@ def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
     return made.set_params(loss=found)  # type: ignore[no-any-return] # scikit-learn has no types
 
 
-def grow(work: Work, member: Member) -> bytes:
+def grow(job: TreesJob, member: Member) -> bytes:
     """The forest, the same in every member: all at once, or `every` trees at a time with a checkpoint."""
-    refuse_idle(work.train, member.count)
-    part = work.train.part(member.rank, member.count)
+    refuse_idle(job.train, member.count)
+    part = job.train.part(member.rank, member.count)
     own = part.whole()
-    valid = work.valid.whole() if isinstance(work.valid, Shards) else work.valid
-    ranker, state = work.ranker, _State(work, valid, member.count)
+    valid = job.valid_data()
+    ranker, state = job.ranker, _State(job, valid, member.count)
     if member.rank == 0:
-        member.tell(state.trees)
+        member.report(state.trees)
     while not state.over:
         size = (
             ranker.trees - state.trees
-            if work.checkpoint is None
-            else min(work.every, ranker.trees - state.trees)
+            if job.checkpoint is None
+            else min(job.every, ranker.trees - state.trees)
         )
         network = member.network() if member.count > 1 else {}
         parallel = {"tree_learner": "data", "pre_partition": True, **network} if network else {}
         further: LambdaMART = clone(ranker).set_params(
             trees=size, init=state.made or ranker.init, params={**(ranker.params or {}), **parallel}
         )
-        with telling(member, "rankloop.rankers.lambdamart"), _quiet():
+        with reporting(member, "rankloop.rankers.lambdamart"), _quiet():
             further.fit(own, valid)
         state.take(further, size)
         if member.rank == 0:
-            state.keep()
-    return dumps(state.finished(ranker, work.train.fingerprint))
+            state.save()
+    return dumps(state.finished(ranker, job.train.fingerprint))
 
 
 class _State:
-    """Where a training stands: the forest so far, and whether it is the end."""
+    """The state of a training: the forest so far, and whether it is finished."""
 
-    def __init__(self, work: Work, valid: RankingDataset | None, count: int) -> None:
+    def __init__(self, job: TreesJob, valid: RankingDataset | None, count: int) -> None:
         self.made: LambdaMART | None = None
         self.curve = np.zeros(0)
         self.best: float | None = None
-        self.total = work.ranker.trees
-        self.first = 0 if work.ranker.init is None else work.ranker.init.n_trees_
-        self.sign = 1.0 if metric(work.ranker.metric).higher_is_better else -1.0
+        self.total = job.ranker.trees
+        self.first = 0 if job.ranker.init is None else job.ranker.init.n_trees_
+        self.sign = 1.0 if metric(job.ranker.metric).higher_is_better else -1.0
         self.over = False
-        self.store = None if work.checkpoint is None else Store(work.checkpoint)
+        self.store = None if job.checkpoint is None else Store(job.checkpoint)
         if self.store is not None:
-            self.about = _about(work, valid, count)
+            self.about = _about(job, valid, count)
             self._resume(self.store)
 
     @property
     def trees(self) -> int:
-        """Grown so far, those of `init` not counted."""
+        """Trees grown so far, without those of `init`."""
         return 0 if self.made is None else self.made.n_trees_ - self.first
 
     def take(self, further: LambdaMART, size: int) -> None:
-        """Go on from a longer forest, unless the validation set says that it is no better."""
+        """Continue with a longer forest, unless it is no better on the validation set."""
         if len(further.curve_):
             self.curve = np.concatenate((self.curve[: self.trees], further.curve_))
             reached = float(np.max(self.sign * further.curve_))
@@ -134,7 +129,7 @@ class _State:
         self.made = further
         self.over = stopped or self.trees >= self.total
 
-    def keep(self) -> None:
+    def save(self) -> None:
         if self.store is None or self.made is None:
             return
         name = f"forest-{self.trees:06d}.rank"
@@ -173,22 +168,22 @@ class _State:
         self.curve = np.array(state["curve"])
 
 
-def _about(work: Work, valid: RankingDataset | None, count: int) -> str:
-    """Which training this is."""
+def _about(job: TreesJob, valid: RankingDataset | None, count: int) -> str:
+    """A digest of the data and parameters, by which a training recognises its checkpoint."""
     from rankloop.rankers.saving.codec import encode
 
-    given = work.ranker.get_params(deep=False)
+    given = job.ranker.get_params(deep=False)
     parameters = {
         name: encode(value, name, {}) for name, value in given.items() if name not in ("init", "callbacks")
     }
     judged = None if valid is None else fingerprint(valid)
-    before = None if work.ranker.init is None else blake2b(dumps(work.ranker.init)).hexdigest()
-    told = [parameters, work.train.fingerprint, judged, before, count, work.every]
-    return blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=16).hexdigest()
+    before = None if job.ranker.init is None else blake2b(dumps(job.ranker.init)).hexdigest()
+    facts = [parameters, job.train.fingerprint, judged, before, count, job.every]
+    return blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _plain(made: LambdaMART, trees: int) -> LambdaMART:
-    """Without the machines, ports and pieces by which it was grown, which say nothing about the model."""
+    """The forest without machines, ports and numbers of pieces, which are no part of the model."""
     from rankloop.rankers.trees.lightgbm import LightGBMForest
 
     names = "|".join(_NETWORK)
@@ -202,7 +197,7 @@ def _plain(made: LambdaMART, trees: int) -> LambdaMART:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """LightGBM tells on the standard output how it connects; a worker has nobody who reads it."""
+    """Silence LightGBM, which logs how it connects on the standard output."""
     import lightgbm
 
     class Silent:

@@ -1,4 +1,4 @@
-"""The public sets that the catalogue knows."""
+"""The public sets of the catalogue."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,11 +26,10 @@ _MICROSOFT = "Microsoft Research licence, for research use"
 
 @dataclass(frozen=True)
 class Entry:
-    """One public set: what it is, whose it is, where it lies and how to get it.
+    """One public set: its content, licence, origin and how to get it.
 
-    `checksums` has the sha256 of each file, where one of us has held the file and computed it; a set
-    without is not checked. `downloads` maps where a file goes to where it comes from; it is empty
-    for sets that need a form or an agreement first: then `how` says what to do.
+    `checksums` has the sha256 of each file; a set without them is not checked. `downloads` maps each file
+    to its address; it is empty for sets that need a form or an agreement first: then `how` says what to do.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Downloads that end whole and checked, or not at all."""
+"""Downloads that are checked, and complete or absent."""
 
 import hashlib
 import tarfile
@@ -25,7 +25,7 @@ def fetch(entry: Entry, root: Path) -> Path:
             if name.endswith((".zip", ".tar.gz")):
                 _unpack(beside / name, beside)
         inner = beside / entry.folder
-        if inner.is_dir():  # an archive that brings its own folder
+        if inner.is_dir():  # the archive has a folder of this name
             for item in inner.iterdir():
                 item.rename(beside / item.name)
             inner.rmdir()
@@ -57,9 +57,11 @@ def _download(url: str, path: Path) -> None:
                     file.write(block)
                     advance(len(block))
     except (urllib.error.URLError, TimeoutError) as error:
-        raise ValueError(f"could not download {url} ({error}); try again later, or get it by hand") from None
+        raise ValueError(
+            f"could not download {url} ({error}); try again later, or download it yourself"
+        ) from None
     if size and path.stat().st_size != size:
-        raise ValueError(f"{url} broke off after {path.stat().st_size:,} of {size:,} bytes; try again")
+        raise ValueError(f"{url} ended after {path.stat().st_size:,} of {size:,} bytes; try again")
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -72,5 +74,5 @@ def _unpack(archive: Path, folder: Path) -> None:
             with tarfile.open(archive) as packed:
                 packed.extractall(folder, filter="data")
     except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
-        raise ValueError(f"{archive.name} cannot be unpacked ({error}); get it again") from None
+        raise ValueError(f"{archive.name} cannot be unpacked ({error}); download it again") from None
     archive.unlink()

@@ -1,4 +1,4 @@
-"""How each set of the catalogue is read: folder and part in, data set or corpus or clicks out."""
+"""The reader of each set of the catalogue: from a folder and a part to a data set, a corpus or clicks."""
 
 import json
 import re
@@ -66,12 +66,11 @@ def _movies(folder: Path, part: str, fold: int) -> Corpus:
 
 
 def _cranfield(folder: Path, part: str, fold: int) -> Corpus:
-    """Grades turned round, so that 4 is a complete answer and 1 of least interest.
+    """Grades are reversed, so that 4 is a complete answer and 1 of least interest.
 
-    Queries go by their order, 1 to 225, as in the judgments. One judgment of each query has the code -1,
-    which the scale does not explain. All pairs in the file are relevant ones (so says its readme) and
-    these are no exception: BM25 puts half of them first or second. They count as relevant, with the
-    least grade.
+    Queries are numbered by their order, 1 to 225, as in the judgments. One judgment of each query has the
+    code -1, which the scale does not explain. By its readme the file holds relevant pairs only, and BM25
+    ranks half of these documents first or second: they count as relevant, with the lowest grade.
     """
     documents = {}
     for docid, fields in _cran_records(folder / "cran.all.1400"):
@@ -108,7 +107,7 @@ def _json(path: Path) -> list[dict[str, Any]]:
 
 
 def _session(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
-    """One page a line: search session, query, documents, verticals, clicks and, when graded, grades."""
+    """One page per line: search session, query, documents, verticals, clicks and, when graded, grades."""
     name = "human_label_for_GraphCM" if part == "graded" else part
     lines = read_whole(folder / f"{name}_per_query_quid.txt").decode().splitlines()
     pages = [[json.loads(field) for field in line.split("\t")] for line in lines]
@@ -126,7 +125,7 @@ def _session(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
 
 
 def _bandit(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
-    """Each impression is a page of its own: one item at one of three places of the screen."""
+    """Each impression is a page of its own: one item at one of three positions."""
     import polars
 
     table = polars.read_csv(folder / part / f"{part.split('/')[1]}.csv")

@@ -1,1 +1,1 @@
-"""Columns of a data set: what they must be, and rows grouped into queries."""
+"""Checks of columns, and rows grouped into queries."""

@@ -1,7 +1,7 @@
-"""What a column must be, and the sentence for one that is not."""
+"""Checks of the columns of a data set, with an error that names the row or query."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data.columns.group import Grouping
 from rankloop.data.pairs import Pairs
 
-__all__ = ["column", "features", "ids", "labels", "names", "pairs", "query_indices", "sizes", "warn_of_empty"]
+__all__ = [
+    "column",
+    "features",
+    "ids",
+    "labels",
+    "names",
+    "one_per_query",
+    "optional_column",
+    "pairs",
+    "query_indices",
+    "query_weight",
+    "sizes",
+    "warn_of_empty",
+]
 
 
 def features(X: ArrayLike) -> NDArray[np.float32]:
@@ -32,7 +45,7 @@ def features(X: ArrayLike) -> NDArray[np.float32]:
 
 
 def warn_of_empty(X: NDArray[np.float32], names: Sequence[str] | None, where: str = "") -> None:
-    """Say which features have no value in any row; only those that lack one in the first row can."""
+    """Warn of features with no value in any row; only those missing in the first row are looked at."""
     if len(X) < 2:
         return
     empty = [at for at in np.flatnonzero(np.isnan(X[0])).tolist() if np.isnan(X[:, at]).all()]
@@ -73,8 +86,59 @@ def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:
     return array.astype(dtype)
 
 
+def optional_column(
+    values: ArrayLike | None, grouping: Grouping, rows: int, name: str, dtype: Any
+) -> NDArray[Any] | None:
+    """A column in the order of the queries, where it is given."""
+    if values is None:
+        return None
+    return grouping.apply(column(values, rows, name, dtype))
+
+
+def query_weight(
+    weight: ArrayLike | Mapping[Any, float] | None, grouping: Grouping, rows: int
+) -> NDArray[np.float32] | None:
+    """One weight per query, from one per query, one per row, or a mapping from query ids."""
+    if weight is None:
+        return None
+    if isinstance(weight, Mapping):
+        missing = [query for query in grouping.qid.tolist() if query not in weight]
+        if missing:
+            raise ValueError(f"query_weight has no entry for query {missing[0]!r}")
+        per_query = np.array([weight[query] for query in grouping.qid.tolist()], np.float32)
+    else:
+        values = np.asarray(weight).reshape(-1)
+        if len(values) not in (len(grouping.qid), rows):
+            raise ValueError(
+                f"query_weight needs one value per query ({len(grouping.qid)}) or per row ({rows}), "
+                f"got {len(values)}"
+            )
+        if len(values) == len(grouping.qid):
+            with np.errstate(over="ignore"):
+                per_query = values.astype(np.float32)
+        else:
+            by_row = grouping.apply(column(values, rows, "query_weight", np.float32))
+            per_query = one_per_query(by_row, grouping, "query_weight differs", "give one weight per query")
+    if not np.all(np.isfinite(per_query) & (per_query >= 0)):
+        at = int(np.argmin(np.isfinite(per_query) & (per_query >= 0)))
+        raise ValueError(f"query_weight is finite and >= 0, got {per_query[at]} in query {grouping.qid[at]}")
+    return per_query
+
+
+def one_per_query(
+    by_row: NDArray[np.float32], grouping: Grouping, problem: str, advice: str
+) -> NDArray[np.float32]:
+    """The value of each query, which all of its rows must share."""
+    per_query = by_row[grouping.offsets[:-1]]
+    differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))
+    if differs.any():
+        at = int(np.searchsorted(grouping.offsets, int(differs.argmax()), "right")) - 1
+        raise ValueError(f"{problem} within query {grouping.qid[at]}; {advice}")
+    return per_query
+
+
 def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
-    """Ids as int64 or as text; whatever is neither is written as text."""
+    """Ids as int64 where all are whole numbers, else as text."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one id per row ({rows}), got shape {array.shape}")
@@ -96,7 +160,7 @@ def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
 
 
 def _absent(value: object) -> bool:
-    """None, nan, and what compares with itself to something that is neither true nor false (pandas' NA)."""
+    """Whether a value is None, nan, or pandas' NA (which compares with itself to neither true nor false)."""
     differs = value != value
     return value is None or not isinstance(differs, bool | np.bool_) or bool(differs)
 

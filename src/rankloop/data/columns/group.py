@@ -1,4 +1,4 @@
-"""Rows in any order become whole queries."""
+"""Rows in any order, grouped into whole queries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class Grouping:
         return rows if self.order is None else rows[self.order]
 
     def new_row(self) -> NDArray[np.int64]:
-        """For each row as it came, its place now."""
+        """For each row of the input its row now."""
         n = int(self.offsets[-1])
         if self.order is None:
             return np.arange(n)

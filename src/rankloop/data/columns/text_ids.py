@@ -1,4 +1,4 @@
-"""Ids as they stand in a text file: whole numbers where all are, text otherwise."""
+"""Ids from a text file: whole numbers where all are, text otherwise."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def text_ids(raw: NDArray[np.bytes_]) -> NDArray[Any]:
 
 
 def decoded(raw: NDArray[np.bytes_]) -> NDArray[np.str_]:
-    """Ids as text, whatever they look like."""
+    """Ids as text."""
     try:
         return raw.astype(np.str_)  # plain ASCII, and fast
     except UnicodeDecodeError:
@@ -32,7 +32,7 @@ def decoded(raw: NDArray[np.bytes_]) -> NDArray[np.str_]:
 
 
 def is_text(raw: bytes) -> bool:
-    """Whether an id is UTF-8 without zero bytes, which an array of text cannot end in."""
+    """Whether an id is UTF-8 without zero bytes, which numpy drops at the end of a text."""
     try:
         return "\0" not in raw.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Arrays on disk that grow row by row, for data that does not fit in memory."""
+"""Arrays on disk that grow row by row, for data larger than memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ class NpyStream:
         return wide
 
     def _widen(self, width: int) -> None:
-        """Write the rows again with more columns, in place, the last ones first."""
+        """Rewrite the rows with more columns, in place, the last ones first."""
         old, self.width = self.width or 0, width
         row, wide_row = old * self.dtype.itemsize, width * self.dtype.itemsize
         step = max(1, _CHUNK // wide_row)
@@ -74,7 +74,7 @@ class NpyStream:
 
 
 def mapped(path: Path) -> NDArray[Any]:
-    """The array of a `.npy` file, in memory only where it is touched; an empty one cannot be mapped."""
+    """The array of a `.npy` file as a memory map; an empty array cannot be mapped and is read."""
     values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None)
     return values
 

@@ -18,7 +18,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TextSource:
-    """A file opened for `fill`; gzip and zstd are known by their first bytes.
+    """A file opened for `fill`; gzip and zstd are recognised by their first bytes.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "two.txt"
@@ -66,9 +66,9 @@ class TextSource:
         return self._file.tell()
 
     def fill(self, buffer: bytearray, *, beyond: int) -> tuple[bytearray, int]:
-        """The next whole lines at the start of `buffer` (a longer one where a line needs it), and their end.
+        """The next whole lines at the start of `buffer` (or of a longer one), and where they end.
 
-        `beyond` bytes behind the end may be read without harm; the end is 0 when there is no more.
+        `beyond` bytes behind the end may be read by the caller; the end is 0 when there is no more text.
         """
         filled = len(self._tail)
         if filled + beyond >= len(buffer):
@@ -88,7 +88,7 @@ class TextSource:
                 break
             if filled >= self.longest_line:
                 raise ValueError(
-                    f"{self.path}: a line goes on for more than {self.longest_line:,} bytes; "
+                    f"{self.path}: a line is longer than {self.longest_line:,} bytes; "
                     "is this a text file with one document per line?"
                 )
             buffer = buffer + bytes(len(buffer))
@@ -97,16 +97,16 @@ class TextSource:
 
 
 def long_work(title: str, total: int) -> AbstractContextManager[Advance]:
-    """Progress over so many bytes, if they are worth a bar."""
+    """Progress over so many bytes, with a bar if they take a while."""
     return progress(title, total) if total > _LONG_WORK else nullcontext(_at_once)
 
 
 def _at_once(by: float = 1, note: str = "") -> None:
-    """Too short to be shown."""
+    """No bar for short work."""
 
 
 class _Unpacked:
-    """Reads the unpacked bytes of a compressed file, and knows when the file was cut short."""
+    """Reads the unpacked bytes of a compressed file; a file that was cut short is an error."""
 
     def __init__(self, path: Path, file: Any, new: Callable[[], Any], error: type[Exception]) -> None:
         self.path, self.file, self.new, self.error = path, file, new, error
@@ -121,12 +121,12 @@ class _Unpacked:
                     return 0
                 self.engine = self.new()
             if not packed:
-                raise ValueError(f"{self.path} ends in the middle of its compressed data; fetch it again")
+                raise ValueError(f"{self.path} ends in the middle of its compressed data; copy it again")
             try:
                 self.ready = memoryview(self.engine.decompress(packed))
             except self.error as error:
                 raise ValueError(
-                    f"{self.path} holds broken compressed data ({error}); fetch it again"
+                    f"{self.path} holds broken compressed data ({error}); copy it again"
                 ) from None
         size = min(len(view), len(self.ready))
         view[:size] = self.ready[:size]

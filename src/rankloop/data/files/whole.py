@@ -1,4 +1,4 @@
-"""Whole text files as bytes, whatever they were packed with."""
+"""Whole text files as bytes, plain or compressed."""
 
 import gzip
 from pathlib import Path
@@ -11,7 +11,7 @@ _BLOCK = 4 << 20
 
 
 def read_whole(path: str | Path) -> bytes:
-    """The lines of a file, unpacked; gzip and zstd are told by their first bytes, not by the name."""
+    """The lines of a file, unpacked; gzip and zstd are recognised by their first bytes, not by the name."""
     parts: list[bytes] = []
     buffer = bytearray(_BLOCK)
     with TextSource(path) as source:
@@ -23,7 +23,7 @@ def read_whole(path: str | Path) -> bytes:
 
 
 def pack(content: bytes, path: str | Path) -> bytes:
-    """The content as the name asks for it: packed for `.gz` and `.zst`."""
+    """The content, compressed where the name ends in `.gz` or `.zst`."""
     suffix = Path(path).suffix
     if suffix == ".gz":
         return gzip.compress(content, compresslevel=6, mtime=0)

@@ -1,4 +1,4 @@
-"""A shard folder in the making: shards in any order, the manifest last; what was done before is kept."""
+"""A shard folder while it is written: shards in any order, the manifest last; finished shards are kept."""
 
 import json
 from contextlib import ExitStack
@@ -23,10 +23,10 @@ _ROLES = ("qid", "label", "docid", "query_weight", "item_weight", "position")
 
 
 class ShardFolder:
-    """Writes `target` while its block runs; nobody else may.
+    """Writes `target` while its block runs, and locks it against other writers.
 
-    Without `job` an error leaves nothing behind. A `job` says what is being made, in plain values: then
-    finished shards stay, each beside a note, and the same job goes on from them (`done`) where it ended.
+    Without `job` an error leaves nothing behind. A `job` describes the work in plain values: then finished
+    shards stay, each with a note beside it, and the same job, run again, resumes after them (`done`).
     """
 
     def __init__(self, target: str | Path, job: dict[str, Any] | None = None) -> None:
@@ -66,13 +66,13 @@ class ShardFolder:
         self.add(*put_shard(self.store, frame, query, number, note=self.job is not None))
 
     def add(self, entry: Entry, schema: dict[str, str]) -> None:
-        """Take note of a shard that is there: a worker wrote it."""
+        """Record a shard that a worker wrote."""
         if self.schema and schema != self.schema:
             raise ValueError(f"shard {entry.number} has other columns than the shards before it")
         self.schema, self.entries[entry.number] = schema, entry
 
     def finish(self, kind: str, query: str, shards: int) -> None:
-        """Shards for the queries that nobody asked, then the manifest, and with it the folder."""
+        """Write empty shards where no query belongs, then the manifest, which makes the folder complete."""
         for number in range(shards):
             if number not in self.entries:
                 self.write(_empty(self.schema) if self.blank is None else self.blank, query, number)
@@ -104,7 +104,7 @@ class ShardFolder:
             return
         if there and any(not _ours(name) for name in there):
             raise ValueError(f"{self.store.path} is not empty; remove it or choose another name")
-        for name in there:  # what a writer that was killed has left
+        for name in there:  # left by a writer that was killed
             self.store.remove(name)
         if self.job is not None:
             self.store.write(_JOB, json.dumps(self._digest()).encode())
@@ -116,7 +116,7 @@ class ShardFolder:
 def put_shard(
     store: Store, frame: "polars.DataFrame", query: str, number: int, *, note: bool
 ) -> tuple[Entry, dict[str, str]]:
-    """Write a shard, and with `note` what it is beside it; its entry and its columns."""
+    """Write a shard, and with `note` a file that describes it; gives its entry and its columns."""
     content, entry = encoded(frame, query, number)
     schema = {name: str(kind) for name, kind in frame.schema.items()}
     store.write(entry.name, content)
@@ -127,7 +127,7 @@ def put_shard(
 
 
 def _features(schema: dict[str, str]) -> dict[str, Any]:
-    """Which columns are features, and whether they have names: `to_frame` numbers those without."""
+    """Which columns are features, and whether they are named: `to_frame` numbers those that are not."""
     names = [name for name in schema if name not in _ROLES]
     return {"features": names, "named": names != [f"f{j}" for j in range(len(names))]}
 

@@ -1,4 +1,4 @@
-"""One writer of a folder at a time; the lock of a writer that died is taken over."""
+"""A lock against a second writer of a folder; the lock of a dead writer is taken over."""
 
 import json
 import os
@@ -17,10 +17,10 @@ LOCK = "writer.json"
 
 @contextmanager
 def writing(store: Store) -> Iterator[None]:
-    """Hold the folder while the block runs, or say who holds it.
+    """Lock the folder while the block runs; a folder that another process writes is an error.
 
-    A lock names its machine, process and the start of that process: on the same machine a dead owner is
-    recognised and its lock taken over; on another one nobody can tell, so the error says what to delete.
+    A lock names its machine, its process and when that process started: a dead owner on the same machine is
+    recognised and its lock taken over; for another machine the error says which file to delete.
     """
     me = {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
     while not store.claim(LOCK, json.dumps(me).encode()):
@@ -38,7 +38,7 @@ def writing(store: Store) -> Iterator[None]:
 
 
 def _owner(store: Store) -> dict[str, Any] | None:
-    """Who holds the lock; None where it has just gone or its writer died while writing it."""
+    """The owner of the lock; None where it was just removed, or its writer died while writing it."""
     try:
         owner = json.loads(store.read(LOCK))
     except (FileNotFoundError, ValueError):
@@ -55,11 +55,11 @@ def _alive(owner: dict[str, Any]) -> bool:
         return False
     except PermissionError:
         return True
-    return _started(int(owner["pid"])) == owner.get("started")  # else the number was given to another
+    return _started(int(owner["pid"])) == owner.get("started")  # else the id now belongs to another process
 
 
 def _started(pid: int) -> str | None:
-    """When a process began, in the system's ticks, where the system tells."""
+    """When a process started, in clock ticks; None where the system does not tell."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

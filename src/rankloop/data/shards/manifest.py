@@ -1,7 +1,7 @@
-"""What a folder of shards says about itself, and how a shard is held to it."""
+"""The manifest of a folder of shards, and the checks of a shard against it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from io import BytesIO
@@ -9,20 +9,20 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rankloop
-from rankloop.data.shards.blake2b import digests
+from rankloop.data.files.manifest import parse_manifest
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.store import Store
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FORMAT", "MANIFEST", "Entry", "checked_frame", "encoded", "merged", "read_manifest", "shard_of"]
+__all__ = ["FORMAT", "MANIFEST", "Entry", "checked_frame", "encoded", "merged", "read_manifest"]
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-GRADES = 100  # labels counted one by one; beyond, by their whole part
+GRADES = 100  # distinct labels that are counted; more are counted by their whole part
 _AGAIN = "write the shards again"
 
 
@@ -38,15 +38,6 @@ class Entry:
     blake2b: str
     labels: dict[str, int]
     ranges: dict[str, list[float]]
-
-
-def shard_of(queries: "Iterable[Any] | polars.Series", shards: int) -> NDArray[np.int64]:
-    """The shard of each query: BLAKE2b of the id as text, so that 7 and "7" go to the same one.
-
-    >>> shard_of([7, "7", "red shoes"], 8)
-    array([7, 7, 2])
-    """
-    return (digests(queries) % np.uint64(shards)).astype(np.int64)
 
 
 def encoded(frame: "polars.DataFrame", query: str, number: int) -> tuple[bytes, Entry]:
@@ -71,7 +62,7 @@ def encoded(frame: "polars.DataFrame", query: str, number: int) -> tuple[bytes, 
 def merged(
     kind: str, query: str, schema: dict[str, str], entries: Sequence[Entry], about: dict[str, Any]
 ) -> dict[str, Any]:
-    """The manifest of a folder; `about` is what its kind adds."""
+    """The manifest of a folder; `about` holds the entries of its kind."""
     labels: dict[str, int] = {}
     for entry in entries:
         for grade, count in entry.labels.items():
@@ -102,32 +93,25 @@ def merged(
 
 
 def read_manifest(store: Store) -> dict[str, Any]:
-    """The manifest, after a look at whether the files it names are there and of the right size."""
+    """The manifest; the files that it names must exist with the right sizes."""
     sizes = store.sizes()
     if MANIFEST not in sizes:
         if not sizes:
             raise FileNotFoundError(f"there is no shard folder {store.path}; write_shards() makes one")
         raise ValueError(
-            f"{store.path} has no {MANIFEST}: it is no shard folder, or its writer has not finished; "
+            f"{store.path} has no {MANIFEST}: it is not a shard folder, or its writer has not finished; "
             "run the same job again to go on, or remove the folder"
         )
     where = store.where(MANIFEST)
-    try:
-        manifest = json.loads(store.read(MANIFEST))
-    except ValueError as error:
-        raise ValueError(f"{where} is not whole ({error}); {_AGAIN}") from None
-    if not isinstance(manifest, dict) or not str(manifest.get("kind", "")).startswith(
-        "rankloop.data.Shards."
-    ):
-        raise ValueError(f"{where} does not describe shards; is it a saved data set?")
-    if not isinstance(manifest.get("format"), int) or manifest["format"] > FORMAT:
-        raise ValueError(
-            f"{store.path} has format {manifest.get('format')}, and this rankloop reads up to {FORMAT}; "
-            "upgrade rankloop"
-        )
-    for name, kind in {"shards": list, "schema": dict, "query": str, "fingerprint": str}.items():
-        if not isinstance(manifest.get(name), kind):
-            raise ValueError(f"{where} has no {name}; {_AGAIN}")
+    manifest = parse_manifest(
+        store.read(MANIFEST),
+        where,
+        "shard folder",
+        kind="rankloop.data.Shards.",
+        format=FORMAT,
+        fields={"shards": list, "schema": dict, "query": str, "fingerprint": str},
+        again=_AGAIN,
+    )
     for number, entry in enumerate(manifest["shards"]):
         if not isinstance(entry, dict) or entry.get("number") != number or "name" not in entry:
             raise ValueError(f"{where} does not name shard {number}; {_AGAIN}")
@@ -142,7 +126,7 @@ def read_manifest(store: Store) -> dict[str, Any]:
 
 
 def checked_frame(store: Store, entry: Entry, query: str, schema: dict[str, str], of: int) -> Any:
-    """The rows of a shard, once it has kept the contract: bytes, columns, counts, order, whole queries."""
+    """The rows of a shard, checked: bytes, columns, counts, order, whole queries."""
     import polars
 
     where = store.where(entry.name)
@@ -152,12 +136,12 @@ def checked_frame(store: Store, entry: Entry, query: str, schema: dict[str, str]
     frame = polars.read_parquet(BytesIO(content))
     del content
     if {name: str(kind) for name, kind in frame.schema.items()} != schema:
-        raise ValueError(f"{where} has other columns than the manifest says; {_AGAIN}")
+        raise ValueError(f"{where} has other columns than in the manifest; {_AGAIN}")
     if frame.height != entry.rows:
-        raise ValueError(f"{where} has {frame.height} rows where the manifest says {entry.rows}; {_AGAIN}")
+        raise ValueError(f"{where} has {frame.height} rows, {entry.rows} in the manifest; {_AGAIN}")
     runs = frame[query].rle().struct.field("value")
     if len(runs) != entry.queries or not runs.is_sorted():
-        raise ValueError(f"{where} is not sorted by {query}, so queries may be torn apart; {_AGAIN}")
+        raise ValueError(f"{where} is not sorted by {query}, so queries may be split; {_AGAIN}")
     stray = np.flatnonzero(shard_of(runs, of) != entry.number)
     if len(stray):
         raise ValueError(
@@ -177,7 +161,7 @@ def _histogram(column: "polars.Series") -> dict[str, int]:
 
 
 def _ranges(frame: "polars.DataFrame") -> dict[str, list[float]]:
-    """Least and greatest value of the columns of numbers, where they have one."""
+    """Minimum and maximum of the numeric columns that have values."""
     found: dict[str, list[float]] = {}
     for column in frame.iter_columns():
         if column.dtype.is_numeric():

@@ -1,4 +1,4 @@
-"""Data larger than memory or machine: a folder of shards, each of whole queries."""
+"""Data larger than memory: a folder of shards, each of whole queries."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 from rankloop._atomic import replacing_folder
 from rankloop.data.concat import concat
 from rankloop.data.files.npy_stream import NpyStream, mapped
+from rankloop.data.load_dataset import check_target, load_dataset, write_manifest
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.save import check_target, load_dataset, write_manifest
 from rankloop.data.shards.manifest import Entry, checked_frame, read_manifest
 from rankloop.data.shards.store import Store, room
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Shards", "is_shards", "open_shards"]
+__all__ = ["Shards", "open_shards"]
 
 _ROLES = ("docid", "item_weight", "position")
 
 
 @dataclass(frozen=True, repr=False)
 class Shards:
-    """What `open_shards` found; a shard is read, and held to the contract, when it is asked for.
+    """An opened shard folder; a shard is read and checked when it is used.
 
-    The contract: a query is whole in one shard, the one its hash names; rows are sorted by query; counts,
-    columns and checksums are those of the manifest. A shard that breaks it is refused by name. `kind` is
+    All rows of a query are in one shard, chosen by its hash; rows are sorted by query; counts, columns and
+    checksums equal those of the manifest. A shard for which this fails is refused by name. `kind` is
     "documents" (shards of a data set), "clicks" (of a log), "scores" or "cells".
     """
 
@@ -41,7 +41,7 @@ class Shards:
     features: tuple[str, ...]
     named: bool
     entries: tuple[Entry, ...]
-    of: int  # shards of the whole folder, by which queries are placed
+    of: int  # shards of the whole folder, among which the hash of a query chooses
     labels: dict[str, int]
     ranges: dict[str, list[float]]
     fingerprint: str
@@ -107,7 +107,7 @@ class Shards:
         return self.select(filled[rank::count])
 
     def whole(self, folder: str | Path | None = None) -> RankingDataset:
-        """All shards as one data set: in memory, or gathered in a folder and mapped from there.
+        """All shards as one data set: in memory, or written to a folder and memory-mapped.
 
         The folder is a saved data set without docids, made with one shard in memory at a time.
         """
@@ -117,8 +117,8 @@ class Shards:
 def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
     """Open what `write_shards` or a job wrote, on local disk or at any `fsspec` address.
 
-    The manifest, and that its files are there with the right sizes, are checked at once; the rest when a
-    shard is read, or now with `verify`.
+    The manifest and the sizes of its files are checked at once; the rest when a shard is read, or at once
+    with `verify`.
 
     >>> import tempfile
     >>> from rankloop.data import synthetic
@@ -149,19 +149,13 @@ def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
     return found
 
 
-def is_shards(path: str | Path) -> bool:
-    """Whether a folder looks like shards: a saved data set has a manifest too, but other files."""
-    store = Store(path)
-    return "://" in str(path) or any(name.startswith("shard-") for name in store.sizes())
-
-
 def _array(column: "polars.Series") -> NDArray[Any]:
     values = column.to_numpy()
     return values.astype(np.str_) if values.dtype.kind == "O" else values
 
 
 def _in_memory(shards: Shards) -> RankingDataset:
-    """Features are copied to where they stay: one shard is held beside the whole, not all of them twice."""
+    """Features are copied to their final place, so that only one shard is in memory twice."""
     X = np.empty((shards.n_rows, shards.n_features), np.float32)
     rest, at = [], 0
     for part in shards:

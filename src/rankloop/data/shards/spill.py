@@ -1,4 +1,4 @@
-"""Rows on their way to their shards: held up to a limit, then set aside in a file."""
+"""Rows on their way to their shards: held in memory up to a limit, then written to a file."""
 
 import errno
 from io import BytesIO
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shard_of import shard_of
 
 if TYPE_CHECKING:
     import polars
@@ -19,8 +19,8 @@ __all__ = ["Spill"]
 class Spill:
     """`add` frames in any order, then take each shard's rows, in the order they came, with `frame`.
 
-    A frame is sorted by shard when it comes, so a shard is a slice of it. What is set aside goes to the end
-    of one file, shard after shard: a shard has one piece there for every time that memory was full.
+    Each frame is sorted by shard, so a shard is a slice of it. When memory is full, all slices are appended
+    to one file, shard after shard: a shard has one piece there for each time that memory was full.
     """
 
     def __init__(self, folder: Path, shards: int, memory: int) -> None:
@@ -48,7 +48,7 @@ class Spill:
         self.held.append((frame[np.argsort(place, kind="stable")], starts))
         self.size += int(frame.estimated_size()) + starts.nbytes
         if self.size > self.memory:
-            self._set_aside()
+            self._write_out()
 
     def frame(self, shard: int) -> "polars.DataFrame":
         """All rows of a shard."""
@@ -67,7 +67,7 @@ class Spill:
         spans = ((rows, int(starts[shard]), int(starts[shard + 1])) for rows, starts in self.held)
         return [rows[begin:end] for rows, begin, end in spans if begin < end]
 
-    def _set_aside(self) -> None:
+    def _write_out(self) -> None:
         import polars
 
         try:
@@ -89,7 +89,7 @@ class Spill:
 
 
 def _places(queries: "polars.Series", shards: int) -> NDArray[Any]:
-    """The shard of each row; rows of one query often follow each other, so what is looked up is runs."""
+    """The shard of each row; rows of one query often follow each other, so each run is looked up once."""
     import polars
 
     runs = queries.rle().struct.unnest()

@@ -15,7 +15,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Store:
-    """Small verbs over one folder: `read`, `write`, `claim`, `sizes`, `remove`; a write is whole or absent.
+    """One folder with `read`, `write`, `claim`, `sizes` and `remove`; a write is atomic.
 
     >>> import tempfile
     >>> store = Store(tempfile.mkdtemp())
@@ -46,12 +46,12 @@ class Store:
             if self.files is None:
                 with replacing(Path(self.root) / name) as beside:
                     beside.write_bytes(content)
-            else:  # checksums and a manifest that comes last stand in for the rename that objects lack
+            else:  # object stores cannot rename: checksums and a manifest written last take its place
                 self.files.makedirs(self.root, exist_ok=True)
                 self.files.pipe_file(f"{self.root}/{name}", content)
 
     def claim(self, name: str, content: bytes) -> bool:
-        """Write a file that must not be there yet; whether it was not."""
+        """Write a file unless it exists; whether it was written."""
         with room(self.where(name), len(content)):
             if self.files is None:
                 Path(self.root).mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class Store:
             return True
 
     def sizes(self) -> dict[str, int]:
-        """The files there are, with their bytes; an absent folder has none."""
+        """The files of the folder with their sizes in bytes; an absent folder has none."""
         if self.files is None:
             folder = Path(self.root)
             found = folder.iterdir() if folder.is_dir() else ()
@@ -86,14 +86,14 @@ class Store:
             self.files.rm_file(f"{self.root}/{name}")
 
     def remove_folder(self) -> None:
-        """Take the folder away if nothing is left in it."""
+        """Remove the folder if it is empty."""
         if self.files is None and Path(self.root).is_dir() and not any(Path(self.root).iterdir()):
             Path(self.root).rmdir()
 
 
 @contextmanager
 def room(where: str, size: int) -> Iterator[None]:
-    """A full disk, in a sentence."""
+    """A full disk is an error that says how much was needed and where."""
     try:
         yield
     except OSError as error:

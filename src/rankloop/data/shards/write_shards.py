@@ -1,4 +1,4 @@
-"""From any reader to a folder of shards, in one pass and in bounded memory."""
+"""A data set or a click log as a folder of shards, written in one pass and in bounded memory."""
 
 import tempfile
 import warnings
@@ -10,12 +10,13 @@ import numpy as np
 
 from rankloop._progress import progress
 from rankloop.data.convert import convert
-from rankloop.data.from_frame import _as_polars, from_frame, to_frame
-from rankloop.data.open_dataset import form_of
+from rankloop.data.from_frame import as_polars, from_frame, to_frame
+from rankloop.data.kind_of import kind_of
+from rankloop.data.load_dataset import load_dataset
+from rankloop.data.open_dataset import kind_of_dataset
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.save import load_dataset
 from rankloop.data.shards.folder import ShardFolder
-from rankloop.data.shards.manifest import shard_of
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.data.shards.shards import Shards, open_shards
 from rankloop.data.shards.spill import Spill
 
@@ -24,12 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["write_shards"]
 
-_TABLES = {".parquet": "scan_parquet", ".pq": "scan_parquet", ".csv": "scan_csv"}
-_TABLES |= {".jsonl": "scan_ndjson", ".ndjson": "scan_ndjson"}
-_ROWS = 500_000  # of a table, looked at together
+_SCANS = {"parquet": "scan_parquet", "csv": "scan_csv", "jsonl": "scan_ndjson"}
+_ROWS = 500_000  # of a table, in memory at a time
 _BYTES = 64 << 20  # of a file on disk, for each shard where no number is given
 _USUAL = 16
-CLICKS = ("session", "query", "document", "click")
+_LOG = ("session", "query", "document", "click")
 
 Source = RankingDataset | str | Path | Sequence[str | Path] | Iterable[Any]
 
@@ -46,14 +46,14 @@ def write_shards(
 ) -> Shards:
     """Write a data set or a click log as shards of whole queries; the source is read once.
 
-    `source` is a data set, SVMLight text, a saved folder, one or several Parquet, CSV or JSONL files, or
-    anything that gives frames or data sets one after the other, in any order of rows. Frames with the
-    columns session, query, document and click are a log; others hold documents, with `qid` and `label` by
-    these names. Rows wait in files under `spill` (a temporary folder, unless told) when they are more than
-    `memory` bytes; then each shard is sorted, so at most one shard and `memory` are held at a time.
+    `source` is a data set, SVMLight text, a saved folder, other shards, one or several Parquet, CSV or JSONL
+    files, or an iterable of frames or data sets, in any order of rows. Frames with the columns session,
+    query, document and click are a log; others hold documents, with `qid` and `label` by these names. Rows
+    of more than `memory` bytes wait in files under `spill` (a temporary folder by default); then each shard
+    is sorted, so at most one shard and `memory` are held at a time.
 
-    `target` is new or empty, on local disk or an `fsspec` address. Its manifest comes last: what has none
-    is not whole. Without a number, there is one shard for every 64 MB of files, or 16.
+    `target` is new or empty, on local disk or an `fsspec` address. Its manifest is written last: a folder
+    without one is not complete. By default there is one shard for every 64 MB of files, or 16.
 
     >>> log = {"session": [1, 1, 2], "query": ["a", "a", "b"], "document": [7, 8, 7],
     ...        "position": [1, 2, 1], "click": [0, 1, 0]}
@@ -68,10 +68,10 @@ def write_shards(
     with ShardFolder(target) as folder, tempfile.TemporaryDirectory(dir=spill) as scratch:
         if isinstance(source, RankingDataset):
             _of_dataset(source, folder, number)
-        elif paths is not None and not _are_tables(paths):
-            _of_dataset(_mapped(paths, Path(scratch)), folder, number)
+        elif paths is not None and (kind := _kind(paths)) in ("svmlight", "saved"):
+            _of_dataset(_mapped(paths, kind, Path(scratch)), folder, number)
         else:
-            frames = _tables(paths) if paths is not None else map(_frame, source)  # type: ignore[arg-type]
+            frames = map(_frame, source) if paths is None else _tables(paths, kind)  # type: ignore[arg-type]
             _of_frames(
                 frames, folder, number, Spill(Path(scratch), number, memory), {qid: "qid", label: "label"}
             )
@@ -101,7 +101,7 @@ def _of_frames(
     with progress("reading", None) as advance:
         for frame in frames:
             if log is None:
-                log = all(name in frame.columns for name in CLICKS)
+                log = all(name in frame.columns for name in _LOG)
                 _refuse_lists(frame)
             if not log:
                 frame = frame.rename({old: new for old, new in names.items() if old in frame.columns})
@@ -128,7 +128,7 @@ def _refuse_lists(frame: "polars.DataFrame") -> None:
 
 
 def _documents(frame: "polars.DataFrame") -> RankingDataset:
-    with warnings.catch_warnings():  # a feature may well be empty in one shard
+    with warnings.catch_warnings():  # a feature may be empty in one shard only
         warnings.filterwarnings("ignore", message=".*has no value in any of the")
         return from_frame(frame)
 
@@ -155,11 +155,15 @@ def _paths(source: Any) -> list[Path] | None:
     return paths
 
 
-def _are_tables(paths: list[Path]) -> bool:
-    told = {path.suffix.lower() in _TABLES for path in paths}
-    if len(told) > 1:
+def _kind(paths: list[Path]) -> str:
+    """The kind of all files; tables may be of several forms, and hold documents or clicks."""
+    kinds = [kind_of(path) for path in paths]
+    tables = [kind.rpartition(".")[2] in _SCANS for kind in kinds]
+    if all(tables):
+        return "table"
+    if any(tables):
         raise ValueError("several sources must be all tables (Parquet, CSV, JSONL) or all SVMLight text")
-    return told.pop()
+    return kind_of_dataset(paths[0] if len(paths) == 1 else paths)
 
 
 def _number(paths: list[Path] | None) -> int:
@@ -169,23 +173,27 @@ def _number(paths: list[Path] | None) -> int:
     return max(1, -(-sum(one.stat().st_size for one in files) // _BYTES))
 
 
-def _mapped(paths: list[Path], scratch: Path) -> RankingDataset:
-    """SVMLight text by way of a saved folder, which is mapped: neither is ever whole in memory."""
-    if len(paths) == 1 and form_of(paths[0]) == "folder":
+def _mapped(paths: list[Path], kind: str, scratch: Path) -> RankingDataset:
+    """SVMLight text as a saved folder that is mapped, so that it is never in memory as a whole."""
+    if kind == "saved":
         return load_dataset(paths[0])
     convert(paths, scratch / "rows")
     return load_dataset(scratch / "rows")
 
 
-def _tables(paths: list[Path]) -> Iterator["polars.DataFrame"]:
+def _tables(paths: list[Path], kind: str) -> Iterator["polars.DataFrame"]:
     import polars
 
+    if kind == "shards":
+        shards = open_shards(paths[0])
+        yield from (shards.frame(i) for i in range(len(shards)))
+        return
     for path in paths:
-        scan: Callable[..., Any] = getattr(polars, _TABLES[path.suffix.lower()])
+        scan: Callable[..., Any] = getattr(polars, _SCANS[kind_of(path).rpartition(".")[2]])
         yield from scan(path).collect_batches(chunk_size=_ROWS, maintain_order=True)
 
 
 def _frame(given: Any) -> "polars.DataFrame":
     if isinstance(given, RankingDataset):
         return to_frame(_without_pairs(given))
-    return _as_polars(given)
+    return as_polars(given)

@@ -1,4 +1,4 @@
-"""SVMLight ranking text as a stream of parsed blocks: what the reader and the converter stand on."""
+"""SVMLight ranking text as a stream of parsed blocks, for the reader and the converter."""
 
 import re
 from collections import deque
@@ -20,7 +20,7 @@ __all__ = ["Block", "Layout", "parsed_blocks", "shown"]
 
 _TEXT = 1 << 20
 _ROOM = 1 << 20  # values of one block
-_MOST_THREADS = 8  # one thread reads and gathers what they parse
+_MOST_THREADS = 8  # one thread reads the file and collects what they parse
 _PREDICTED = 4096  # columns whose index is compared as one word
 _WIDEST = 1_000_000
 _LONGEST_ID = 1024
@@ -32,7 +32,7 @@ _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:nan|nu
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the columns of a file are meant."""
+    """The columns of a file: how many, from which index, and the value of those left out."""
 
     n_features: int | None = None
     zero_based: bool = False
@@ -41,7 +41,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows; the arrays are lent until the next block is asked for.
+    """Some rows; the arrays are reused for the next block.
 
     `runs` holds (row, query id or None, line) wherever the query changes.
     """
@@ -81,7 +81,7 @@ def parsed_blocks(
 
 @dataclass(slots=True)
 class _Place:
-    """How much of the file lies before a block."""
+    """How much of the file is before a block."""
 
     lines: int = 0
     rows: int = 0
@@ -89,7 +89,7 @@ class _Place:
 
 
 class _Parser:
-    """One block of text and the room for its rows."""
+    """One block of text, and arrays for its rows."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self.path, self.layout = path, layout
@@ -116,7 +116,7 @@ class _Parser:
         return self.stop > 0
 
     def step(self) -> None:
-        """Parse on, to the end of the text or of the room."""
+        """Parse until the text or the arrays end."""
         layout = self.layout
         base = 0 if layout.zero_based else 1
         while True:
@@ -147,7 +147,7 @@ class _Parser:
                 self.widen(max(int(self.state[7]) + 1, self.X.shape[1] * 5 // 4))
 
     def blocks(self, before: _Place) -> Iterator[Block]:
-        """What was parsed, and the rest of this text; raises where a line cannot be read."""
+        """The rows parsed so far, then the rest of this text; a line that cannot be read is an error."""
         while True:
             rows, lines, n_runs, n_odd, widest = (int(value) for value in self.state[1:6])
             for row, column, place, line in self.odd[:n_odd].tolist():
@@ -173,7 +173,7 @@ class _Parser:
             self.step()
 
     def odd_value(self, column: int, place: int, line: int, row: int) -> float:
-        """A value that the kernel left to us: long, close to a rounding edge, infinite, or no number."""
+        """A value that the kernel did not parse: long, close to a rounding edge, infinite, or no number."""
         text = self.token(place)
         if not _NUMBER.fullmatch(text):
             raise self.fault(_NOT_A_NUMBER, place, line, row, column)
@@ -187,7 +187,7 @@ class _Parser:
         return single
 
     def fault(self, reason: int, place: int, line: int, row: int, column: int) -> ValueError:
-        """The sentence for what is wrong at `place`."""
+        """The error for what is wrong at `place`."""
         got, index = shown(self.token(place)), self.index(column)
         start = self.buffer.rfind(b"\n", 0, place) + 1
         query = re.search(rb"qid:([^ \t\r\n#]+)", self.buffer[start : min(start + 1000, self.stop)])
@@ -255,6 +255,6 @@ def _index_words(base: int, width: int) -> tuple[NDArray[np.uint64], NDArray[np.
 
 
 def shown(token: bytes) -> str:
-    """A token as it stands in a sentence: short, printable, quoted."""
+    """A token for an error message: short, printable, quoted."""
     text = token[:40].decode("utf-8", "backslashreplace")
     return repr(text + "..." if len(token) > 40 else text)

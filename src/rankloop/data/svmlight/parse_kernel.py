@@ -1,7 +1,7 @@
-"""The machine code that turns lines of an SVMLight ranking file into rows.
+"""Kernels that parse the lines of SVMLight ranking files.
 
-In a dense file the index that must come next is known, so its text is compared as one word; only an index
-that is not the next one is spelled out.
+In a dense file the next index is known, so its text is compared as one word; only an index that is not the
+next one is parsed digit by digit.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ __all__ = [
     "parse_lines",
 ]
 
-# What the kernel may read beyond the last line.
+# Bytes that the kernel may read beyond the last line.
 BEYOND_END = 32
 
 DONE, FULL, WIDER = 0, 1, 2
@@ -68,12 +68,12 @@ def parse_lines(
     seen: NDArray[np.int64],
     state: NDArray[np.int64],
 ) -> int:
-    """Parse whole lines until the text, the rows, the columns or the room for odd values are used up.
+    """Parse whole lines until the text ends or the rows, columns or odd values are full.
 
-    `runs` takes (row, qid start, qid size, line) wherever the query changes, `documents` the start and stop
-    of each comment, `odd` the (row, column, place, line) of values that Python must read. `state` takes the
-    place reached, the rows, lines, runs and odd values so far, the features of the widest row, the place
-    of a fault and the column there. It stops between two lines and gives the reason.
+    `runs` gets (row, qid start, qid size, line) wherever the query changes, `documents` the start and stop
+    of each comment, `odd` the (row, column, place, line) of values that Python must parse. `state` gets the
+    place reached, the numbers of rows, lines, runs and odd values, the features of the widest row, and the
+    place and column of a fault. Parsing stops between two lines; the reason is returned.
     """
     capacity, width = X.shape
     row = lines = n_runs = n_odd = widest = 0
@@ -81,6 +81,7 @@ def parse_lines(
     last_qid, last_size = -1, -1
     careful = False
     while at < stop:
+        # Skip empty lines and comments; stop before a row for which there is no room.
         line = at
         while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13:
             at += 1
@@ -93,6 +94,7 @@ def parse_lines(
         if row == capacity:
             reason, at = FULL, line
             break
+        # Start a row: all features missing, then one number after the other, the label first (column -1).
         for each in range(width):
             X[row, each] = missing
         documents[row, 0] = documents[row, 1] = 0
@@ -121,6 +123,8 @@ def parse_lines(
             else:
                 reason = BAD_LABEL
                 break
+            # Fast path of dense files: if the next index follows as predicted, eight bytes are compared at
+            # once and nothing is parsed. `careful` turns it off once a file has repeated or falling indices.
             while byte(text, at) == 32:
                 at += 1
             column += 1
@@ -133,6 +137,7 @@ def parse_lines(
                 at += next_size[column]
                 highest = column
                 continue
+            # Slow path: the qid after the label, a comment, the end of the line, or an index in full.
             column -= 1
             while byte(text, at) == 32 or byte(text, at) == 9 or byte(text, at) == 13:
                 at += 1
@@ -168,6 +173,7 @@ def parse_lines(
             if column >= width:
                 reason = WIDER if limit < 0 else INDEX_ABOVE
                 break
+            # Indices that rise cannot repeat; otherwise the line is parsed again with a table of those seen.
             if careful:
                 if seen[column] == line:
                     reason = TWICE
@@ -189,6 +195,7 @@ def parse_lines(
             break
         if again:
             continue
+        # Record the query where it differs from that of the row before, compared as bytes.
         same = 0
         while same < qid_size and byte(text, qid + same) == byte(text, last_qid + same):
             same += 1

@@ -1,4 +1,4 @@
-"""Which query the rows of text files belong to: by their qid, or by the sizes in a file beside them."""
+"""The queries of rows in text files: from their qid, or from the sizes in a file beside them."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.data.columns import check
 from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.columns.text_ids import is_text, text_ids
 from rankloop.data.svmlight.blocks import Block, shown
@@ -15,14 +16,14 @@ __all__ = ["FileQueries"]
 
 
 class FileQueries:
-    """Collects where queries begin while files are read, and checks what the side files say."""
+    """Collects where queries begin while files are read, and checks the side files against them."""
 
     def __init__(self, *, side_files: bool, shared_queries: bool, weights: str) -> None:
         self.side_files, self.shared_queries, self.weights = side_files, shared_queries, weights
         self.starts: list[int] = []
         self.ids: list[bytes] = []
         self.rows = 0
-        self.numbered = 0  # queries that only a side file told apart
+        self.numbered = 0  # queries without ids, separated by a side file
         self.owner: dict[bytes, Path] = {}
         self.row_weights: list[NDArray[np.float32]] = []
         self.list_weights: list[NDArray[np.float32]] = []
@@ -63,7 +64,7 @@ class FileQueries:
         self.files += 1
         sizes = side_sizes(self.path) if self.side_files else None
         if sizes is not None:
-            self._follow(*sizes, rows)
+            self._check_sizes(*sizes, rows)
         elif not self.named:
             raise ValueError(
                 f"{self.path}, line 1 (row 0): the line has no query id; write qid:17 after each label, "
@@ -81,9 +82,9 @@ class FileQueries:
                     )
         weights = side_weights(self.path) if self.side_files else None
         if weights is not None:
-            self._weigh(*weights, rows)
+            self._add_weights(*weights, rows)
 
-    def _follow(self, path: Path, sizes: NDArray[np.int64], rows: int) -> None:
+    def _check_sizes(self, path: Path, sizes: NDArray[np.int64], rows: int) -> None:
         if sizes.sum() != rows:
             raise ValueError(
                 f"{path} counts {sizes.sum()} rows in {len(sizes)} queries, but {self.path} has {rows}; "
@@ -95,7 +96,7 @@ class FileQueries:
             if not np.array_equal(starts, there):
                 odd = int(np.setxor1d(starts, there)[0])
                 raise ValueError(
-                    f"{path} and the query ids of {self.path} do not follow the same rows: they part at row "
+                    f"{path} and the query ids of {self.path} do not match: they differ at row "
                     f"{odd - self.first_row}; correct one of them, or pass side_files=False"
                 )
             return
@@ -105,7 +106,7 @@ class FileQueries:
         self.ids.extend(str(self.numbered + i + 1).encode() for i in range(len(sizes)))
         self.numbered += len(sizes)
 
-    def _weigh(self, path: Path, values: NDArray[np.float32], rows: int) -> None:
+    def _add_weights(self, path: Path, values: NDArray[np.float32], rows: int) -> None:
         queries = len(self.starts) - self.first_run
         if len(values) not in (rows, queries):
             raise ValueError(
@@ -137,11 +138,8 @@ class FileQueries:
         by_row = grouping.apply(np.concatenate(self.row_weights or self.list_weights))
         if self.row_weights and self.weights == "item":
             return {"item_weight": by_row}
-        per_query = by_row[grouping.offsets[:-1]]
-        differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))
-        if differs.any():
-            at = int(np.searchsorted(grouping.offsets, int(differs.argmax()), "right")) - 1
-            raise ValueError(
-                f"the weights differ within query {grouping.qid[at]}; pass weights='item' to weigh documents"
+        return {
+            "query_weight": check.one_per_query(
+                by_row, grouping, "the weights differ", "pass weights='item' for weights of documents"
             )
-        return {"query_weight": per_query}
+        }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.svmlight.blocks import Block, Layout, parsed_blocks
 from rankloop.data.svmlight.queries import FileQueries
 
-__all__ = ["blocks_of_files", "read_svmlight", "text_paths"]
+__all__ = ["blocks_of_files", "read_svmlight", "text_files"]
 
 
 def read_svmlight(
@@ -31,12 +32,12 @@ def read_svmlight(
     """Documents from lines such as `2 qid:17 1:0.5 2:3 # docid = GX001`, plain, gzip or zstd.
 
     Several paths make one data set; a query in two of them is an error unless `shared_queries`. A feature
-    that a line leaves out is `missing`: 0 as SVMLight means it, or nan; `NULL` is always nan. Values are the
-    float32 nearest to Python's float of the text. Features count from 1, or from 0 if `zero_based`.
+    that a line leaves out is `missing`: 0 as in SVMLight, or nan; `NULL` is always nan. Values are the
+    float32 nearest to Python's float of the text. Features are numbered from 1, or from 0 if `zero_based`.
 
-    With `side_files`, `path.query` or `path.group` (rows of each query) stand in for query ids, and
-    `path.weight` gives weights: one per query, or one per row, which weigh documents (`weights="item"`) or,
-    as in LightGBM's metrics, their lists (`weights="query"`).
+    With `side_files`, `path.query` or `path.group` (rows of each query) replace query ids, and
+    `path.weight` gives weights: one per query, or one per row: of documents (`weights="item"`) or, as in
+    LightGBM's metrics, of their lists (`weights="query"`).
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "train.txt"
@@ -46,12 +47,15 @@ def read_svmlight(
     (array([[ 0.5  ,  0.   ,  1.   ],
            [ 0.   , -0.001,  0.   ]], dtype=float32), array(['x', 'y'], dtype='<U1'))
     """
-    one_of("weights", weights, ("item", "query"))
-    if n_features is not None and n_features < 1:
-        raise ValueError(f"n_features is 1 or more, got {n_features}; leave it out to take what the file has")
-    layout = Layout(n_features, zero_based, missing)
-    queries = FileQueries(side_files=side_files, shared_queries=shared_queries, weights=weights)
-    paths = text_paths(path)
+    paths, layout, queries = text_files(
+        path,
+        n_features=n_features,
+        missing=missing,
+        zero_based=zero_based,
+        side_files=side_files,
+        weights=weights,
+        shared_queries=shared_queries,
+    )
     table = _Table(missing, n_features or 0)
     documents = _Documents()
     total = sum(item.stat().st_size for item in paths)
@@ -72,15 +76,22 @@ def read_svmlight(
     )
 
 
-def text_paths(path: str | Path | Sequence[str | Path]) -> list[Path]:
-    """One path or several, each of which is there."""
+def text_files(
+    path: str | Path | Sequence[str | Path], **options: Any
+) -> tuple[list[Path], Layout, FileQueries]:
+    """The files to read, their columns and their queries, from the options of `read_svmlight`."""
+    one_of("weights", options["weights"], ("item", "query"))
+    width = options["n_features"]
+    if width is not None and width < 1:
+        raise ValueError(f"n_features is 1 or more, got {width}; leave it out to use those of the file")
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(item) for item in path]
     if not paths:
         raise ValueError("read_svmlight needs one path or more, got an empty list")
     for item in paths:
         if not item.exists():
             raise FileNotFoundError(f"there is no file {item}")
-    return paths
+    queries = FileQueries(**{name: options[name] for name in ("side_files", "shared_queries", "weights")})
+    return paths, Layout(width, options["zero_based"], options["missing"]), queries
 
 
 def blocks_of_files(
@@ -100,9 +111,9 @@ def blocks_of_files(
 
 
 class _Table:
-    """Rows that grow in place: memory is asked for once, from the size of the file, and given back.
+    """Rows that grow in place: memory is allocated once, from the size of the file, and trimmed at the end.
 
-    Room that is asked for and not written to costs nothing, and `resize` moves pages, not bytes.
+    Memory that is allocated and not written costs nothing, and `resize` remaps pages instead of copying.
     """
 
     def __init__(self, missing: float, width: int) -> None:

@@ -1,4 +1,4 @@
-"""The files LightGBM and XGBoost keep beside a text file: group sizes and weights."""
+"""Group sizes and weights in files beside a text file, as for LightGBM and XGBoost."""
 
 from pathlib import Path
 

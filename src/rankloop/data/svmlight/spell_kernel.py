@@ -1,4 +1,4 @@
-"""The machine code that writes rows as SVMLight text, every float32 in its fewest digits."""
+"""Kernels that write rows as SVMLight text, every float32 in its fewest digits."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,10 @@ def put_integer(out: NDArray[np.uint8], at: int, value: int) -> int:
 
 @kernel
 def shortest(value: float, single: np.float32) -> tuple[int, int]:
-    """The fewest digits and the power of ten that every right reader takes for `single`.
+    """The fewest digits, and their power of ten, that every correct reader parses as `single`.
 
-    The candidate must stay `single` when it is off by 2**-50 of itself, so neither our own rounding here nor
-    a reader that goes through float64 can fall to the neighbour.
+    The candidate must round to `single` also when it is off by 2**-50 of itself, so neither rounding here
+    nor a reader that goes through float64 can give a neighbour.
     """
     lead = int(np.floor(np.log10(value)))
     digits, power = 0, 0
@@ -86,7 +86,7 @@ def put_number(out: NDArray[np.uint8], at: int, single: np.float32) -> int:
             out[at] = 45
             at += 1
         return put_integer(out, at, abs(point - 1))
-    ahead = 1 if point > 0 else 2 - point  # what goes in front: the point, or zeros with it
+    ahead = 1 if point > 0 else 2 - point  # bytes inserted: the point, or zeros with it
     stay = max(point, 0)
     for place in range(at - 1, start + stay - 1, -1):
         out[place + ahead] = out[place]

@@ -67,18 +67,20 @@ def write_svmlight(
 
 
 def _weights(dataset: RankingDataset, target: Path) -> NDArray[np.float32] | None:
-    """The weights to write beside; what the format cannot say is an error."""
+    """The weights to write beside the file; columns that the format lacks are an error."""
     for name in ("position", "pairs"):
         if getattr(dataset, name) is not None:
             raise ValueError(
-                f"SVMLight files cannot hold {name}; use save(), or drop it with replace({name}=None)"
+                f"SVMLight files cannot hold {name}; use save_dataset(), or drop it with replace({name}=None)"
             )
     if dataset.query_weight is not None and dataset.item_weight is not None:
-        raise ValueError("SVMLight files hold one kind of weight; use save(), or drop one with replace()")
+        raise ValueError(
+            "SVMLight files hold one kind of weight; use save_dataset(), or drop one with replace()"
+        )
     if dataset.query_weight is not None and dataset.n_queries == dataset.n_documents:
         raise ValueError(
-            "with one document per query, query weights would read back as item weights; use save(), or "
-            "replace(query_weight=None)"
+            "with one document per query, query weights would read back as item weights; use save_dataset(), "
+            "or replace(query_weight=None)"
         )
     weights = dataset.query_weight if dataset.item_weight is None else dataset.item_weight
     stale = _weight_path(target)
@@ -92,7 +94,7 @@ def _weight_path(target: Path) -> Path:
 
 
 def _id_bytes(ids: NDArray[Any], what: str) -> NDArray[np.uint8]:
-    """Ids as rows of bytes, zeros behind; an id that would not read back is an error."""
+    """Ids as rows of bytes, padded with zeros; an id that would not read back is an error."""
     texts = np.asarray(ids).astype(np.str_)
     encoded = np.char.encode(texts, "utf-8")
     width = max(1, encoded.dtype.itemsize)
@@ -106,15 +108,15 @@ def _id_bytes(ids: NDArray[Any], what: str) -> NDArray[np.uint8]:
     if wrong.any():
         at = int(wrong.argmax())
         raise ValueError(
-            f"{what} {str(texts[at])!r} cannot stand in an SVMLight file, where blanks and # end it; "
-            "rename it, or use save()"
+            f"{what} {str(texts[at])!r} cannot be written to an SVMLight file, where blanks and # end it; "
+            "rename it, or use save_dataset()"
         )
     return letters
 
 
 @contextmanager
 def _packed(path: Path, suffix: str) -> Iterator[BinaryIO]:
-    """The file to write to, compressing where the name says so."""
+    """The file to write to, compressed where the name asks for it."""
     with open(path, "wb") as raw:
         if suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed:

@@ -1,16 +1,16 @@
-"""One number for each document of each query: what judgments and runs have in common."""
+"""One number for each document of each query: the common base of judgments and runs."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._jit import kernel, part
-from rankloop.data.columns import check as _check
+from rankloop.data.columns import check
 from rankloop.data.columns.group import group_rows
 from rankloop.data.trec.fields import Fields
 
@@ -19,6 +19,7 @@ __all__ = [
     "Columns",
     "columns_of_fields",
     "columns_of_rows",
+    "fill",
     "ids_for_text",
     "places_in",
     "rows_of_dict",
@@ -27,12 +28,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Grouped rows: queries in the order of their first row, documents ranked or as they came."""
+    """Grouped rows: queries in the order of their first row, documents sorted by value or in their order."""
 
     qid: NDArray[np.str_]
     offsets: NDArray[np.int64]
     docid: NDArray[np.str_]
     value: NDArray[np.float64]
+
+
+T = TypeVar("T", bound="ByQuery")
 
 
 class ByQuery(Mapping[str, dict[str, float]]):
@@ -75,6 +79,15 @@ class ByQuery(Mapping[str, dict[str, float]]):
         return {query: self[query] for query in self}
 
 
+def fill(table: T, columns: Columns, **own: Any) -> T:
+    """Set the columns of a table that is frozen, and those of its `own`."""
+    for name in ("qid", "offsets", "docid"):
+        object.__setattr__(table, name, getattr(columns, name))
+    for name, value in own.items():
+        object.__setattr__(table, name, value)
+    return table
+
+
 def rows_of_dict(table: Mapping[Any, Mapping[Any, float]]) -> tuple[list[str], list[str], list[float]]:
     """The rows of a dict of dicts."""
     queries = [str(query) for query, documents in table.items() for _ in documents]
@@ -83,13 +96,15 @@ def rows_of_dict(table: Mapping[Any, Mapping[Any, float]]) -> tuple[list[str], l
 
 
 def ids_for_text(table: ByQuery) -> Iterator[tuple[str, str]]:
-    """Query and document of each row, for files in which blanks part the fields."""
+    """Query and document of each row, for files whose fields are separated by blanks."""
     queries = np.repeat(table.qid, np.diff(table.offsets)).tolist()
     documents = table.docid.tolist()
     for what, ids in (("query", table.qid.tolist()), ("document", documents)):
         if "\n".join(ids).split() != ids:
             wrong = next(name for name in ids if name.split() != [name])
-            raise ValueError(f"{what} {wrong!r} is empty or holds a blank; TREC files part fields by blanks")
+            raise ValueError(
+                f"{what} {wrong!r} is empty or holds a blank, which separates fields in TREC files; rename it"
+            )
     return zip(queries, documents, strict=True)
 
 
@@ -98,9 +113,9 @@ def columns_of_rows(
 ) -> Columns:
     """From one query, document and number per row, in any order."""
     numbers = np.asarray(values)
-    queries = _check.ids(qid, numbers.size, "qid").astype(np.str_)
-    documents = _check.ids(docid, numbers.size, "docid").astype(np.str_)
-    numbers = _check.column(numbers, numbers.size, "y", np.float64)
+    queries = check.ids(qid, numbers.size, "qid").astype(np.str_)
+    documents = check.ids(docid, numbers.size, "docid").astype(np.str_)
+    numbers = check.column(numbers, numbers.size, "y", np.float64)
     if np.isnan(numbers).any():
         row = int(np.isnan(numbers).argmax())
         raise ValueError(f"the {what} must be a number, got nan in row {row} (query {queries[row]})")
@@ -216,7 +231,10 @@ def _meet(
     slots: NDArray[np.int64],
     place: NDArray[np.int64],
 ) -> Any:
-    """An open-addressing table of one list at a time, looked up by the rows of the other."""
+    """Join lists by document: an open-addressing hash table of one list, looked up by the rows of the other.
+
+    Tables are built and probed list by list in the same `slots`, which stay in cache.
+    """
     for i in range(len(table_lists)):
         start, end = table_offsets[table_lists[i]], table_offsets[table_lists[i] + 1]
         size = 4

@@ -1,4 +1,4 @@
-"""Text lines of blank-separated fields: one id of a query, one of a document, one number each."""
+"""Text lines of fields separated by blanks: a query id, a document id and a number."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ _TENS = np.power(10.0, np.arange(23), dtype=np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The rows of a file; `qid` and `repeats` say which stretches of rows share a query."""
+    """The rows of a file; consecutive rows of one query share an entry of `qid`, `repeats` counts them."""
 
     qid: NDArray[np.str_]
     repeats: NDArray[np.int64]
@@ -32,8 +32,8 @@ class Fields:
 def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: bool, least: int) -> Fields:
     """Read `query`, `document` and `value` from lines with the fields `names`.
 
-    Fields are parted by blanks and tabs in any number, and the first `least` must be there; empty lines
-    are left out.
+    Fields are separated by any number of blanks and tabs; the first `least` are required. Empty lines are
+    skipped.
     """
     raw = read_whole(path)
     _check_text(raw, path)
@@ -54,7 +54,7 @@ def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: b
     if rows == 0:
         raise ValueError(f"{path} holds no lines; each line is: {' '.join(names)}")
     spans, numbers, lines = spans[:, :, :rows], numbers[:rows], lines[:rows]
-    _read_slowly(raw, spans[2], numbers, lines, value, path)
+    _parse_rest(raw, spans[2], numbers, lines, value, path)
     first = np.flatnonzero(heads[:rows])
     return Fields(
         qid=_texts(data, spans[0][:, first]),
@@ -75,10 +75,12 @@ def _check_text(raw: bytes, path: str | Path) -> None:
             at = error.start
     if at >= 0:
         line = raw.count(b"\n", 0, at) + 1
-        raise ValueError(f"{path}, line {line}: byte {raw[at]:#04x} is not text; the file must be UTF-8")
+        raise ValueError(
+            f"{path}, line {line}: byte {raw[at]:#04x} is not UTF-8 text; convert the file to UTF-8"
+        )
 
 
-def _read_slowly(
+def _parse_rest(
     raw: bytes,
     span: NDArray[np.int64],
     numbers: NDArray[np.float64],
@@ -86,7 +88,7 @@ def _read_slowly(
     what: str,
     path: str | Path,
 ) -> None:
-    """The numbers that the kernel left: 1e300, inf, or no number at all."""
+    """Parse the numbers that the kernel left as nan: 1e300, inf, or no number at all."""
     for row in np.flatnonzero(np.isnan(numbers)).tolist():
         text = raw[span[0, row] : span[1, row]].decode()
         with suppress(ValueError):
@@ -107,7 +109,7 @@ def _texts(data: NDArray[np.uint8], span: NDArray[np.int64]) -> NDArray[np.str_]
 def _decode(
     data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64], codes: NDArray[np.uint32]
 ) -> None:
-    """Bytes that are known to be UTF-8 as code points."""
+    """Bytes of valid UTF-8 as code points."""
     for row in range(len(start)):
         at = start[row]
         place = 0
@@ -136,10 +138,11 @@ def _tokenise(
     lines: NDArray[np.int64],
     heads: NDArray[np.bool_],
 ) -> Any:
-    """Where the fields are, and the numbers; on a wrong line its number and its count of fields."""
+    """Find the fields and parse the numbers; on a wrong line give its number and its count of fields."""
     at, row, line, size = 0, 0, 0, len(data)
     while at < size:
         line += 1
+        # Split the line at blanks; remember where the wanted fields begin and end.
         field = 0
         while at < size and data[at] != 10:
             if data[at] == 32 or 9 <= data[at] <= 13:
@@ -158,6 +161,7 @@ def _tokenise(
             continue
         if field < least or field > most:
             return row, line, field
+        # Parse the number; compare the query with the one before, so that only its changes are decoded.
         lines[row] = line
         numbers[row] = _number(data, spans[2, 0, row], spans[2, 1, row], tens)
         query, length = spans[0, 0, row], spans[0, 1, row] - spans[0, 0, row]
@@ -173,7 +177,7 @@ def _tokenise(
 
 @part
 def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64]) -> float:
-    """The nearest double to a plain decimal of at most 18 digits; nan where that takes more than this."""
+    """The nearest double to a plain decimal of at most 18 digits; nan for every other spelling."""
     negative = data[at] == 45
     if negative or data[at] == 43:
         at += 1
@@ -203,7 +207,7 @@ def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64
 
 @part
 def _divide(high: float, low: float, by: float) -> float:
-    """(high + low) / by, correctly rounded (nan where that cannot be told), by Dekker's exact product."""
+    """(high + low) / by, correctly rounded (nan where that is uncertain), by Dekker's exact product."""
     first = (high + low) / by
     a = first * 134217729.0
     a = a - (a - first)

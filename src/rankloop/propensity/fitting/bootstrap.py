@@ -1,68 +1,117 @@
 """Intervals by bootstrap over queries: the estimator is solved again on reweighted sums."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rankloop.data.shards.shard_of import shard_of
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
+__all__ = [
+    "DRAWS",
+    "Grouping",
+    "HashedGroups",
+    "RandomGroups",
+    "bootstrapped",
+    "check_queries",
+    "grouped",
+    "weights_of",
+    "with_draws",
+]
 
 DRAWS = 1000
 GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
-NUMBERS = 2_000_000  # held at once for the draws; ten times as many for the sums of the groups
+NUMBERS = 2_000_000  # held at once for the resamples; ten times as many for the sums of the groups
 
 Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+# The query of each entry as an index into a table of ids, and how many sums a group will hold; gives the
+# group of each entry, and the number of groups.
+Grouping = Callable[[NDArray[Any], NDArray[Any], int], tuple[NDArray[np.int64], int]]
+
+
+@dataclass(frozen=True)
+class RandomGroups:
+    """Groups of equally many queries, drawn with a seed: for a log that is in memory."""
+
+    seed: int
+
+    def __call__(
+        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
+    ) -> tuple[NDArray[np.int64], int]:
+        return grouped(query, self.seed, width) if len(query) else (np.zeros(0, np.int64), 1)
+
+
+@dataclass(frozen=True)
+class HashedGroups:
+    """Groups by the hash of a query's id, the same in every shard of a log with `ranks` ranks."""
+
+    ranks: int
+
+    def __call__(
+        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
+    ) -> tuple[NDArray[np.int64], int]:
+        groups = _most_groups(3 * self.ranks * (self.ranks - 1) // 2)
+        return shard_of(ids.tolist(), groups)[query], groups
 
 
 def grouped(queries: NDArray[Any], seed: int, width: int = 1) -> tuple[NDArray[np.int64], int]:
     """For each entry the group of its query, and how many groups there are; each will hold `width` sums."""
     present, code = np.unique(queries, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
-    groups = min(len(present), GROUPS, max(10 * NUMBERS // width, 50))
+    check_queries(len(present))
+    groups = min(len(present), _most_groups(width))
     place = np.random.default_rng(seed).permutation(len(present)) % groups
     return place[code], groups
 
 
-def weights_of(draws: int, groups: int, seed: int) -> NDArray[np.float64]:
+def _most_groups(width: int) -> int:
+    return min(GROUPS, max(10 * NUMBERS // max(width, 1), 50))
+
+
+def check_queries(present: int) -> None:
+    """An error where there are too few queries to draw from."""
+    if present < 2:
+        raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
+
+
+def weights_of(resamples: int, groups: int, seed: int) -> NDArray[np.float64]:
     """Bayesian bootstrap weights (Rubin, 1981): exponential, so that no draw loses all of a rank's clicks."""
-    if draws < 20:
-        raise ValueError(f"an interval needs at least 20 bootstrap draws, got {draws}")
-    weights = np.random.default_rng([seed, 1]).exponential(size=(draws, groups))
+    if resamples < 20:
+        raise ValueError(f"an interval needs at least 20 bootstrap resamples, got {resamples}")
+    weights = np.random.default_rng([seed, 1]).exponential(size=(resamples, groups))
     return np.asarray(weights / weights.mean(axis=1, keepdims=True))
 
 
 def bootstrapped(
-    sums: NDArray[np.float64], solve: Solve, *, draws: int, seed: int, **about: Any
+    sums: NDArray[np.float64], solve: Solve, *, resamples: int, seed: int, **about: Any
 ) -> Propensity:
     """The curve of `sums` (one row per group of queries) and its interval.
 
-    `solve` takes totals (one row per draw) and gives the logarithm of the curve for each.
+    `solve` takes totals (one row per resample) and gives the logarithm of the curve for each.
     """
     flat = sums.reshape(len(sums), -1)
     shape = sums.shape[1:]
     curve = solve(flat.sum(axis=0).reshape(1, *shape))[0]
-    weights = weights_of(draws, len(sums), seed)
+    weights = weights_of(resamples, len(sums), seed)
     chunk = max(NUMBERS // flat.shape[1], 1)
-    again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, draws, chunk)]
+    again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, resamples, chunk)]
     return with_draws(curve, np.concatenate(again), groups=len(sums), **about)
 
 
 def with_draws(
-    curve: NDArray[np.float64], draws: NDArray[np.float64], *, groups: int, **about: Any
+    curve: NDArray[np.float64], resamples: NDArray[np.float64], *, groups: int, **about: Any
 ) -> Propensity:
-    """The interval of a curve from draws of it, all as logarithms: normal in log space, Student's t."""
-    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    """A curve with its interval from resamples of it, all as logarithms: normal in log space, Student's t."""
+    covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
     reach = float(student.ppf(0.975, groups - 1)) * np.sqrt(np.diag(covariance))
     return Propensity(
         np.exp(curve),
         np.exp(curve - reach),
         np.exp(curve + reach),
         log_covariance=covariance,
-        draws=np.exp(draws),
+        resamples=np.exp(resamples),
         **about,
     )

@@ -1,80 +1,92 @@
-"""Pages on which two ranks may have been exchanged: counts of both arms, and the curve from them."""
+"""Pages on which two ranks may have been exchanged: sums of both arms, and the curve from them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks import ClickLog
-from rankloop.propensity.fitting.bootstrap import bootstrapped, grouped
-from rankloop.propensity.fitting.pairs import Edges, solve, tied
+from rankloop.clicks.intervention import Intervention, intervention
+from rankloop.propensity.fitting.bootstrap import Grouping
+from rankloop.propensity.fitting.pairs import Edges
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["Exchange", "curve_of_exchanges"]
+__all__ = ["ExchangeEstimator", "interventions"]
 
 
-@dataclass(frozen=True, eq=False)
-class Exchange:
-    """Two ranks, and the pages (by index) on which a coin decided whether to exchange them."""
-
-    low: int
-    high: int
-    pages: NDArray[np.int64]
-
-
-def curve_of_exchanges(
-    log: ClickLog,
-    exchanges: Sequence[Exchange],
-    ranks: int,
-    method: str,
-    *,
-    layout: str | None,
-    monotone: bool,
-    draws: int,
-    seed: int,
-) -> Propensity:
-    used = np.zeros(log.n_pages, bool)
-    for one in exchanges:
-        used[one.pages] = True
-    if not used.any():
+def interventions(log: ClickLog) -> Iterator[tuple[Intervention, NDArray[np.int64]]]:
+    """Each intervention of a log, and its pages by index."""
+    if log.page_intervention is None or log.original_position is None:
         raise ValueError(
-            f"{method} found no page of its experiment in the column intervention; "
-            "exchange ranks on some pages and log it, or use harvest(log)"
+            "exchanged ranks are read from the columns intervention and original_position; log both, "
+            "or use harvest(log), which needs neither"
         )
-    group = np.full(log.n_pages, -1)
-    group[used], groups = grouped(log.page_query.code[used], seed)
-    pairs = sorted({(one.low, one.high) for one in exchanges})
-    sums = np.zeros((groups, len(pairs), 6))
-    for one in exchanges:
-        sums[:, pairs.index((one.low, one.high))] += _arms(log, one, group, groups)
-    whole = sums.sum(axis=0)
-    both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
-    index = np.array(pairs, np.int64)[both] - 1
-    sums = sums[:, both]
-    edges = Edges(ranks, index[:, 0], index[:, 1])
-    tied(edges, _balanced(sums.sum(axis=0)), "exchanged pages")
-    curve = bootstrapped(
-        sums,
-        lambda totals: solve(edges, _balanced(totals)),
-        draws=draws,
-        seed=seed,
-        method=method,
-        layout=layout,
-        pages=int(used.sum()),
-    )
-    return curve.monotone() if monotone else curve
+    for code, name in enumerate(log.page_intervention.table):
+        done = intervention(name)
+        if done is not None:
+            yield done, np.flatnonzero(log.page_intervention.code == code)
 
 
-def _arms(log: ClickLog, one: Exchange, group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
-    """By group: clicks at low, clicks at high and pages, as they were and then exchanged."""
-    at_low, at_high = (_row_at(log, one.pages, rank) for rank in (one.low, one.high))
+@dataclass(frozen=True)
+class ExchangeEstimator:
+    """The estimator of experiments that exchange two ranks with probability 1/2; a subclass says which."""
+
+    ranks: int
+    method: ClassVar[str]
+    needs_pages: ClassVar[bool] = True
+
+    def pairs(self, done: Intervention) -> list[tuple[int, int]]:
+        """The ranks that an intervention may have exchanged, the lower number first."""
+        raise NotImplementedError
+
+    def part(self, log: ClickLog, groups: Grouping) -> Sums:
+        """By group and pair: clicks at both ranks and pages, first as ranked and then exchanged."""
+        found = [
+            (low, high, pages)
+            for done, pages in interventions(log)
+            for low, high in self.pairs(done)
+            if 1 <= low < high <= self.ranks
+        ]
+        used = np.zeros(log.n_pages, bool)
+        for _, _, pages in found:
+            used[pages] = True
+        group = np.full(log.n_pages, -1)
+        group[used], count = groups(log.page_query.code[used], log.queries, 1)
+        pairs = sorted({(low, high) for low, high, _ in found})
+        sums = np.zeros((count, len(pairs), 6))
+        for low, high, pages in found:
+            sums[:, pairs.index((low, high))] += _arms(log, low, high, pages, group, count)
+        index = np.array(pairs, np.int64).reshape(-1, 2) - 1
+        present = np.bincount(group[used], minlength=count) > 0
+        return Sums(Edges(self.ranks, index[:, 0], index[:, 1]), sums, present, int(used.sum()))
+
+    def curve(self, total: Sums, **options: Any) -> Propensity:
+        """The curve of all pages, from the pairs that were seen in both orders."""
+        if total.pages == 0:
+            raise ValueError(
+                f"{self.method} found no page of its experiment in the column intervention; "
+                "exchange ranks on some pages and log it, or use harvest(log)"
+            )
+        whole = total.values.sum(axis=0)
+        both = (whole[:, 2] > 0) & (whole[:, 5] > 0)
+        edges = Edges(self.ranks, total.edges.low[both], total.edges.high[both])
+        kept = Sums(edges, total.values[:, both], total.present, total.pages)
+        return curve_of_sums(kept, "exchanged pages", counts=_balanced, method=self.method, **options)
+
+
+def _arms(
+    log: ClickLog, low: int, high: int, pages: NDArray[np.int64], group: NDArray[np.int64], groups: int
+) -> NDArray[np.float64]:
+    """By group: clicks at low, clicks at high and pages, as ranked and then exchanged."""
+    assert log.original_position is not None  # checked by interventions()
+    at_low, at_high = (_row_at(log, pages, rank) for rank in (low, high))
     shown = (at_low >= 0) & (at_high >= 0)
-    at_low, at_high, pages = at_low[shown], at_high[shown], one.pages[shown]
-    if log.original_position is None:
-        raise ValueError("exchanges are told by the column original_position; log it")
-    swapped = log.original_position[at_low] == one.high
-    right = swapped | (log.original_position[at_low] == one.low)
+    at_low, at_high, pages = at_low[shown], at_high[shown], pages[shown]
+    swapped = log.original_position[at_low] == high
+    right = swapped | (log.original_position[at_low] == low)
     counts = np.zeros((groups, 6))
     for arm, chosen in enumerate((right & ~swapped, right & swapped)):
         values = np.stack([log.click[at_low], log.click[at_high], np.ones(len(pages), np.int8)])

@@ -21,6 +21,16 @@ class Edges:
     def __len__(self) -> int:
         return len(self.low)
 
+    @property
+    def key(self) -> NDArray[np.int64]:
+        """One number per pair, by which pairs are in order."""
+        return self.low << 32 | self.high
+
+    def __or__(self, other: "Edges") -> "Edges":
+        """The pairs of both, in order."""
+        key = np.union1d(self.key, other.key)
+        return Edges(max(self.depth, other.depth), key >> 32, key & 0xFFFFFFFF)
+
 
 def edges_of(depth: int, scheme: str) -> Edges:
     """All pairs of ranks, those with the first ("pivot"), or neighbours ("chain")."""
@@ -69,7 +79,7 @@ def solve(edges: Edges, counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def tied(edges: Edges, counts: NDArray[np.float64], what: str) -> None:
-    """An error unless every rank is tied to the first by pairs with clicks on both sides."""
+    """An error unless pairs with clicks at both ranks connect every rank to the first."""
     real = (counts[:, 0] > 0) & (counts[:, 1] > 0)
     graph = coo_array(
         (np.ones(int(real.sum())), (edges.low[real], edges.high[real])), shape=(edges.depth, edges.depth)
@@ -91,17 +101,17 @@ def _potentials(
     edges: Edges, weight: NDArray[np.float64], difference: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weighted least squares for x[low] - x[high] = difference on every edge, with x[0] = 0."""
-    draws, depth = len(weight), edges.depth
-    laplacian = np.zeros((draws, depth, depth))
+    resamples, depth = len(weight), edges.depth
+    laplacian = np.zeros((resamples, depth, depth))
     laplacian[:, edges.low, edges.high] = -weight
     laplacian[:, edges.high, edges.low] = -weight
     around = -laplacian.sum(axis=2)
-    flow = np.zeros((draws, depth, depth))
+    flow = np.zeros((resamples, depth, depth))
     flow[:, edges.low, edges.high] = weight * difference
     flow[:, edges.high, edges.low] = -weight * difference
     rank = np.arange(depth)
     laplacian[:, rank, rank] = around + 1e-12 * around.max(axis=1, keepdims=True) + 1e-300
-    found = np.zeros((draws, depth))
+    found = np.zeros((resamples, depth))
     if depth > 1:
         found[:, 1:] = np.linalg.solve(laplacian[:, 1:, 1:], flow.sum(axis=2)[:, 1:, None])[:, :, 0]
     return found

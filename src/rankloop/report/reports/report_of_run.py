@@ -50,14 +50,14 @@ def _lists(run: Path, n_features: int) -> "RankingDataset | None":
     """The lists that the run was evaluated on, if they are still there and unchanged."""
     if not (run / "run.toml").is_file() or not (run / "data.json").is_file():
         return None
-    from rankloop.data.open_dataset import form_of, open_dataset
+    from rankloop.data import kind_of, open_dataset
 
     paths = tomllib.loads((run / "run.toml").read_text(encoding="utf-8"))
     facts = _json(run / "data.json")
     for part in ("test", "valid", "data"):
         path = Path(str(paths.get(part, "")))
         if part in facts and path.exists():
-            wide = {"n_features": n_features} if form_of(path) == "svmlight" else {}
+            wide = {"n_features": n_features} if kind_of(path) == "svmlight" else {}
             found = open_dataset(path, **wide)
             if found.fingerprint() == facts[part]["fingerprint"]:
                 return found

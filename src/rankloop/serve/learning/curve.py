@@ -49,6 +49,6 @@ def shrunk(curve: Propensity, *, depth: int | None = None, spread: float = SPREA
         low=values / reach,
         high=values * reach,
         log_covariance=covariance,
-        draws=None,
+        resamples=None,
         method=f"{curve.method}, shrunk",
     ).monotone()

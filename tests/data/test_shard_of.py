@@ -1,26 +1,17 @@
-"""BLAKE2b by a kernel: what `hashlib` gives, for texts of any length."""
+"""The digests that place queries, of columns and of other ids."""
 
 from hashlib import blake2b
 
 import numpy as np
 import polars
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankloop.data.shards import blake2b as _blake2b
-from rankloop.data.shards.blake2b import digests
+from rankloop.data.shards.shard_of import digests, shard_of
 
 
 def by_hand(ids):
     return [int.from_bytes(blake2b(str(one).encode(), digest_size=8).digest(), "little") for one in ids]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def every_length_by_the_kernel():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blake2b, "MANY", 0)
-        yield
 
 
 @given(st.lists(st.one_of(st.text(max_size=300), st.integers(0, 1000).map(lambda n: "x" * n)), max_size=8))
@@ -44,10 +35,5 @@ def test_lists_and_other_columns_are_hashed_one_by_one():
     )
 
 
-def test_long_columns_take_the_kernel(monkeypatch):
-    taken = []
-    monkeypatch.setattr(_blake2b, "_of_texts", lambda content, ends: taken.append(len(ends)))
-    monkeypatch.setattr(_blake2b, "MANY", 5)
-    digests(polars.Series(range(4)))
-    digests(polars.Series(range(5)))
-    assert taken == [5]
+def test_a_shard_is_the_digest_modulo_their_number():
+    assert shard_of(polars.Series(["a", "b", "c"]), 7).tolist() == [one % 7 for one in by_hand("abc")]

@@ -1,0 +1,138 @@
+"""Which kind of file or folder a path is, told by its content and never by its name."""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from rankloop.data.files.text import TextSource
+
+__all__ = ["CLICKS", "DATASETS", "KINDS", "is_number", "kind_of", "listed"]
+
+KINDS = {
+    "svmlight": "SVMLight text (label qid:1 1:0.5 ...)",
+    "parquet": "a Parquet data set",
+    "csv": "a CSV table of documents",
+    "jsonl": "a JSONL table of documents",
+    "saved": "a saved data set",
+    "shards": "a folder of shards",
+    "qrels": "TREC judgments (query iteration document label)",
+    "run": "a TREC run (query Q0 document rank score tag)",
+    "scores": "a file of scores, one per line",
+    "npy": "a file of scores (.npy)",
+    "clicks.parquet": "a Parquet click log",
+    "clicks.csv": "a CSV click log",
+    "clicks.jsonl": "a JSONL click log",
+    "ranker": "a saved ranker",
+    "index": "a search index",
+}
+DATASETS = ("svmlight", "parquet", "csv", "jsonl", "saved", "shards")  # what `open_dataset` reads
+CLICKS = ("clicks.parquet", "clicks.csv", "clicks.jsonl")
+_MAGIC = {b"PK\x03\x04": "ranker", b"\x93NUMPY": "npy", b"PAR1": "parquet"}
+_HEAD = 1 << 16  # bytes of a text among which the first line is looked for
+
+
+def kind_of(path: str | Path) -> str:
+    """One of the names in `KINDS`; anything else is an error that lists them.
+
+    Tables of clicks have the columns query, document and click. Text may be packed with gzip or zstd. An
+    address such as "s3://bucket/set" can only be shards.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "judgments.dat"
+    >>> _ = path.write_text("q1 0 doc-7 2")
+    >>> kind_of(path)
+    'qrels'
+    """
+    if "://" in str(path):
+        return "shards"  # all that is kept behind an `fsspec` address
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.is_dir():
+        return _of_folder(path)
+    with path.open("rb") as file:
+        head = file.read(8)
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if kind is not None:
+        return f"clicks.{kind}" if kind == "parquet" and _are_clicks(_parquet_columns(path)) else kind
+    return _of_text(path)
+
+
+def listed(kinds: Iterable[str]) -> str:
+    """Kinds in words, for an error: "a TREC run or a saved ranker"."""
+    *most, last = [KINDS[kind] for kind in kinds]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _of_folder(path: Path) -> str:
+    manifest = path / "manifest.json"
+    if not manifest.is_file():
+        if any(path.glob("shard-*")):
+            return "shards"  # whose writer has not finished, as `open_shards` will say
+        raise ValueError(f"cannot tell what the folder {path} is: it has no manifest.json; {_wanted()}")
+    try:
+        content = json.loads(manifest.read_text(encoding="utf-8"))
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise ValueError(f"{manifest} is damaged or cut short; write the folder {path} again")
+    if str(content.get("kind", "")).startswith("rankloop.data.Shards."):
+        return "shards"
+    return "index" if "segments" in content else "saved"
+
+
+def _of_text(path: Path) -> str:
+    with TextSource(path) as source:
+        buffer, end = source.fill(bytearray(_HEAD), beyond=1)
+    lines = bytes(buffer[:end]).decode("utf-8", "replace").splitlines()
+    line = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    if not line:
+        raise ValueError(f"{path} is empty; {_wanted()}")
+    kind = _of_line(line)
+    if kind is None:
+        raise ValueError(f"cannot tell what {path} is: it begins {line[:60]!r}; {_wanted()}")
+    return kind
+
+
+def _of_line(line: str) -> str | None:
+    fields = line.split()
+    if len(fields) > 1 and is_number(fields[0]) and re.match(r"(qid|\d+):", fields[1]):
+        return "svmlight"
+    if len(fields) in (5, 6) and is_number(fields[4]):
+        return "run"
+    if len(fields) == 4 and is_number(fields[3]):
+        return "qrels"
+    if len(fields) == 1 and is_number(fields[0]):
+        return "scores"
+    if line.lstrip().startswith("{"):
+        return "clicks.jsonl" if _are_clicks(re.findall(r'"(\w+)"\s*:', line)) else "jsonl"
+    if re.fullmatch(r"[^,\s][^,]*(,[^,\s][^,]*)+", line.strip()):  # a header, and no sentence with commas
+        return "clicks.csv" if _are_clicks(line.strip().replace('"', "").split(",")) else "csv"
+    return None
+
+
+def _parquet_columns(path: Path) -> list[str]:
+    import polars
+
+    try:
+        return list(polars.read_parquet_schema(path))
+    except (polars.exceptions.PolarsError, OSError):
+        return []  # damaged, as its reader will say
+
+
+def _are_clicks(columns: Iterable[str]) -> bool:
+    return {"query", "document", "click"} <= set(columns)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is one number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _wanted() -> str:
+    return f"wanted {listed(KINDS)}"

@@ -1,0 +1,110 @@
+"""What a log, or a shard of one, contributes to a curve: sums by group of queries."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.clicks import ClickLog
+from rankloop.propensity.by_layout import one_layout
+from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
+from rankloop.propensity.fitting.pairs import Edges, solve, tied
+from rankloop.propensity.propensity import Propensity
+
+__all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge"]
+
+Counts = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums for each group of queries and each pair of ranks (groups x edges x sums of a pair).
+
+    `present` marks the groups that have a query, `pages` counts the pages that were used.
+    """
+
+    edges: Edges
+    values: NDArray[np.float64]
+    present: NDArray[np.bool_]
+    pages: int
+
+    def __add__(self, other: "Sums") -> "Sums":
+        edges = self.edges | other.edges
+        return Sums(
+            edges,
+            self._on(edges) + other._on(edges),
+            self.present | other.present,
+            self.pages + other.pages,
+        )
+
+    def _on(self, edges: Edges) -> NDArray[np.float64]:
+        """The values at the places that their pairs have among `edges`, zeros elsewhere."""
+        if len(edges) == len(self.edges):
+            return self.values
+        wide = np.zeros((len(self.values), len(edges), self.values.shape[2]))
+        wide[:, np.searchsorted(edges.key, self.edges.key)] = self.values
+        return wide
+
+
+class Estimator(Protocol):
+    """An estimator whose curve follows from sums: each shard gives a part, and one machine is one shard.
+
+    `needs_pages` says whether `part` takes pages (a `ClickLog`) or counts (an `Aggregate`) will do. The
+    options of `curve` are `layout`, `monotone`, `resamples` and `seed`.
+    """
+
+    needs_pages: ClassVar[bool]
+
+    def part(self, log: Any, groups: Grouping) -> Sums: ...
+
+    def curve(self, total: Sums, **options: Any) -> Propensity: ...
+
+
+def estimate_here(
+    log: ClickLog,
+    estimator_of: Callable[[int], Estimator],
+    depth: int | None,
+    *,
+    layout: str | None,
+    seed: int,
+    **options: Any,
+) -> Propensity:
+    """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks."""
+    log, layout = one_layout(log, layout)
+    estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
+    total = merge([estimator.part(log, RandomGroups(seed))])
+    return estimator.curve(total, layout=layout, seed=seed, **options)
+
+
+def merge(parts: Iterable[Sums]) -> Sums:
+    """The sums of all parts, added in their order: floats added in another order differ in the last digit."""
+    return reduce(Sums.__add__, parts)
+
+
+def curve_of_sums(
+    total: Sums,
+    what: str,
+    *,
+    counts: Counts = np.asarray,
+    bucket: NDArray[np.int64] | None = None,
+    monotone: bool,
+    **options: Any,
+) -> Propensity:
+    """The curve and its interval; `what` names the pages in an error, `bucket` gives the value of each rank.
+
+    `counts` turns the sums of a pair into what `solve` takes: clicks at both ranks, and pages.
+    """
+    check_queries(int(total.present.sum()))
+    edges = total.edges
+    tied(edges, counts(total.values.sum(axis=0)), what)
+    ranks = slice(None) if bucket is None else bucket
+    curve = bootstrapped(
+        total.values[total.present],
+        lambda totals: solve(edges, counts(totals))[:, ranks],
+        pages=total.pages,
+        **options,
+    )
+    return curve.monotone() if monotone else curve
