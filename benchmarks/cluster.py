@@ -119,7 +119,7 @@ def counted(log):
 
 
 def curved(log):
-    return cluster.propensity(log, method="harvest", draws=100, workers=2)
+    return cluster.propensity(log, method="harvest", resamples=100, workers=2)
 
 
 def a_log(n):
@@ -256,7 +256,7 @@ def memory(quick):
         with tempfile.TemporaryDirectory() as folder:
             number = max(2, n // 50_000)  # ten and more a worker: its allocator settles over the first few
             writer, _ = peak_of(write.format("even_frames"), f"{folder}/log", n, number)
-            curve = "cluster.propensity(sys.argv[1], method='harvest', draws=50, workers=2)"
+            curve = "cluster.propensity(sys.argv[1], method='harvest', resamples=50, workers=2)"
             _, worker = peak_of(curve, f"{folder}/log")
             print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
     for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
@@ -354,7 +354,7 @@ def overhead(quick):
         jobs = {
             "count": lambda backend: cluster.aggregate(log, backend=backend, workers=2),
             "curve": lambda backend: cluster.propensity(
-                log, method="harvest", draws=100, backend=backend, workers=2
+                log, method="harvest", resamples=100, backend=backend, workers=2
             ),
             "5 trees": grow(5),
             f"{25 if quick else 65} trees": grow(25 if quick else 65),

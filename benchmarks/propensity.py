@@ -75,7 +75,7 @@ def recovery(data: RankingDataset) -> Iterator[str]:
             curve = estimator(log, **options)
             took = time.perf_counter() - start
             error = curve.values / truth_of(eta) - 1
-            spread = 0.0 if curve.draws is None else float(np.log(curve.draws[:, -1]).std())
+            spread = 0.0 if curve.resamples is None else float(np.log(curve.resamples[:, -1]).std())
             worst = float(np.abs(error).max())
             yield f"{name:<27}{eta:>4}{worst:>13.1%}{error[-1]:>+12.1%}{spread:>10.1%}{took:>9.1f}"
 
@@ -87,7 +87,7 @@ def coverage(data: RankingDataset) -> Iterator[str]:
     for name, pages, estimator, options in EXPERIMENTS:
         inside = np.zeros((RUNS, RANKS), bool)
         for seed in range(RUNS):
-            curve = estimator(_log(data, RUN_SESSIONS, 1.0, pages, seed=seed), draws=400, **options)
+            curve = estimator(_log(data, RUN_SESSIONS, 1.0, pages, seed=seed), resamples=400, **options)
             inside[seed] = (curve.low <= truth) & (truth <= curve.high)
         share = inside[:, 1:].mean(axis=0)
         yield f"{name:<27}{share.mean():>10.1%}{share.min():>8.1%}{share.max():>8.1%}{share[-1]:>9.1%}"

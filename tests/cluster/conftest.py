@@ -79,7 +79,7 @@ class Jobs:
         return cluster.aggregate(self.log, **how).to_frame().to_dict(as_series=False)
 
     def propensity(self, out, how):
-        found = cluster.propensity(self.log, draws=50, **how)
+        found = cluster.propensity(self.log, resamples=50, **how)
         return [found.values.tolist(), found.low.tolist(), found.high.tolist()]
 
     def learn(self, out, how):

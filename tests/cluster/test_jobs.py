@@ -150,9 +150,9 @@ def test_a_joint_curve_is_fitted_on_the_counts(logs):
     with pytest.raises(ValueError, match="pass the data set"):
         cluster.propensity(shards, method="regression_em")
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, method="regression_em", draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, method="regression_em", resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.regression_em(clicks.aggregate(log), DATA, draws=20)
+        here = propensity.regression_em(clicks.aggregate(log), DATA, resamples=20)
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
 
 
@@ -160,12 +160,12 @@ def test_features_explain_what_was_always_shown_at_one_rank(logs):
     """As `estimate` does: no experiment, and no document at two ranks."""
     log, shards = logs["fixed"]
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.estimate(log, DATA, draws=20)
+        here = propensity.estimate(log, DATA, resamples=20)
     assert found.method == here.method == "regression_em"
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
-    assert cluster.propensity(logs["plain"][1], DATA, draws=20, workers=2).method == "harvest allpairs"
+    assert cluster.propensity(logs["plain"][1], DATA, resamples=20, workers=2).method == "harvest allpairs"
 
 
 def test_a_log_of_two_layouts_needs_one(folder):
@@ -186,9 +186,9 @@ def test_a_log_of_two_layouts_needs_one(folder):
     with pytest.raises(ValueError, match=r"mixes layouts \(a, b\)"):
         cluster.propensity(shards, DATA, method="regression_em", workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        found = cluster.propensity(shards, DATA, method="regression_em", layout="b", draws=20, workers=2)
+        found = cluster.propensity(shards, DATA, method="regression_em", layout="b", resamples=20, workers=2)
     with pytest.warns(propensity.IdentifiabilityWarning):
-        here = propensity.regression_em(whole, DATA, layout="b", draws=20)
+        here = propensity.regression_em(whole, DATA, layout="b", resamples=20)
     np.testing.assert_allclose(found.values, here.values, rtol=1e-9)
     assert found.layout == "b"
 

@@ -23,7 +23,7 @@ def _served(seed):
     display, last = np.zeros((_DOCUMENTS, _K)), np.zeros((_DOCUMENTS, _K))
     for page in range(_PAGES):
         if page % 200 == 0:  # the policy drifts slowly: its chances at every 200th page stand for the rest
-            last = display_probability(X @ learner.model.parameters, [0, _DOCUMENTS], k=_K, draws=400)
+            last = display_probability(X @ learner.model.parameters, [0, _DOCUMENTS], k=_K, samples=400)
         display += last / _PAGES
         made = learner.rank(X, k=_K)
         clicked = random.random(_K) < _SEEN * _TRUTH[made.shown] + _TRUST * (1 - _TRUTH[made.shown])

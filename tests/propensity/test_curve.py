@@ -26,7 +26,7 @@ def test_first_rank_is_one_without_doubt(curve):
     assert np.all(curve.values <= curve.high)
     assert curve.layout == "phone"
     assert curve.pages == 5000
-    assert curve.draws.shape == (1000, 5)
+    assert curve.resamples.shape == (1000, 5)
 
 
 def test_save_and_load(curve, tmp_path):
@@ -34,7 +34,7 @@ def test_save_and_load(curve, tmp_path):
     again = Propensity.load(tmp_path / "curve.json")
     for name in ("values", "low", "high", "log_covariance"):
         np.testing.assert_array_equal(getattr(again, name), getattr(curve, name))
-    assert (again.layout, again.method, again.pages, again.draws) == ("phone", curve.method, 5000, None)
+    assert (again.layout, again.method, again.pages, again.resamples) == ("phone", curve.method, 5000, None)
     spread = np.log(again.sample(20_000, seed=1)).std(axis=0)
     np.testing.assert_allclose(spread[1:], np.sqrt(np.diag(curve.log_covariance))[1:], rtol=0.05)
 
@@ -78,7 +78,7 @@ def test_monotone_is_the_isotonic_projection(rest):
 def test_monotone_keeps_the_interval_around_the_values(curve):
     falling = curve.monotone()
     assert np.all(np.diff(falling.values) <= 0)
-    assert np.all(np.diff(falling.draws, axis=1) <= 1e-12)
+    assert np.all(np.diff(falling.resamples, axis=1) <= 1e-12)
     assert np.all(falling.low <= falling.values)
     assert np.all(falling.values <= falling.high)
 

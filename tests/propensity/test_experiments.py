@@ -82,8 +82,8 @@ def test_logs_without_the_experiment(estimator):
 def test_too_little():
     data = synthetic(n_queries=10, docs_per_query=5, n_features=2, seed=0)
     log = simulate(data, logging_policy=data.y, sessions=2000, k=4, temperature=1.0)
-    with pytest.raises(ValueError, match="at least 20 bootstrap draws"):
-        harvest(log, draws=5)
+    with pytest.raises(ValueError, match="at least 20 bootstrap resamples"):
+        harvest(log, resamples=5)
     with pytest.raises(ValueError, match="at least two queries"):
         harvest(log.select(log.page_query.code == 0))
     with pytest.raises(ValueError, match="at least two ranks"):

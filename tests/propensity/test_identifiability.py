@@ -153,7 +153,7 @@ def test_the_error_of_a_joint_fit_is_foretold(strength, trusted):
     assert report.trusted is trusted
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifiabilityWarning)
-        curve = regression_em(log, data, draws=50)
+        curve = regression_em(log, data, resamples=50)
     off = abs(np.log(curve.values[-1] * 8))
     assert off < 0.1 if trusted else 0.5 < report.bias[-1] / off < 2
 

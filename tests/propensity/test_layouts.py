@@ -91,7 +91,7 @@ def test_drift_takes_the_pages_of_its_layout(data, mixed):
 def test_false_alarms_are_as_rare_as_asked(data):
     alarms = [
         not drift(
-            Propensity.given(CURVES["phone"]), pages(data, "phone", seed, 3000), level=0.1, draws=200
+            Propensity.given(CURVES["phone"]), pages(data, "phone", seed, 3000), level=0.1, resamples=200
         ).holds
         for seed in range(60)
     ]
@@ -129,7 +129,7 @@ def test_estimate_chooses(data):
         simulate(data, logging_policy=data.y, sessions=20_000, k=3, temperature=1.0)
     ).method.startswith("harvest")
     one = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=20_000, k=3)
-    assert estimate(one, data, draws=50).method == "regression_em"
+    assert estimate(one, data, resamples=50).method == "regression_em"
     with pytest.raises(ValueError, match="pass the data set"):
         estimate(one, method="regression_em")
     with pytest.raises(ValueError, match="did you mean 'harvest'"):

@@ -126,7 +126,7 @@ def test_intervals_cover(data, weak):
     inside = []
     for seed in range(40):
         log = simulate(data, logging_policy=weak, sessions=3000, k=5, randomize="shuffle", seed=seed)
-        curve = randomized(log, draws=300)
+        curve = randomized(log, resamples=300)
         inside.append((curve.low <= TRUTH[:5]) & (TRUTH[:5] <= curve.high))
     assert 0.88 <= np.mean(np.array(inside)[:, 1:]) <= 0.995  # 160 intervals; the benchmark has more
 
@@ -136,7 +136,7 @@ def test_joint_fits_under_a_random_logger(estimator):
     data = synthetic(n_queries=1000, docs_per_query=6, n_features=8, seed=0)
     random = np.random.default_rng(3).normal(size=data.n_documents)
     log = simulate(data, logging_policy=random, sessions=60_000, k=5, seed=0)
-    options = {} if estimator is regression_em else {"draws": 20}
+    options = {} if estimator is regression_em else {"resamples": 20}
     with warnings.catch_warnings():
         warnings.simplefilter("error", IdentifiabilityWarning)
         curve = estimator(log, data, **options)
@@ -148,7 +148,7 @@ def test_joint_fits_under_a_random_logger(estimator):
 def test_joint_fits_warn_under_a_strong_logger(estimator):
     data = synthetic(n_queries=500, docs_per_query=12, n_features=8, seed=0)
     log = simulate(data, logging_policy=data.y, sessions=20_000, k=6, seed=0)
-    options = {} if estimator is regression_em else {"draws": 20}
+    options = {} if estimator is regression_em else {"resamples": 20}
     with pytest.warns(IdentifiabilityWarning, match="put it off by a factor of"):
         curve = estimator(log, data, **options)
     assert curve.values[-1] < 0.9 * TRUTH[5]  # relevance was taken for position

@@ -328,7 +328,7 @@ def test_swaps_served_give_propensities(tmp_path):
         log = ClickLog.from_store(service.store)
         assert log.n_pages == 40
         assert log.page_intervention.table.tolist() == ["swap 1-2"]
-        assert 0.2 < swap_intervention(log, depth=2, draws=20).values[1] < 5
+        assert 0.2 < swap_intervention(log, depth=2, resamples=20).values[1] < 5
 
 
 def test_on_postgresql(tmp_path, postgres):

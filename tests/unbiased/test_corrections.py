@@ -121,7 +121,7 @@ def test_a_cut_off_biases_ips_but_not_policy_aware():
     rng = np.random.default_rng(5)
     data = RankingDataset.from_groups(np.zeros((200, 1)), np.zeros(200), np.full(10, 20))
     gamma, scores = rng.uniform(0.05, 1, 200), rng.normal(size=200)
-    chance = {k: display_probability(scores, data.offsets, k=k, draws=4000) for k in (5, 8)}
+    chance = {k: display_probability(scores, data.offsets, k=k, samples=4000) for k in (5, 8)}
     theta = 1.0 / np.arange(1, 9)
     for rho in chance.values():
         row, rank = np.nonzero(rho)
@@ -147,10 +147,10 @@ def test_display_probability_equals_enumeration():
             chance *= left[document] / left.sum()
             left[document] = 0
         exact[order, np.arange(3)] += chance
-    found = display_probability(2 * logits, [0, 4], k=3, temperature=2.0, draws=40_000)
+    found = display_probability(2 * logits, [0, 4], k=3, temperature=2.0, samples=40_000)
     assert found[:, 0] == pytest.approx(exact[:, 0])
     assert found == pytest.approx(exact, abs=0.005)
-    short = display_probability(logits, [0, 1, 4], k=3, draws=10)
+    short = display_probability(logits, [0, 1, 4], k=3, samples=10)
     assert short[0].tolist() == [1, 0, 0]
 
 

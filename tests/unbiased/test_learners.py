@@ -84,7 +84,7 @@ def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
     for name, ranker in {
         "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=5, threads=1)),
         "pair_debias": pair_debias(log, data, ranker=LambdaMART(trees=3, threads=1)),
-        "dual_learning": dual_learning(log, data, rounds=1),
+        "dual_learning": dual_learning(log, data, iterations=1),
         "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(max_iter=3)),
     }.items():
         ranker.save(tmp_path / name)
@@ -142,7 +142,9 @@ def test_the_clip_of_dual_learning_bounds_every_weight():
     data = RankingDataset.from_groups(np.eye(4), np.zeros(4), [2, 2])
     rows = ([1, 1, 2, 2] * 1, [1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2])
     log = ClickLog(*rows, [1, 1, 0, 1])
-    curves = {clip: dual_learning(log, data, clip=clip, rounds=20).propensity_[1] for clip in (1.0, 100.0)}
+    curves = {
+        clip: dual_learning(log, data, clip=clip, iterations=20).propensity_[1] for clip in (1.0, 100.0)
+    }
     assert curves[1.0] != pytest.approx(curves[100.0])
     with pytest.raises(ValueError, match="at least 1"):
         dual_learning(log, data, clip=0.5)
@@ -151,7 +153,7 @@ def test_the_clip_of_dual_learning_bounds_every_weight():
 def test_dual_learning_settles(world):
     """Optimisers that are made anew in every step never anneal; alternating minimisation comes to rest."""
     data, log = world
-    one, more = (dual_learning(log, data, rounds=rounds).propensity_ for rounds in (100, 200))
+    one, more = (dual_learning(log, data, iterations=iterations).propensity_ for iterations in (100, 200))
     assert np.array_equal(one, more)
 
 
@@ -260,7 +262,7 @@ def test_ratios_do_not_run_away_in_a_small_log(world):
 def test_dual_learning_around_a_network(world):
     data, log = world
     network = NeuralRanker(loss="softmax", hidden=(8,), epochs=5, device="cpu", threads=1, seed=0)
-    found = dual_learning(log, data, ranker=network, rounds=3)
+    found = dual_learning(log, data, ranker=network, iterations=3)
     biased = clone(network).fit(naive(log, data))
     assert quality(data, found) > quality(data, biased) + 0.05
     assert found.propensity_[:5] == pytest.approx(THETA[:5], rel=0.3)
@@ -276,8 +278,8 @@ def test_prop_svm_is_the_ranker_of_the_house(world):
 
 def test_mistakes_are_explained(world):
     data, log = world
-    with pytest.raises(ValueError, match="rounds"):
-        regression_em(log, data, rounds=0)
+    with pytest.raises(ValueError, match="iterations"):
+        regression_em(log, data, iterations=0)
     with pytest.raises(ValueError, match="p is the norm"):
         pair_debias(log, data, p=-1.0)
     silent = ClickLog([1, 1], [1, 1], [0, 1], [1, 2], [1, 1])

@@ -93,7 +93,7 @@ def test_independent_ratios_suffice_for_position_based_people():
     truth = sum(
         chance_of(NEW, page) * (theta * GAMMA[list(page)]).sum() for page in permutations(range(DOCS), K)
     )
-    old, new = (PlackettLuce(DATA, one).marginal(log, draws=20_000) for one in (OLD, NEW))
+    old, new = (PlackettLuce(DATA, one).marginal(log, samples=20_000) for one in (OLD, NEW))
     found = slate(log, new, logged=old, method="independent")
     assert found.value == pytest.approx(truth, rel=0.02)
     pages = {}

@@ -36,7 +36,7 @@ def propensity(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
     backend: str = "local",
     workers: int | None = None,
@@ -63,7 +63,7 @@ def propensity(
             raise _no_page(layout)
         named = _one_layout({name for one in found for name in one.layouts})
         counts, fit = merged([one.counts for one in found]), ESTIMATORS[work.method]
-        return fit(counts, data, depth=depth, monotone=monotone, layout=named, draws=draws, seed=seed)
+        return fit(counts, data, depth=depth, monotone=monotone, layout=named, resamples=resamples, seed=seed)
     total = Total()
     work.run(_SUMS[work.method], backend, workers, total.take)
     part = total.whole
@@ -74,7 +74,7 @@ def propensity(
     curve = bootstrapped(
         sums[part.present],
         lambda totals: solve(edges, _balanced(totals) if totals.shape[-1] == 6 else totals),
-        draws=draws,
+        resamples=resamples,
         seed=seed,
         method="harvest allpairs" if work.method == "harvest" else work.method,
         layout=named,

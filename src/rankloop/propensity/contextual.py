@@ -25,7 +25,7 @@ class ContextualPropensity:
     intercept: NDArray[np.float64]  # one per rank
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]
-    draws: NDArray[np.float64]  # draws x ranks x (features + 1), intercept last
+    resamples: NDArray[np.float64]  # resamples x ranks x (features + 1), intercept last
     groups: int
     pages: int
     layout: str | None
@@ -44,7 +44,7 @@ class ContextualPropensity:
         x = self._scaled(np.asarray(features, np.float64).reshape(1, -1))[0]
         return with_draws(
             self.weights @ x + self.intercept,
-            self.draws @ np.append(x, 1.0),
+            self.resamples @ np.append(x, 1.0),
             groups=self.groups,
             method="contextual",
             layout=self.layout,
@@ -64,7 +64,7 @@ def contextual(
     depth: int | None = None,
     iterations: int = 500,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> ContextualPropensity:
     r"""Contextual position bias (Fang et al., 2019), harvested: `features` has one row per page of the log.
@@ -101,10 +101,10 @@ def contextual(
     strata = _Strata(log, page_context.reshape(-1), (context - mean) / scale, ranks, seed)
     point = strata.fit(iterations)
     width = strata.width
-    weights = weights_of(draws, strata.groups, seed) - 1.0
+    weights = weights_of(resamples, strata.groups, seed) - 1.0
     moved = np.linalg.solve(strata.information(point), (weights @ strata.score(point)).T).T
-    drawn = np.zeros((draws, ranks, width))
-    drawn[:, 1:] = (point + moved).reshape(draws, ranks - 1, width)
+    drawn = np.zeros((resamples, ranks, width))
+    drawn[:, 1:] = (point + moved).reshape(resamples, ranks - 1, width)
     found = np.zeros((ranks, width))
     found[1:] = point.reshape(ranks - 1, width)
     return ContextualPropensity(

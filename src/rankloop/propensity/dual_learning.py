@@ -22,10 +22,10 @@ def dual_learning(
     *,
     depth: int | None = None,
     pages: int = 100_000,
-    rounds: int = 30,
+    iterations: int = 30,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = JOINT_DRAWS,
+    resamples: int = JOINT_DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Dual learning (Ai et al., 2018): inverse relevance weighting of positions, and the reverse.
@@ -41,7 +41,7 @@ def dual_learning(
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=500, docs_per_query=5, n_features=5, seed=0)
     >>> log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=10_000, k=4, seed=0)
-    >>> dual_learning(log, data, draws=20).values.round(1)[:3]
+    >>> dual_learning(log, data, resamples=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """
     return in_turns(
@@ -53,10 +53,10 @@ def dual_learning(
         turn=_turn,
         depth=depth,
         pages=pages,
-        rounds=rounds,
+        iterations=iterations,
         monotone=monotone,
         layout=layout,
-        draws=draws,
+        resamples=resamples,
         seed=seed,
     )
 

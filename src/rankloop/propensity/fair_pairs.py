@@ -27,7 +27,7 @@ def fair_pairs(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     """The curve from FairPairs pages (Radlinski & Joachims, 2006): a chain, half of its links on each page.
@@ -46,7 +46,7 @@ def fair_pairs(
     ranks = min(log.n_positions, depth or log.n_positions)
     exchanges = [Exchange(low, low + 1, pages) for low, pages in _paired(log) if low < ranks]
     return curve_of_exchanges(
-        log, exchanges, ranks, "fair_pairs", layout=layout, monotone=monotone, draws=draws, seed=seed
+        log, exchanges, ranks, "fair_pairs", layout=layout, monotone=monotone, resamples=resamples, seed=seed
     )
 
 

@@ -30,7 +30,7 @@ def harvest(
     buckets: Sequence[int] | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Intervention harvesting (Agarwal et al., 2019): documents seen at ranks a and b compare the two.
@@ -84,7 +84,7 @@ def harvest(
     curve = bootstrapped(
         sums,
         lambda totals: solve(edges, totals)[:, place],
-        draws=draws,
+        resamples=resamples,
         seed=seed,
         method=f"harvest {scheme}",
         layout=layout,

@@ -21,10 +21,10 @@ def pair_debias(
     p: float = 0.0,
     depth: int | None = None,
     pages: int = 100_000,
-    rounds: int = 30,
+    iterations: int = 30,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = JOINT_DRAWS,
+    resamples: int = JOINT_DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""The t+ of unbiased LambdaMART (Hu et al., 2019), from pairs of a clicked and a skipped document.
@@ -41,7 +41,7 @@ def pair_debias(
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=500, docs_per_query=5, n_features=5, seed=0)
     >>> log = simulate(data, logging_policy=np.zeros(data.n_documents), sessions=10_000, k=4, seed=0)
-    >>> pair_debias(log, data, draws=20).values.round(1)[:3]
+    >>> pair_debias(log, data, resamples=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """
     if p < 0:
@@ -67,10 +67,10 @@ def pair_debias(
         turn=turn,
         depth=depth,
         pages=pages,
-        rounds=rounds,
+        iterations=iterations,
         monotone=monotone,
         layout=layout,
-        draws=draws,
+        resamples=resamples,
         seed=seed,
     )
 

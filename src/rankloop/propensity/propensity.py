@@ -26,7 +26,7 @@ FORMAT = 1
 class Propensity:
     """One value per rank with its 95 % interval; rank 1 is 1.0.
 
-    `log_covariance` is that of the logarithms of the values, `draws` the bootstrap curves behind it (one a
+    `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one a
     row; not kept in files), `identifiability` the report that comes with a joint fit.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
@@ -41,7 +41,7 @@ class Propensity:
     layout: str | None = None
     pages: int = 0
     log_covariance: NDArray[np.float64] | None = None
-    draws: NDArray[np.float64] | None = None
+    resamples: NDArray[np.float64] | None = None
     identifiability: "Identifiability | None" = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -75,17 +75,17 @@ class Propensity:
         return self.values[rank - 1]
 
     def sample(self, n: int, *, seed: int = 0) -> NDArray[np.float64]:
-        """Curves that could be the true one: bootstrap draws, or from their log-normal approximation."""
+        """Curves that could be the true one: bootstrap resamples, or from their log-normal approximation."""
         rng = np.random.default_rng(seed)
-        if self.draws is not None:
-            return self.draws[rng.integers(len(self.draws), size=n)]
+        if self.resamples is not None:
+            return self.resamples[rng.integers(len(self.resamples), size=n)]
         if self.log_covariance is None:
             return np.tile(self.values, (n, 1))
         noise = rng.multivariate_normal(np.zeros(len(self)), self.log_covariance, size=n, method="eigh")
         return np.asarray(self.values * np.exp(noise))
 
     def monotone(self) -> "Propensity":
-        """The nearest curve that never rises (isotonic regression), for the values, draws and interval.
+        """The nearest curve that never rises (isotonic regression), for the values, resamples and interval.
 
         >>> Propensity.given([1.0, 0.4, 0.5]).monotone().values
         array([1.  , 0.45, 0.45])
@@ -96,14 +96,16 @@ class Propensity:
             variance[0] = variance[1]  # the first is 1 by definition: it moves as easily as the second
             weights = 1.0 / np.maximum(variance, 1e-300)
         values, low, high = (_falling(one, weights) for one in (self.values, self.low, self.high))
-        draws = None if self.draws is None else np.array([_falling(one, weights) for one in self.draws])
-        covariance = self.log_covariance if draws is None else np.cov(np.log(draws), rowvar=False)
+        resamples = (
+            None if self.resamples is None else np.array([_falling(one, weights) for one in self.resamples])
+        )
+        covariance = self.log_covariance if resamples is None else np.cov(np.log(resamples), rowvar=False)
         return replace(
             self,
             values=values,
             low=np.minimum(low, values),
             high=np.maximum(high, values),
-            draws=draws,
+            resamples=resamples,
             log_covariance=covariance,
             method=f"{self.method}, monotone",
         )

@@ -19,7 +19,7 @@ def randomized(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""RandTopN (Joachims et al., 2017): on shuffled pages every rank shows the same documents on average.
@@ -63,7 +63,7 @@ def randomized(
     curve = bootstrapped(
         sums,
         lambda totals: solve(edges, totals),
-        draws=draws,
+        resamples=resamples,
         seed=seed,
         method="randomized",
         layout=layout,

@@ -22,7 +22,7 @@ def regression_em(
     iterations: int = 100,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Regression-EM (Wang et al., 2018): the position-based model with relevance explained by features.
@@ -50,7 +50,7 @@ def regression_em(
     group, groups = grouped(cells.query, seed)
     documents = np.arange(len(group))
     by_group = csr_array((np.ones(len(group)), (group, documents)), shape=(groups, len(group)))
-    pull = (weights_of(draws, groups, seed) - 1.0) @ cells.score(point, by_group)
+    pull = (weights_of(resamples, groups, seed) - 1.0) @ cells.score(point, by_group)
     moved = np.linalg.solve(cells.information(point), pull.T).T[:, -(cells.ranks - 1) :]
     curve = np.append(0.0, point[-(cells.ranks - 1) :])
     found = with_draws(

@@ -23,7 +23,7 @@ def swap_intervention(
     depth: int | None = None,
     monotone: bool = False,
     layout: str | None = None,
-    draws: int = DRAWS,
+    resamples: int = DRAWS,
     seed: int = 0,
 ) -> Propensity:
     r"""Swap interventions (Joachims et al., 2017): the same two documents, seen at both ranks.
@@ -58,7 +58,14 @@ def swap_intervention(
         if high <= ranks and _kept(low, high, scheme):
             swaps.append(Exchange(low, high, np.flatnonzero(log.page_intervention.code == number)))
     return curve_of_exchanges(
-        log, swaps, ranks, "swap_intervention", layout=layout, monotone=monotone, draws=draws, seed=seed
+        log,
+        swaps,
+        ranks,
+        "swap_intervention",
+        layout=layout,
+        monotone=monotone,
+        resamples=resamples,
+        seed=seed,
     )
 
 

@@ -171,7 +171,7 @@ class Question:
         """The evidence under other curves that could be the true one."""
         if not isinstance(propensity, Propensity) or self.method in ("naive", "direct_method"):
             return
-        if propensity.draws is not None or propensity.log_covariance is not None:
+        if propensity.resamples is not None or propensity.log_covariance is not None:
             for curve in propensity.sample(CURVES, seed=self.seed):
                 yield replace(self.seen, alpha=curve[self.seen.position - 1])
 

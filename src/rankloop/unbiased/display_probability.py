@@ -14,7 +14,7 @@ def display_probability(
     *,
     k: int,
     temperature: float = 1.0,
-    draws: int = 1000,
+    samples: int = 1000,
     seed: int = 0,
 ) -> NDArray[np.float64]:
     r""":math:`\rho(d \mid q, k)` of a Plackett-Luce logger: one row per document, one column per rank.
@@ -22,12 +22,14 @@ def display_probability(
     Rank 1 is exact. Below it, each drawn ranking counts with the exact chance of every document to come next
     (Oosterhuis & de Rijke, 2020), which has less variance than counting who came next.
 
-    >>> display_probability([1.0, 1.0], [0, 2], k=2, draws=10_000).round(1)
+    >>> display_probability([1.0, 1.0], [0, 2], k=2, samples=10_000).round(1)
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    if temperature <= 0 or k < 1 or draws < 1:
-        raise ValueError(f"temperature is above 0, k and draws at least 1, got {temperature}, {k}, {draws}")
+    if temperature <= 0 or k < 1 or samples < 1:
+        raise ValueError(
+            f"temperature is above 0, k and samples at least 1, got {temperature}, {k}, {samples}"
+        )
     logits = np.asarray(scores, np.float64) / temperature
     bounds = np.asarray(offsets, np.int64)
     chance = np.zeros((len(logits), k))
@@ -38,8 +40,8 @@ def display_probability(
             continue
         odds = np.exp(logits[a:b] - logits[a:b].max())
         first = odds / odds.sum()
-        order = np.argsort(-(logits[a:b] + rng.gumbel(size=(draws, b - a))), axis=1)[:, :depth]
-        left = np.tile(odds, (draws, 1))
+        order = np.argsort(-(logits[a:b] + rng.gumbel(size=(samples, b - a))), axis=1)[:, :depth]
+        left = np.tile(odds, (samples, 1))
         chance[a:b, 0] = first
         for rank in range(1, depth):
             np.put_along_axis(left, order[:, rank - 1 : rank], 0.0, axis=1)

@@ -18,7 +18,7 @@ def dual_learning(
     data: RankingDataset,
     *,
     ranker: Ranker | None = None,
-    rounds: int = 50,
+    iterations: int = 50,
     clip: float = 100.0,
 ) -> Ranker:
     r"""DLA (Ai et al., 2018): relevance takes the bias out of positions, and positions out of relevance.
@@ -38,11 +38,11 @@ def dual_learning(
     >>> dual_learning(log, data).propensity_.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    if rounds < 1 or not clip >= 1:
-        raise ValueError(f"rounds and clip are at least 1, got {rounds} and {clip}")
+    if iterations < 1 or not clip >= 1:
+        raise ValueError(f"iterations and clip are at least 1, got {iterations} and {clip}")
     chosen = LinearRanker(loss="softmax") if ranker is None else ranker
     curve = _examination(log, np.zeros(len(log)), clip)
-    for _ in range(rounds):
+    for _ in range(iterations):
         fitted: Ranker = clone(chosen).fit(clipped(log, curve, data, tau=1.0 / clip))
         before, curve = curve, _examination(log, fitted.predict(data)[log.rows(data)], clip)
         if np.abs(np.log(curve / before)).max() < 1e-4:

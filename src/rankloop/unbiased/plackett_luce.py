@@ -47,10 +47,10 @@ class PlackettLuce:
         """The chance of each impression given what is above it; their product is that of the page."""
         return self.expectation(log, np.zeros(self.data.n_documents))[0]
 
-    def marginal(self, log: ClickLog, *, draws: int = 1000, seed: int = 0) -> Floats:
+    def marginal(self, log: ClickLog, *, samples: int = 1000, seed: int = 0) -> Floats:
         """The chance of each impression whatever is above it."""
         depth = log.n_positions
-        chance = display_probability(self.logits, self.data.offsets, k=depth, draws=draws, seed=seed)
+        chance = display_probability(self.logits, self.data.offsets, k=depth, samples=samples, seed=seed)
         found: Floats = chance[log.rows(self.data), log.position - 1]
         return found
 

@@ -11,7 +11,7 @@ __all__ = ["policy_gradient"]
 
 
 def policy_gradient(
-    train: RankingDataset, *, ranker: Ranker | None = None, k: int = 10, draws: int = 30, seed: int = 0
+    train: RankingDataset, *, ranker: Ranker | None = None, k: int = 10, samples: int = 30, seed: int = 0
 ) -> Ranker:
     """Fit a ranker to the labels of any correction under `rankloop.losses.PLRank`; linear unless given.
 
@@ -21,6 +21,6 @@ def policy_gradient(
     (3,)
     """
     chosen = LinearRanker() if ranker is None else ranker
-    descended = PLRank(k=k, samples=draws, gain="linear", seed=seed)
+    descended = PLRank(k=k, samples=samples, gain="linear", seed=seed)
     fitted: Ranker = clone(chosen).set_params(loss=descended).fit(train)
     return fitted

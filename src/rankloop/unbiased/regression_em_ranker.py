@@ -15,7 +15,7 @@ __all__ = ["regression_em"]
 
 
 def regression_em(
-    log: Log, data: RankingDataset, *, ranker: Ranker | None = None, rounds: int = 30
+    log: Log, data: RankingDataset, *, ranker: Ranker | None = None, iterations: int = 30
 ) -> Ranker:
     r"""Regression-EM (Wang et al., 2018) for :math:`P(c = 1) = \theta_k \, \sigma(f(x))`.
 
@@ -32,8 +32,8 @@ def regression_em(
     >>> regression_em(log, data).propensity_.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    if rounds < 1:
-        raise ValueError(f"rounds is at least 1, got {rounds}")
+    if iterations < 1:
+        raise ValueError(f"iterations is at least 1, got {iterations}")
     loss = SigmoidCrossEntropy(max_label=1.0)
     chosen = LinearRanker(loss=loss, l2=1e-6) if ranker is None else ranker
     seen = evidence(log, None, data)
@@ -42,7 +42,7 @@ def regression_em(
     by_row = np.maximum(seen.by_row(seen.impressions), 1.0)
     curve = 1.0 / np.sqrt(np.arange(1.0, len(shown) + 1))
     gamma = np.full(data.n_documents, 0.5)
-    for _ in range(rounds):
+    for _ in range(iterations):
         theta, relevant = curve[rank], gamma[seen.row]
         missed = np.maximum(1 - theta * relevant, 1e-12)
         skipped = seen.impressions - seen.clicks

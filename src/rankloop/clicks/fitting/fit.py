@@ -52,11 +52,11 @@ class Problem:
         return value, with_prior
 
 
-def pooled(problem: Problem, names: list[str], rounds: int = 5) -> dict[str, float]:
+def pooled(problem: Problem, names: list[str], iterations: int = 5) -> dict[str, float]:
     """For each parameter one value for all its entries, with the others as they start."""
     values = dict(problem.start)
     found: dict[str, float] = {}
-    for _ in range(rounds if names else 0):
+    for _ in range(iterations if names else 0):
         _, counts = problem.expect(values)
         for name in names:
             successes, tosses = counts[name]

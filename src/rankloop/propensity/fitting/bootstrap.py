@@ -13,7 +13,7 @@ __all__ = ["DRAWS", "bootstrapped", "grouped", "weights_of", "with_draws"]
 
 DRAWS = 1000
 GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
-NUMBERS = 2_000_000  # held at once for the draws; ten times as many for the sums of the groups
+NUMBERS = 2_000_000  # held at once for the resamples; ten times as many for the sums of the groups
 
 Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -28,16 +28,16 @@ def grouped(queries: NDArray[Any], seed: int, width: int = 1) -> tuple[NDArray[n
     return place[code], groups
 
 
-def weights_of(draws: int, groups: int, seed: int) -> NDArray[np.float64]:
+def weights_of(resamples: int, groups: int, seed: int) -> NDArray[np.float64]:
     """Bayesian bootstrap weights (Rubin, 1981): exponential, so that no draw loses all of a rank's clicks."""
-    if draws < 20:
-        raise ValueError(f"an interval needs at least 20 bootstrap draws, got {draws}")
-    weights = np.random.default_rng([seed, 1]).exponential(size=(draws, groups))
+    if resamples < 20:
+        raise ValueError(f"an interval needs at least 20 bootstrap resamples, got {resamples}")
+    weights = np.random.default_rng([seed, 1]).exponential(size=(resamples, groups))
     return np.asarray(weights / weights.mean(axis=1, keepdims=True))
 
 
 def bootstrapped(
-    sums: NDArray[np.float64], solve: Solve, *, draws: int, seed: int, **about: Any
+    sums: NDArray[np.float64], solve: Solve, *, resamples: int, seed: int, **about: Any
 ) -> Propensity:
     """The curve of `sums` (one row per group of queries) and its interval.
 
@@ -46,23 +46,23 @@ def bootstrapped(
     flat = sums.reshape(len(sums), -1)
     shape = sums.shape[1:]
     curve = solve(flat.sum(axis=0).reshape(1, *shape))[0]
-    weights = weights_of(draws, len(sums), seed)
+    weights = weights_of(resamples, len(sums), seed)
     chunk = max(NUMBERS // flat.shape[1], 1)
-    again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, draws, chunk)]
+    again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, resamples, chunk)]
     return with_draws(curve, np.concatenate(again), groups=len(sums), **about)
 
 
 def with_draws(
-    curve: NDArray[np.float64], draws: NDArray[np.float64], *, groups: int, **about: Any
+    curve: NDArray[np.float64], resamples: NDArray[np.float64], *, groups: int, **about: Any
 ) -> Propensity:
-    """The interval of a curve from draws of it, all as logarithms: normal in log space, Student's t."""
-    covariance = np.atleast_2d(np.cov(draws, rowvar=False))
+    """The interval of a curve from resamples of it, all as logarithms: normal in log space, Student's t."""
+    covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
     reach = float(student.ppf(0.975, groups - 1)) * np.sqrt(np.diag(covariance))
     return Propensity(
         np.exp(curve),
         np.exp(curve - reach),
         np.exp(curve + reach),
         log_covariance=covariance,
-        draws=np.exp(draws),
+        resamples=np.exp(resamples),
         **about,
     )

@@ -105,10 +105,10 @@ def in_turns(
     turn: Turn,
     depth: int | None,
     pages: int,
-    rounds: int,
+    iterations: int,
     monotone: bool,
     layout: str | None,
-    draws: int,
+    resamples: int,
     seed: int,
 ) -> Propensity:
     """Learn a scorer given the curve and the curve given the scorer, until neither moves; then for each draw.
@@ -121,9 +121,9 @@ def in_turns(
     clicked = ClickedPages.of(log, data, depth, pages, seed)
     sample = clicked.sample(SCORER_PAGES, seed)
     weights, curve = np.zeros(clicked.X.shape[1]), start(clicked.ranks)
-    weights, curve = _settled(clicked, sample, weights, curve, loss, turn, rounds, 10)
+    weights, curve = _settled(clicked, sample, weights, curve, loss, turn, iterations, 10)
     drawn = []
-    for one in weights_of(draws, clicked.groups, seed):
+    for one in weights_of(resamples, clicked.groups, seed):
         _, again = _settled(clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, turn, 2, 5)
         drawn.append(np.atleast_2d(again)[0])
     found = with_draws(
@@ -145,11 +145,11 @@ def _settled(
     curve: NDArray[np.float64],
     loss: Loss,
     turn: Turn,
-    rounds: int,
+    iterations: int,
     steps: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     X = pages.X
-    for _ in range(rounds):
+    for _ in range(iterations):
 
         def objective(
             w: NDArray[np.float64], curve: NDArray[np.float64] = curve

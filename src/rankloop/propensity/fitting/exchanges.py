@@ -31,7 +31,7 @@ def curve_of_exchanges(
     *,
     layout: str | None,
     monotone: bool,
-    draws: int,
+    resamples: int,
     seed: int,
 ) -> Propensity:
     used = np.zeros(log.n_pages, bool)
@@ -57,7 +57,7 @@ def curve_of_exchanges(
     curve = bootstrapped(
         sums,
         lambda totals: solve(edges, _balanced(totals)),
-        draws=draws,
+        resamples=resamples,
         seed=seed,
         method=method,
         layout=layout,

@@ -91,17 +91,17 @@ def _potentials(
     edges: Edges, weight: NDArray[np.float64], difference: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weighted least squares for x[low] - x[high] = difference on every edge, with x[0] = 0."""
-    draws, depth = len(weight), edges.depth
-    laplacian = np.zeros((draws, depth, depth))
+    resamples, depth = len(weight), edges.depth
+    laplacian = np.zeros((resamples, depth, depth))
     laplacian[:, edges.low, edges.high] = -weight
     laplacian[:, edges.high, edges.low] = -weight
     around = -laplacian.sum(axis=2)
-    flow = np.zeros((draws, depth, depth))
+    flow = np.zeros((resamples, depth, depth))
     flow[:, edges.low, edges.high] = weight * difference
     flow[:, edges.high, edges.low] = -weight * difference
     rank = np.arange(depth)
     laplacian[:, rank, rank] = around + 1e-12 * around.max(axis=1, keepdims=True) + 1e-300
-    found = np.zeros((draws, depth))
+    found = np.zeros((resamples, depth))
     if depth > 1:
         found[:, 1:] = np.linalg.solve(laplacian[:, 1:, 1:], flow.sum(axis=2)[:, 1:, None])[:, :, 0]
     return found

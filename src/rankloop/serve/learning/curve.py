@@ -49,6 +49,6 @@ def steadied(curve: Propensity, *, depth: int | None = None, spread: float = SPR
         low=values / reach,
         high=values * reach,
         log_covariance=covariance,
-        draws=None,
+        resamples=None,
         method=f"{curve.method}, steadied",
     ).monotone()
