@@ -19,6 +19,7 @@ import numpy as np
 
 import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog
+from rankloop.clicks.read_graphcm import read_graphcm_grades
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 
@@ -188,7 +189,7 @@ def trec() -> None:
 
 def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
     """Do labels from clicks order the graded documents as people do? NDCG@10 by grades, ties as expected."""
-    graded, grades = clicks.read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
+    graded, grades = read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
     pairs = graded.pairs
     grade = np.zeros(len(pairs))
     grade[pairs.code] = np.maximum(grades, 0)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import ClickLog, simulate, users
+from rankloop.clicks import ClickLog, simulate
+from rankloop.clicks import user as user_named
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.synthetic import synthetic_utility
 from rankloop.propensity import (
@@ -122,7 +123,7 @@ def joint(data: RankingDataset) -> Iterator[str]:
 
 
 def _log(data: RankingDataset, sessions: int, eta: float, pages: dict[str, Any], *, seed: int) -> ClickLog:
-    user = users.user("pbm", eta=eta)
+    user = user_named("pbm", eta=eta)
     return simulate(
         data, logging_policy=weak_logger(data), user=user, sessions=sessions, k=RANKS, seed=seed, **pages
     )

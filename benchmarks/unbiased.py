@@ -119,7 +119,9 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     blind = {  # labels are never shown to these
         "naive": lambda log, train: lambdamart().fit(unbiased.naive(log, train)).predict,
         "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, theta(log), train)).predict,
-        "pair_debias": lambda log, train: unbiased.pair_debias(log, train, ranker=lambdamart()).predict,
+        "pair_debias": lambda log, train: (
+            unbiased.pair_debias_ranker(log, train, ranker=lambdamart()).predict
+        ),
         "oracle DR": lambda log, train: lambdamart().fit(doubly_robust(log, train)).predict,
         "learn (automatic)": lambda log, train: (
             unbiased.learn(log, train, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
@@ -256,10 +258,10 @@ def grid(only: list[str], seed: int) -> None:
         "clipped": lambda log, data: (
             rl.LinearRanker(loss="softmax").fit(unbiased.clipped(log, theta(log), data)).predict
         ),
-        "DLA": lambda log, data: unbiased.dual_learning(log, data).predict,
-        "regression-EM": lambda log, data: unbiased.regression_em(log, data).predict,
+        "DLA": lambda log, data: unbiased.dual_learning_ranker(log, data).predict,
+        "regression-EM": lambda log, data: unbiased.regression_em_ranker(log, data).predict,
         "PropSVM": lambda log, data: unbiased.prop_svm(log, theta(log), data).predict,
-        "pair_debias": lambda log, data: unbiased.pair_debias(log, data, ranker=lambdamart()).predict,
+        "pair_debias": lambda log, data: unbiased.pair_debias_ranker(log, data, ranker=lambdamart()).predict,
         "DR": lambda log, data: lambdamart().fit(doubly_robust(log, data)).predict,
         "learn": lambda log, data: (
             unbiased.learn(log, data, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict

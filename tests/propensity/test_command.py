@@ -39,7 +39,7 @@ def test_a_curve(files):
 def test_a_joint_fit_says_that_it_is_not_to_be_trusted(files):
     told = run("propensity", files / "plain.parquet", "--features", files / "data.txt")
     assert "regression_em" in told
-    assert "warning: no document ties these groups of ranks together" in told
+    assert "warning: no document connects these groups of ranks together" in told
 
 
 def test_the_report(files):

@@ -41,7 +41,7 @@ def test_save_and_load(curve, tmp_path):
 
 def test_the_report_travels_with_a_joint_fit(data, tmp_path):
     log = simulate(data, logging_policy=data.y, sessions=5000, k=4, seed=0)
-    with pytest.warns(UserWarning, match="no document ties these groups"):
+    with pytest.warns(UserWarning, match="no document connects these groups"):
         curve = regression_em(log, data)
     curve.save(tmp_path / "curve.json")
     again = Propensity.load(tmp_path / "curve.json")

@@ -75,7 +75,7 @@ def test_features_that_tell_ranks_apart(data):
     assert min(strong.overlap) < 0.3 < 0.8 < min(even.overlap)
     assert strong.overlap[0] == even.overlap[0] == 1
     assert even.shift[0] == 0
-    assert "features tell documents" in " ".join(strong.warnings)
+    assert "features separate documents" in " ".join(strong.warnings)
 
 
 def test_report_reads_and_travels(data):

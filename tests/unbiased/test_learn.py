@@ -10,7 +10,7 @@ from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
 from rankloop.unbiased.estimation.evidence import evidence
 from rankloop.unbiased.estimation.held_out import first_unless_beaten
-from rankloop.unbiased.estimation.informative import telling
+from rankloop.unbiased.estimation.informative import informative
 
 RANKERS = candidates(trees=40, threads=1)
 THETA = 1.0 / np.arange(1, 11)
@@ -148,7 +148,7 @@ def test_features_are_kept_where_nothing_tells(data):
         part, logging_policy=part.X[:, 2], user=PBM(examination=THETA, attraction=0.3), sessions=500, seed=1
     )
     seen = evidence(log, THETA, part)
-    assert telling(seen, RANKERS["plain leaves"], seed=0).all()
+    assert informative(seen, RANKERS["plain leaves"], seed=0).all()
 
 
 def test_few_queries_are_said(data):

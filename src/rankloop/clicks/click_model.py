@@ -1,9 +1,9 @@
 """What every click model does: fit, sample, say how probable clicks are, rate documents, be saved."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,17 +16,11 @@ from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.fit import Problem, Values, em, gradient, pooled
 from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
 from rankloop.clicks.fitting.parameters import Parameter, by_document, by_rank
+from rankloop.clicks.perplexity import Perplexity
 from rankloop.clicks.simulation.random import key_of
 from rankloop.data import RankingDataset
 
-__all__ = ["ClickModel", "Perplexity"]
-
-
-class Perplexity(NamedTuple):
-    """2 to the mean surprise in bits: 1 is certainty, 2 a fair coin. A rank counts the pages that have it."""
-
-    overall: float
-    per_rank: NDArray[np.float64]
+__all__ = ["ClickModel"]
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -129,7 +123,7 @@ class ClickModel(ABC):
                 f"{type(self).__name__} does not say that a click takes a look; fit a PBM or a DBN"
             )
         least = np.maximum(reader.attraction, 1e-9)  # so that it can divide
-        return conditional(pages, replace(reader, attraction=least)) / least
+        return conditional(pages, reader._replace(attraction=least)) / least
 
     def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> NDArray[np.float64]:
         """The natural logarithm of the probability of each page's clicks; `-inf` if they cannot be."""

@@ -33,7 +33,8 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
         with explained(source, format):
             rows = scan(source, format=format).collect()
         return ClickLog.from_frame(rows)
-    from rankloop.clicks.read_trec_sessions import read_graphcm, read_trec_sessions
+    from rankloop.clicks.read_graphcm import read_graphcm
+    from rankloop.clicks.read_trec_sessions import read_trec_sessions
     from rankloop.clicks.read_yandex import read_yandex
 
     readers: dict[str, Callable[[Path], ClickLog]] = {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import ClickLog
+from rankloop.clicks import ClickLog, Swap, intervention
 from rankloop.data import RankingDataset
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
 from rankloop.serve.events.store import Store
@@ -102,11 +102,9 @@ def _chance(log: ClickLog, page: int, first: int, last: int) -> dict[str, Any]:
     """What chance did to a page: the exchange of two neighbours, where the log tells of one."""
     if log.page_intervention is None or log.original_position is None:
         return {}
-    told = str(log.page_intervention.table[log.page_intervention.code[page]])
-    if not told.startswith("swap "):
+    done = intervention(log.page_intervention.table[log.page_intervention.code[page]])
+    if not isinstance(done, Swap) or done.high > last - first:
         return {}
-    low, high = (int(rank) for rank in told.removeprefix("swap ").split("-"))
-    if high > last - first:
-        return {}
+    low, high = done
     moved = int(log.original_position[first + low - 1]) != low
     return {"policy": "swap", "randomness": swap(low, high, swapped=moved)}

@@ -26,8 +26,8 @@ FORMAT = 1
 class Propensity:
     """One value per rank with its 95 % interval; rank 1 is 1.0.
 
-    `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one a
-    row; not kept in files), `identifiability` the report that comes with a joint fit.
+    `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
+    a row; not kept in files), `identifiability` the report that comes with a joint fit.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])

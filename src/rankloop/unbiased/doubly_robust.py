@@ -1,4 +1,4 @@
-"""A model of relevance, corrected by the clicks it did not foresee."""
+"""A model of relevance, corrected by the clicks that it did not predict."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ def doubly_robust(
     .. math:: y_d = \hat\gamma_d + \frac{1}{N_q} \sum_i
         \frac{c_{id} - \beta_{k_i(d)} - \alpha_{k_i(d)} \hat\gamma_d}{\max(\tau, \bar\alpha_d)}
 
-    Unbiased if the model of relevance is right, or if the chances of being shown are and nothing is clipped;
+    Unbiased if the model of relevance is right, or if the display probabilities are and nothing is clipped;
     alpha and beta by rank must be right in both cases. A document that was never shown keeps its
     :math:`\hat\gamma`. `relevance`, `ranker` and `folds` as in `direct_method`, `display` as in
     `policy_aware`, `tau` as in `clipped`.

@@ -1,4 +1,4 @@
-"""Corrections for a logger that changed on the way."""
+"""A correction for logs of several logging policies."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ def intervention_aware(
         \bar\alpha_d = \frac{1}{N_q} \sum_i \mathbb{E}_{\pi_i}[\alpha_{k(d)}]
 
     and likewise for :math:`\bar\beta`; a page that does not show d has :math:`\alpha = \beta = 0`. `display`
-    holds the chance of each row at each rank, averaged over the policies; else the log's own frequencies.
+    holds the probability of each row at each rank, averaged over the policies; else the log's frequencies.
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])

@@ -20,13 +20,13 @@ def policy_aware(
     display: ArrayLike | None = None,
     unseen: str = "drop",
 ) -> RankingDataset:
-    r"""Divide by the chance of being shown *and* seen (Oosterhuis & de Rijke, 2020).
+    r"""Divide by the probability of being shown *and* examined (Oosterhuis & de Rijke, 2020).
 
     .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{p_d}, \qquad p_d = \sum_k \rho(d \mid q, k) \, \theta_k
 
     Unbiased under a top-k cut-off as long as every relevant document is shown sometimes. `display` holds
-    :math:`\rho`: for each row of the data set its chance at each rank (`display_probability` of a
-    Plackett-Luce logger); without it the frequencies of the log are taken.
+    :math:`\rho`: for each row of the data set its probability at each rank (`display_probability` of a
+    Plackett-Luce policy); by default the frequencies of the log.
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])

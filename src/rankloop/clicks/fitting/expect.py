@@ -4,15 +4,17 @@ EM divides successes by tosses; the gradient of the log-likelihood in a coin's l
 `successes - tosses * probability` (Fisher's identity). Coins that cannot matter are not counted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlog1py, xlogy
 
 from rankloop._jit import kernel, over_lists
 
-__all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture"]
+__all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture", "rates"]
 
 Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
 
@@ -84,6 +86,18 @@ def mixture(
         "other": (sums[2], sums[3]),
     }
     return value, counts
+
+
+def rates(name: str, cells: Cells, entry: NDArray[Any], size: int) -> Callable[[Any], tuple[float, Counts]]:
+    """Plain click rates: the expected counts of `values[name]`, with one entry of it for each cell."""
+    clicks = np.bincount(entry, cells.clicks, size)
+    shown = np.bincount(entry, cells.impressions, size)
+
+    def expect(values: Any) -> tuple[float, Counts]:
+        p = values[name]
+        return float(np.sum(xlogy(clicks, p) + xlog1py(shown - clicks, -p))), {name: (clicks, shown)}
+
+    return expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -138,9 +138,11 @@ def _told(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]]:
 
 
 def _interventions(shown: "polars.DataFrame") -> list[str]:
-    names = ["none"] * shown.height
+    from rankloop.clicks.intervention import NONE, Swap
+
+    names = [NONE] * shown.height
     for index, told in _told(shown, "swap").items():
-        names[index] = "swap {}-{}".format(*told["swap"])
+        names[index] = str(Swap(*told["swap"]))
     return names
 
 

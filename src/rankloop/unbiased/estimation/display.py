@@ -1,4 +1,4 @@
-"""Slope and intercept of a document's clicks over all the places it could be shown at."""
+"""Slope and intercept of a document's clicks, averaged over the ranks at which it is shown."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ __all__ = ["expected"]
 
 
 def expected(seen: Evidence, display: ArrayLike | None) -> tuple[Floats, Floats]:
-    r""":math:`\bar\alpha` and :math:`\bar\beta` of each row, by given chances or by the log's frequencies."""
+    r""":math:`\bar\alpha` and :math:`\bar\beta` of each row, given or by the log's frequencies."""
     if display is None:
         return seen.slope(), seen.floor()
     chance = np.asarray(display, np.float64)
@@ -24,5 +24,7 @@ def expected(seen: Evidence, display: ArrayLike | None) -> tuple[Floats, Floats]
     alpha, beta = np.zeros(chance.shape[1]), np.zeros(chance.shape[1])
     alpha[seen.position - 1], beta[seen.position - 1] = seen.alpha, seen.beta
     if np.any(alpha[seen.position - 1] != seen.alpha):
-        raise ValueError("display goes with one curve; leave it out where each layout has its own")
+        raise ValueError(
+            "display needs one curve for all pages; leave it out where each layout has its own curve"
+        )
     return chance @ alpha, chance @ beta
