@@ -31,7 +31,7 @@ def test_one_ranking_per_query_ties_nothing(data):
     assert report.edges == ()
     assert report.standard_error == (0.0, None, None, None)
     assert not report.trusted
-    assert "no document ties" in report.warnings[0]
+    assert "no document connects" in report.warnings[0]
     assert [(one.low, one.high) for one in report.fixes] == [(1, 2), (1, 3), (1, 4)]
 
 

@@ -79,7 +79,7 @@ def test_mistakes_are_explained(world):
     data, log = world
     with pytest.raises(ValueError, match=r"Cascade finds \d+ clicks impossible"):
         ips(log, Cascade(attraction=0.5), data)
-    with pytest.raises(ValueError, match="counts have forgotten the clicks above"):
+    with pytest.raises(ValueError, match="an Aggregate has no clicks above"):
         ips(aggregate(log), USER, data)
     trust = TrustPBM(relevant=0.9, other=0.1, attraction=0.5)
     for user in (trust, RankCTR().fit(log)):

@@ -40,7 +40,7 @@ def test_never_below_clicks_at_their_word(data, strength):
     assert any("learned with the ranker" in one for one in found.warnings)
     assert found.selection.best == "new"
     assert found.selection.behind["shown"][2] < 0
-    assert "seen, by rank" in repr(found)
+    assert "examination by rank" in repr(found)
     assert found.to_dict()["chosen"] in RANKERS
 
 
@@ -136,7 +136,7 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
     kept = log.select(np.add.reduceat(log.click, log.offsets[:-1]) > 0)
     few = {"one": candidates(trees=3, threads=1)["plain leaves"]}
     found = learn(kept, part, propensity=THETA, rankers=few)
-    assert any("no page is without a click" in one for one in found.warnings)
+    assert any("every page has a click" in one for one in found.warnings)
     assert not any(
         "without a click" in one for one in learn(log, part, propensity=THETA, rankers=few).warnings
     )

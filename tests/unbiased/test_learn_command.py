@@ -39,7 +39,7 @@ def test_the_ranker_is_saved_and_the_report_printed(files):
     told = run(
         files / "data.txt", files / "log.parquet", "--from", "clicks", "--out", files / "m", "--trees", 10
     )
-    assert "seen, by rank" in told
+    assert "examination by rank" in told
     assert "dcg@10 on held-out queries" in told
     data = open_dataset(files / "data.txt")
     assert load(files / "m").predict(data).shape == (data.n_documents,)

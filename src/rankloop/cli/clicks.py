@@ -66,7 +66,7 @@ def fit(
     ] = None,
     iterations: Annotated[int, typer.Option("--iterations")] = 200,
     prior: Annotated[float, typer.Option("--prior", help="Strength of the priors, in impressions.")] = 1.0,
-    out: Annotated[Path | None, typer.Option("--out", help="Save the one model named (.npz).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Save the one model that is named.")] = None,
     format: Format = None,
     json: Json = False,
 ) -> None:
@@ -74,7 +74,7 @@ def fit(
 
     rankloop clicks fit log.parquet --model pbm --model dbn
 
-    rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.npz
+    rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.model
     """
     import rankloop.clicks as family
     from rankloop.cli.options.outputs import show

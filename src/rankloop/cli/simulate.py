@@ -115,7 +115,7 @@ def simulate(
 def _user(name: str, eta: float, noise: float, max_grade: int) -> Any:
     from rankloop.clicks import load, user
 
-    if Path(name).suffix == ".npz":
+    if Path(name).suffix:  # a file; the names of users have no dot
         return load(name)
     return user(name, eta=eta, noise=noise, max_grade=max(max_grade, 4))
 

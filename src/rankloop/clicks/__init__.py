@@ -1,8 +1,8 @@
 """The click log, models of the people who click, and simulations of them.
 
-A click model (`ClickModel`) is made from given parameters, or fitted: `fit(log)`, `sample(shown)`,
-`click_probability(shown)`, `conditional_click_probability(log)`, `log_likelihood(log)`, `perplexity(log)`,
-`relevance(shown)`, `save(path)`. What is given to the constructor is kept, the rest is learned.
+A click model (`ClickModel`) has `fit(log)`, `sample(shown)`, `click_probability(shown)`,
+`conditional_click_probability(log)`, `log_likelihood(log)`, `perplexity(log)`, `relevance(shown)` and
+`save(path)`. Parameters given to the constructor are kept, `fit` learns the others.
 """
 
 from rankloop._names import unknown
@@ -91,7 +91,7 @@ def models() -> dict[str, type[ClickModel]]:
 
 
 def model(name: str) -> type[ClickModel]:
-    """A click model by name, however it is written.
+    """A click model by name; case, "_" and "-" do not matter.
 
     >>> model("PBM").__name__
     'PBM'

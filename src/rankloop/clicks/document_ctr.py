@@ -15,7 +15,7 @@ __all__ = ["DocumentCTR"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class DocumentCTR(ClickModel):
-    """One click rate per (query, document), wherever it was shown.
+    """One click rate per (query, document), at all ranks.
 
     >>> DocumentCTR(attraction={0: 0.1, 1: 0.5}).click_probability([1, 0])
     array([0.5, 0.1])

@@ -53,7 +53,7 @@ class ClickLabels:
 
 
 def ctr(log: ClickLog | Aggregate) -> ClickLabels:
-    """Clicks over impressions: what a document got where it was shown, bias and all."""
+    """Clicks over impressions, with all their position bias."""
     shown, clicks, counts = _totals(log)
     return _labels(counts, clicks / shown, shown)
 
@@ -61,7 +61,7 @@ def ctr(log: ClickLog | Aggregate) -> ClickLabels:
 def smoothed_ctr(
     log: ClickLog | Aggregate, *, strength: float = 10.0, prior: float | None = None
 ) -> ClickLabels:
-    """CTR shrunk to `prior` (the log's own rate) as if that had been seen `strength` more times.
+    """CTR shrunk to `prior` (default: the rate of the log) with the weight of `strength` impressions.
 
     >>> log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
     >>> smoothed_ctr(log, strength=2.0).values
@@ -75,7 +75,7 @@ def smoothed_ctr(
 
 
 def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
-    """Clicks over expected clicks (Zhang & Jones, 2007): against the average document at the same ranks.
+    """Clicks over expected clicks (Zhang & Jones, 2007): those of the average document at the same ranks.
 
     1 is average; `strength` average expected clicks are added to both sides.
 
@@ -92,7 +92,7 @@ def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
 
 
 def dwell_satisfied(log: ClickLog, *, seconds: float = 30.0, strength: float = 0.0) -> ClickLabels:
-    """The rate of clicks that held people for `seconds` (Fox et al., 2005); unknown dwell does not count."""
+    """The rate of clicks with at least `seconds` of dwell time (Fox et al., 2005); unknown ones are 0."""
     if log.dwell is None:
         raise ValueError("the log has no dwell column; add the seconds spent after each click")
     good = (log.click == 1) & (np.nan_to_num(log.dwell, nan=-1.0) >= seconds)

@@ -18,7 +18,7 @@ __all__ = ["RankDocumentCTR"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class RankDocumentCTR(ClickModel):
-    """One click rate per (query, document) and rank: no sharing between ranks, so it learns slowly.
+    """One click rate per (query, document) and rank; nothing is shared between ranks, so it needs much data.
 
     >>> RankDocumentCTR(attraction=0.2).click_probability([1, 0])
     array([0.2, 0.2])

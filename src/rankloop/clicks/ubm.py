@@ -18,7 +18,7 @@ __all__ = ["UBM"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class UBM(ClickModel):
-    r"""User browsing model (Dupret & Piwowarski, 2008): being seen depends on the rank of the last click too.
+    r"""User browsing model (Dupret & Piwowarski, 2008): examination depends on the last click too.
 
     .. math:: P(c_k = 1 \mid \text{last click at } l) = \theta_{k,l} \gamma_{qd}
 

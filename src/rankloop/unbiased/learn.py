@@ -132,7 +132,7 @@ def learn(
     ranker: Ranker
     vote: Vote | None
     if held is None:
-        notes.append(f"the log has fewer than {LEAST} queries: none was held out to choose and evaluate with")
+        notes.append(f"fewer than {LEAST} queries: none was held out to choose and evaluate with")
     else:
         kept = seen.shown & ~held
         fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}

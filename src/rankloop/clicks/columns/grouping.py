@@ -1,4 +1,4 @@
-"""Rows become pages, and pages become pairs of queries and documents."""
+"""Rows grouped into pages, and the distinct (query, document) pairs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of"]
+__all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of", "selected"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class Pairs:
 def grouped(
     session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order that puts pages in the order of their first row and rows by position; the pages' offsets."""
+    """The order of rows by page (pages by their first row) and position, and the offsets of the pages."""
     rows = len(session)
     key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
     starts = np.ones(rows, bool)
@@ -39,6 +39,15 @@ def grouped(
         return np.arange(rows), np.append(heads, rows).astype(np.int64)
     sizes = np.bincount(page, minlength=len(distinct))
     return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+def selected(
+    offsets: NDArray[np.int64], pages: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The offsets of some pages, one after another, and the rows they consist of."""
+    lengths = np.diff(offsets)[pages]
+    new = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return new, np.repeat(offsets[:-1][pages] - new[:-1], lengths) + np.arange(new[-1])
 
 
 def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:

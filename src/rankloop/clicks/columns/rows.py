@@ -1,4 +1,4 @@
-"""Where the documents of a log are in a data set."""
+"""The rows of a data set that the documents of a log are."""
 
 from typing import Any
 

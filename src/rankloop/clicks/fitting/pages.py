@@ -1,4 +1,4 @@
-"""Pages as a click model sees them: a log, a data set in its own order, or grades in displayed order."""
+"""The pages a click model works on: a log, a data set in its own order, or grades in displayed order."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,7 +61,7 @@ class Pages:
     @property
     def known_names(self) -> Names:
         if self.names is None:
-            raise ValueError("a fitted model knows documents by id; pass a ClickLog or a RankingDataset")
+            raise ValueError("a fitted model looks documents up by id; pass a ClickLog or a RankingDataset")
         return self.names
 
     @cached_property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.clicks.click_model import ClickModel
-from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.rows import dataset_documents
 from rankloop.clicks.fitting.behaviour import Behaviour
@@ -107,7 +107,7 @@ class Stage:
         data = self.data
         documents = dataset_documents(data)
         coded = (
-            Coded(documents, documents.astype(np.int32)) if data.docid is None else _columns.code(documents)
+            Coded(documents, documents.astype(np.int32)) if data.docid is None else checked.code(documents)
         )
         return Coded(data.qid, data.row_query.astype(np.int32)), coded
 

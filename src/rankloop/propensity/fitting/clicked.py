@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from rankloop.clicks import ClickLog
+from rankloop.clicks.columns.grouping import selected
 from rankloop.data import RankingDataset
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import grouped, weights_of, with_draws
@@ -78,9 +79,7 @@ class ClickedPages:
         if n <= most:
             return self
         chosen = np.sort(np.random.default_rng([seed, 3]).choice(n, most, replace=False))
-        lengths = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, rows = selected(self.offsets, chosen)
         return replace(
             self,
             offsets=offsets,
