@@ -51,7 +51,7 @@ def test_layouts_are_not_mixed_silently(mixed):
 
 @pytest.mark.parametrize("estimator", [randomized, harvest])
 def test_one_curve_per_layout(mixed, estimator):
-    curves = by_layout(estimator, mixed)
+    curves = by_layout(mixed, estimator)
     for layout, truth in CURVES.items():
         assert curves[layout].layout == layout
         np.testing.assert_allclose(curves[layout].values, truth, rtol=0.1)
@@ -63,7 +63,7 @@ def test_logs_without_layouts(data):
     with pytest.raises(ValueError, match="the log has no column layout"):
         randomized(log, layout="phone")
     with pytest.raises(ValueError, match="the log has no column layout"):
-        by_layout(randomized, log)
+        by_layout(log, randomized)
 
 
 def test_drift(data):

@@ -296,7 +296,7 @@ def test_online_learning_is_drawn(files, tmp_path):
         (["train"], "train is not a run folder: it has no metrics.json"),
         (["test.first", "test.second"], "give the judgments, --qrels FILE or --data FILE"),
         (["run", "--out", "page.pdf"], "name an .html file, got page.pdf"),
-        (["test.first"], "no ending that says what it is"),
+        (["test.first"], "is not known by its ending"),
     ],
 )
 def test_mistakes_end_in_a_sentence(arguments, message, files, monkeypatch):

@@ -1,4 +1,4 @@
-"""The dual learning algorithm: a ranker and a curve that debias each other."""
+"""The dual learning algorithm: a scorer and a curve, each debiased by the other."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_DRAWS, ClickedPages, in_turns
+from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["dual_learning"]
@@ -25,7 +25,7 @@ def dual_learning(
     iterations: int = 30,
     monotone: bool = False,
     layout: str | None = None,
-    resamples: int = JOINT_DRAWS,
+    resamples: int = JOINT_RESAMPLES,
     seed: int = 0,
 ) -> Propensity:
     r"""Dual learning (Ai et al., 2018): inverse relevance weighting of positions, and the reverse.
@@ -33,9 +33,9 @@ def dual_learning(
     .. math:: L_R = -\sum_{c_d = 1} \frac{t_1}{t_{k(d)}} \log \mathrm{softmax}(s)_d, \qquad
               L_E = -\sum_{c_d = 1} \frac{r_1}{r_d} \log \mathrm{softmax}(g)_{k(d)}
 
-    with t = exp(g), r = exp(s), and weights held fixed and clipped at 100. Scores are linear in normal scores
-    of the features; the minimum of L_E has a closed form. At most `pages` pages with clicks are used. The
-    same cautions as for `regression_em` hold.
+    with t = exp(g), r = exp(s), and weights fixed in each step and clipped at 100. Scores are linear in
+    normal scores of the features; the minimum of L_E has a closed form. At most `pages` pages with clicks are
+    used. The curve needs overlap of features across ranks, as that of `regression_em`.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -44,13 +44,13 @@ def dual_learning(
     >>> dual_learning(log, data, resamples=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """
-    return in_turns(
+    return alternating(
         log,
         data,
         "dual_learning",
         start=np.zeros,
         loss=_loss,
-        turn=_turn,
+        next_curve=_next_curve,
         depth=depth,
         pages=pages,
         iterations=iterations,
@@ -72,7 +72,7 @@ def _loss(
     )
 
 
-def _turn(
+def _next_curve(
     pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """log theta: clicks at k by the inverse of relevance, over clicks at 1 on the pages that show k."""

@@ -1,4 +1,4 @@
-"""Pages with clicks, and a linear scorer learned on them in turns with a curve."""
+"""Pages with clicks, and the alternating fit of a linear scorer and a curve on them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,19 +17,19 @@ from rankloop.propensity.fitting.features import design
 from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["JOINT_DRAWS", "ClickedPages", "in_turns"]
+__all__ = ["JOINT_RESAMPLES", "ClickedPages", "alternating"]
 
-JOINT_DRAWS = 30  # every draw is a fit of its own
+JOINT_RESAMPLES = 30  # every resample is fitted again
 SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
 RIDGE = 1.0
 
 Loss = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]
-Turn = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+NextCurve = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class ClickedPages:
-    """Pages on which something was clicked: what each shows, and how much each counts."""
+    """Pages with clicks: their documents, and the weight of each page."""
 
     offsets: NDArray[np.int64]
     document: NDArray[np.int64]  # per impression, into X
@@ -47,9 +47,9 @@ class ClickedPages:
         inside = log.position <= ranks
         page = log.row_page
         clicked = np.bincount(page[inside], log.click[inside], log.n_pages) > 0
-        heard = np.bincount(log.position[inside] - 1, log.click[inside], ranks)
-        if ranks < 2 or np.any(heard == 0):
-            where = "one rank only" if ranks < 2 else f"none at rank {int(np.argmin(heard)) + 1}"
+        clicks = np.bincount(log.position[inside] - 1, log.click[inside], ranks)
+        if ranks < 2 or np.any(clicks == 0):
+            where = "one rank only" if ranks < 2 else f"none at rank {int(np.argmin(clicks)) + 1}"
             raise ValueError(
                 f"a joint fit needs clicks at two ranks or more, got {where}; log more or set depth"
             )
@@ -94,14 +94,14 @@ class ClickedPages:
         return replace(self, weight=weights[self.group])
 
 
-def in_turns(
+def alternating(
     log: ClickLog,
     data: RankingDataset,
     method: str,
     *,
     start: Callable[[int], NDArray[np.float64]],
     loss: Loss,
-    turn: Turn,
+    next_curve: NextCurve,
     depth: int | None,
     pages: int,
     iterations: int,
@@ -110,20 +110,22 @@ def in_turns(
     resamples: int,
     seed: int,
 ) -> Propensity:
-    """Learn a scorer given the curve and the curve given the scorer, until neither moves; then for each draw.
+    """Fit the scorer given the curve and the curve given the scorer, until convergence; then each resample.
 
     `loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
-    `turn(pages, scores, curve)` gives the next curve, of which the first row is log theta.
+    `next_curve(pages, scores, curve)` gives the next curve, of which the first row is log theta.
     """
     log, layout = one_layout(log, layout)
     report = report_first(log, data, method)
     clicked = ClickedPages.of(log, data, depth, pages, seed)
     sample = clicked.sample(SCORER_PAGES, seed)
     weights, curve = np.zeros(clicked.X.shape[1]), start(clicked.ranks)
-    weights, curve = _settled(clicked, sample, weights, curve, loss, turn, iterations, 10)
+    weights, curve = _converged(clicked, sample, weights, curve, loss, next_curve, iterations, 10)
     drawn = []
     for one in weights_of(resamples, clicked.groups, seed):
-        _, again = _settled(clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, turn, 2, 5)
+        _, again = _converged(
+            clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, next_curve, 2, 5
+        )
         drawn.append(np.atleast_2d(again)[0])
     found = with_draws(
         np.atleast_2d(curve)[0],
@@ -137,15 +139,15 @@ def in_turns(
     return found.monotone() if monotone else found
 
 
-def _settled(
+def _converged(
     pages: ClickedPages,
     sample: ClickedPages,
     weights: NDArray[np.float64],
     curve: NDArray[np.float64],
     loss: Loss,
-    turn: Turn,
+    next_curve: NextCurve,
     iterations: int,
-    steps: int,
+    scorer_iterations: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     X = pages.X
     for _ in range(iterations):
@@ -158,9 +160,11 @@ def _settled(
             n = len(sample.weight)
             return (value + 0.5 * RIDGE * float(w @ w)) / n, (slope @ X + RIDGE * w) / n
 
-        done: Any = minimize(objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+        done: Any = minimize(
+            objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": scorer_iterations}
+        )
         weights = done.x
-        new = turn(pages, X @ weights, curve)
+        new = next_curve(pages, X @ weights, curve)
         moved = float(np.abs(new - curve).max())
         curve = new
         if moved < 1e-3:
