@@ -61,12 +61,12 @@ def speed() -> None:
         few.fit(log)
         rate = SESSIONS * 10 / (best(partial(many.fit, log)) - best(partial(few.fit, log)))
         peer = peers.get(name)
-        told = (
+        rates = (
             f"{peer:>12,.0f}{rate:>16,.0f}{rate / peer:>12,.0f}"
             if peer
             else f"{'-':>12}{rate:>16,.0f}{'-':>12}"
         )
-        print(f"{name:<10}{told}")
+        print(f"{name:<10}{rates}")
 
 
 def peer_rates(log: ClickLog) -> dict[str, float]:

@@ -143,7 +143,7 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
 
 def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
     known = {name: one for name, one in contenders(peers=True).items() if name in only or not only}
-    asked = [name for name in LOGGERS if name in under or not under]
+    chosen = [name for name in LOGGERS if name in under or not under]
     values: dict[tuple[str, str], list[float]] = {}
     for seed in seeds:
         train, worth, rng = world(seed, kind, QUERIES)
@@ -151,7 +151,7 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
         full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
         for name, strength in LOGGERS.items():
             logging_policy = logged_by(train, worth, rng, strength)
-            if name not in asked:
+            if name not in chosen:
                 continue
             values.setdefault(("full information", name), []).append(quality(full, test))
             log = simulate(
@@ -165,10 +165,10 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
                 took = time.perf_counter() - started
                 print(f"# seed {seed} {name} {contender}: {reached:.4f} in {took:.0f} s", flush=True)
     print(f"\nNDCG@10 on true labels, utility {kind}, mean of {len(seeds)} seeds (standard error)\n")
-    print(f"{'':<20}" + "".join(f"{name:>18}" for name in asked))
+    print(f"{'':<20}" + "".join(f"{name:>18}" for name in chosen))
     for contender in ("full information", *known):
         cells = []
-        for name in asked:
+        for name in chosen:
             got = np.array(values[contender, name])
             error = got.std(ddof=1) / np.sqrt(len(got)) if len(got) > 1 else 0.0
             cells.append(f"{f'{got.mean():.4f} ({error:.4f})':>18}")
@@ -297,15 +297,20 @@ if __name__ == "__main__":
     parser.add_argument(
         "--under", action="append", default=[], choices=list(LOGGERS), help="a logger; repeat it"
     )
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", IdentifiabilityWarning)
-    if asked.table == "loggers":
-        loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only, asked.under)
-    elif asked.table == "skyline":
+    if arguments.table == "loggers":
+        loggers(
+            range(arguments.first, arguments.first + arguments.seeds),
+            arguments.utility,
+            arguments.only,
+            arguments.under,
+        )
+    elif arguments.table == "skyline":
         skyline()
-    elif asked.table == "small":
-        small(range(asked.first, asked.first + asked.seeds))
-    elif asked.table == "convergence":
-        convergence(asked.eta)
+    elif arguments.table == "small":
+        small(range(arguments.first, arguments.first + arguments.seeds))
+    elif arguments.table == "convergence":
+        convergence(arguments.eta)
     else:
-        grid(asked.only, asked.first)
+        grid(arguments.only, arguments.first)

@@ -32,11 +32,11 @@ def letor(tmp_path):
 
 
 def test_from_a_data_set_to_a_model(letor):
-    told = run(
+    printed = run(
         "simulate", letor / "data.txt", "--shown-by", letor / "scores.txt", "-n", 3000, "--randomize", "swap",
         "--user", "navigational", "-k", 5, "--out", letor / "log.parquet", "--json",
     )  # fmt: skip
-    assert json.loads(told)["pages"] == 3000
+    assert json.loads(printed)["pages"] == 3000
     report = json.loads(run("clicks", "check", letor / "log.parquet", "--json"))
     by_name = {one["estimator"]: one["support"] for one in report["estimators"]}
     assert by_name["swap_intervention"] != "no"

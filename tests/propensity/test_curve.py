@@ -110,5 +110,5 @@ def test_a_damaged_file_says_so(tmp_path):
     path = tmp_path / "curve.json"
     Propensity.given([1.0, 0.5]).save(path)
     path.write_text(path.read_text()[:20])
-    with pytest.raises(ValueError, match="not a saved propensity curve.*; estimate the curve again"):
+    with pytest.raises(ValueError, match=r"not a saved propensity curve.*; estimate the curve again"):
         Propensity.load(path)

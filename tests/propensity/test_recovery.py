@@ -150,7 +150,7 @@ def test_joint_fits_warn_under_a_strong_logger(estimator):
     data = synthetic(n_queries=500, docs_per_query=12, n_features=8, seed=0)
     log = simulate(data, logging_policy=data.y, sessions=20_000, k=6, seed=0)
     options = {} if estimator is regression_em else {"resamples": 20}
-    with pytest.warns(IdentifiabilityWarning, match="put it off by a factor of"):
+    with pytest.warns(IdentifiabilityWarning, match="bias it by a factor of"):
         curve = estimator(log, data, **options)
     assert curve.values[-1] < 0.9 * TRUTH[5]  # relevance was taken for position
     assert not curve.identifiability.trusted

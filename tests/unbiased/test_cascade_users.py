@@ -83,5 +83,5 @@ def test_mistakes_are_explained(world):
         ips(aggregate(log), USER, data)
     trust = TrustPBM(relevant=0.9, other=0.1, attraction=0.5)
     for user in (trust, RankCTR().fit(log)):
-        with pytest.raises(ValueError, match="does not say that a click takes a look"):
+        with pytest.raises(ValueError, match="has clicks without examination"):
             user.conditional_examination(log, data)

@@ -228,7 +228,7 @@ def test_pair_forces_push_the_clicked_up(world):
 
 
 def test_pair_forces_are_the_slope_of_the_loss(world):
-    """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios unless told."""
+    """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios by default."""
     data, log = world
     train, loss = pairs_of(log.select(np.arange(50)), data)
     scores = np.random.default_rng(0).normal(size=train.n_documents)

@@ -73,9 +73,9 @@ class ContextualPBM(ClickModel):
         missing = [name for name in names if name not in curves]
         if missing:
             raise ValueError(f"no curve for layout {missing[0]!r}; there are {', '.join(sorted(curves))}")
-        sight = np.stack([by_rank(curves[name], depth, "examination") for name in names])
-        seen = sight[layouts, pages.position - 1]
-        return Behaviour.plain(seen * self._document("attraction", pages), depth)
+        examination = np.stack([by_rank(curves[name], depth, "examination") for name in names])
+        examined = examination[layouts, pages.position - 1]
+        return Behaviour.plain(examined * self._document("attraction", pages), depth)
 
     def _layouts(self, seen: Evidence) -> list[str]:
         return [] if seen.pages.layout is None else [str(name) for name in seen.pages.layout.table]

@@ -139,15 +139,17 @@ def learn(
         costs = {name: unseen_costs(seen, held, one, cells.level) for name, (one, cells) in fitted.items()}
         held_out = {name: float(cost.sum()) for name, cost in costs.items()}
         chosen = first_unless_beaten(costs)
-        judge = HeldOut.of(log, seen, held, *fitted[chosen], given)
+        evaluation = HeldOut.of(log, seen, held, *fitted[chosen], given)
         best = fitted[chosen][0]
-        if judge.shown_is_good(best) and not seen.beta.any():  # clicks from trust bias are subtracted in full
+        if (
+            evaluation.shown_is_good(best) and not seen.beta.any()
+        ):  # clicks from trust bias are subtracted in full
             power = TEMPERED
             best, _ = boosted(tempered(seen, power), kept, known[chosen], learn=False)
             notes.append(
                 "the logged order was good already: clicks are corrected by the square root of the curve"
             )
-        selection = judge.against_shown(best)
+        selection = evaluation.against_shown(best)
         notes += _doubt(selection)
     corrected = tempered(seen, power)
     if budget == "large":

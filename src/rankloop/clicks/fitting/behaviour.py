@@ -40,11 +40,11 @@ class Behaviour(NamedTuple):
         after_skip: float = 1.0,
     ) -> "Behaviour":
         """A reader who reads everything and clicks what attracts, but for what is given."""
-        sight = np.ones((depth, 1)) if examination is None else examination.reshape(depth, -1)
+        matrix = np.ones((depth, 1)) if examination is None else examination.reshape(depth, -1)
         return Behaviour(
             np.ascontiguousarray(attraction, np.float64),
             np.ones(len(attraction)) if keep is None else np.ascontiguousarray(keep, np.float64),
-            np.array(sight, np.float64, order="C"),
+            np.array(matrix, np.float64, order="C"),
             np.zeros(depth) if floor is None else np.array(floor, np.float64),
             np.array(np.broadcast_to(after_click, depth), np.float64),
             np.full(depth, float(after_skip)),
@@ -89,14 +89,14 @@ def _conditional(
     first: int, last: int, offsets: Any, position: Any, click: Any, reader: Any, out: Any
 ) -> None:
     """Bayes' rule down the page: P(still reading) after each click or skip."""
-    attraction, keep, sight, floor, after_click, after_skip = reader
-    history = sight.shape[1] > 1
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
     for page in range(first, last):
         reading = 1.0
         clicked = 0
         for i in range(offsets[page], offsets[page + 1]):
             k = position[i] - 1
-            p = sight[k, clicked if history else 0] * attraction[i] + floor[k]
+            p = examination[k, clicked if history else 0] * attraction[i] + floor[k]
             out[i] = reading * p
             if click[i] == 1:
                 clicked = k + 1
@@ -109,9 +109,9 @@ def _conditional(
 @kernel
 def _marginal(first: int, last: int, offsets: Any, position: Any, reader: Any, out: Any) -> None:
     """The distribution over (reading, rank of the last click), moved down the page."""
-    attraction, keep, sight, floor, after_click, after_skip = reader
-    history = sight.shape[1] > 1
-    state = np.zeros(sight.shape[0] + 1)
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
+    state = np.zeros(examination.shape[0] + 1)
     for page in range(first, last):
         state[:] = 0.0
         state[0] = 1.0
@@ -119,7 +119,7 @@ def _marginal(first: int, last: int, offsets: Any, position: Any, reader: Any, o
             k = position[i] - 1
             clicks = 0.0
             for j in range(k + 1 if history else 1):
-                p = sight[k, j] * attraction[i] + floor[k]
+                p = examination[k, j] * attraction[i] + floor[k]
                 clicks += state[j] * p
                 state[j] *= (1.0 - p) * after_skip[k]
             out[i] = clicks
@@ -129,8 +129,8 @@ def _marginal(first: int, last: int, offsets: Any, position: Any, reader: Any, o
 @kernel
 def _draw(first: int, last: int, key: Any, offsets: Any, position: Any, reader: Any, out: Any) -> None:
     """A click where u is below its probability, then the decision to read on."""
-    attraction, keep, sight, floor, after_click, after_skip = reader
-    history = sight.shape[1] > 1
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
     for page in range(first, last):
         state = stream(key, np.uint64(page))
         reading = True
@@ -141,7 +141,7 @@ def _draw(first: int, last: int, key: Any, offsets: Any, position: Any, reader: 
                 continue
             k = position[i] - 1
             state, u = uniform(state)
-            if u < sight[k, clicked if history else 0] * attraction[i] + floor[k]:
+            if u < examination[k, clicked if history else 0] * attraction[i] + floor[k]:
                 out[i] = 1
                 clicked = k + 1
                 onward = after_click[k] * keep[i]

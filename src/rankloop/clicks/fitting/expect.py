@@ -148,20 +148,27 @@ def chain(
 
 @kernel
 def _factors(
-    pair: Any, factor: Any, shown: Any, clicks: Any, attraction: Any, sight: Any, seen_pair: Any, seen: Any
+    pair: Any,
+    factor: Any,
+    shown: Any,
+    clicks: Any,
+    attraction: Any,
+    examination: Any,
+    seen_pair: Any,
+    seen: Any,
 ) -> float:
     value = 0.0
     for i in range(len(pair)):
-        a, e = attraction[pair[i]], sight[factor[i]]
+        a, e = attraction[pair[i]], examination[factor[i]]
         p, skipped = a * e, shown[i] - clicks[i]
         if clicks[i] > 0.0:
             value += clicks[i] * np.log(p)
-        looked = clicks[i]
+        examined = clicks[i]
         if skipped > 0.0:
             value += skipped * np.log1p(-p)
-            looked += skipped * e * (1.0 - a) / (1.0 - p)
-        seen_pair[pair[i]] += looked
-        seen[factor[i]] += looked
+            examined += skipped * e * (1.0 - a) / (1.0 - p)
+        seen_pair[pair[i]] += examined
+        seen[factor[i]] += examined
     return value
 
 
@@ -221,7 +228,7 @@ def _chain(
     for page in range(first, end):
         start, stop, at = offsets[page], offsets[page + 1], last[page]
 
-        # Down to the last click everything was read. Logarithms are looked up: there is one per document.
+        # Down to the last click everything was read. Logarithms are examined up: there is one per document.
         for i in range(start, at + 1):
             read[pair[i]] += 1.0
             if click[i] == 1:

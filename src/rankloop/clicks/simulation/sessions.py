@@ -85,10 +85,10 @@ def run_sessions(
     reader: Any,
 ) -> None:
     """Play the pages `a` to `b` (of a run that begins with page `first`) into `played`."""
-    attraction, keep, sight, floor, after_click, after_skip = reader
-    history = sight.shape[1] > 1
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
     stops = min(after_click.min(), after_skip.min(), keep.min()) < 1.0
-    seen = sight[:, 0].copy()
+    seen = examination[:, 0].copy()
 
     # Working memory of the two ways to draw a page, allocated once for all pages.
     drawn = len(urn.logits) > 0
@@ -150,7 +150,7 @@ def run_sessions(
 @kernel
 def _read(state: Any, rows: Any, clicks: Any, reader: Any) -> None:
     """A reader whose examination depends on the rank of the last click."""
-    attraction, keep, sight, floor, after_click, after_skip = reader
+    attraction, keep, examination, floor, after_click, after_skip = reader
     reading, clicked = True, 0
     for j in range(len(rows)):
         clicks[j] = 0
@@ -158,7 +158,7 @@ def _read(state: Any, rows: Any, clicks: Any, reader: Any) -> None:
             continue
         d = rows[j]
         state, u = uniform(state)
-        p = sight[j, clicked] * attraction[d] + floor[j]
+        p = examination[j, clicked] * attraction[d] + floor[j]
         if u < p:
             clicks[j] = 1
             clicked = j + 1
@@ -188,8 +188,8 @@ def _intervene(state: Any, design: int, top: int, begin: int, n: int, row: Any, 
     if design == 3:
         side = int(u * 2)
         for j in range(side, min(top, n) - 1, 2):
-            state, coin = uniform(state)
-            if coin < 0.5:
+            state, v = uniform(state)
+            if v < 0.5:
                 _exchange(row, begin + j, begin + j + 1)
                 _exchange(original, begin + j, begin + j + 1)
         return state, side + 1
@@ -198,8 +198,8 @@ def _intervene(state: Any, design: int, top: int, begin: int, n: int, row: Any, 
         return state, 0
     number = int(u * last) + 1
     low, high = (0, number) if design == 1 else (number - 1, number)
-    state, coin = uniform(state)
-    if coin < 0.5:
+    state, v = uniform(state)
+    if v < 0.5:
         _exchange(row, begin + low, begin + high)
         _exchange(original, begin + low, begin + high)
     return state, number

@@ -70,9 +70,9 @@ class CellLikelihood(Loss):
         if self.learn:
             for _ in range(STEPS):
                 self._step(relevance)
-        chance, slope = self._chance(relevance)
-        lambda_ = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
-        information = self.impressions * slope**2 / (chance * (1 - chance))
+        probability, slope = self._probability(relevance)
+        lambda_ = -(self.clicks / probability - (self.impressions - self.clicks) / (1 - probability)) * slope
+        information = self.impressions * slope**2 / (probability * (1 - probability))
         gradient = np.asarray(np.bincount(self.row, lambda_, self.rows), np.float64)
         hessian = np.asarray(np.bincount(self.row, information, self.rows), np.float64)
         return gradient, np.maximum(hessian, 1e-6)
@@ -83,13 +83,13 @@ class CellLikelihood(Loss):
 
     def costs(self, scores: Floats) -> Floats:
         """Minus the log-likelihood of the clicks on each row."""
-        chance, _ = self._chance(expit(scores + self.level)[self.row])
-        total = self.clicks * np.log(chance) + (self.impressions - self.clicks) * np.log1p(-chance)
+        probability, _ = self._probability(expit(scores + self.level)[self.row])
+        total = self.clicks * np.log(probability) + (self.impressions - self.clicks) * np.log1p(-probability)
         return np.asarray(np.bincount(self.row, -total, self.rows), np.float64)
 
-    def _chance(self, relevance: Floats) -> tuple[Floats, Floats]:
-        chance = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)
-        return chance, self.alpha * relevance * (1 - relevance)
+    def _probability(self, relevance: Floats) -> tuple[Floats, Floats]:
+        probability = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)
+        return probability, self.alpha * relevance * (1 - relevance)
 
     def _step(self, relevance: Floats) -> None:
         self.curve = next_curve(self.curve, self.rank, self.impressions, self.clicks, self.alpha, relevance)

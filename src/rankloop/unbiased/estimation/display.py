@@ -12,19 +12,19 @@ def expected(seen: Evidence, display: ArrayLike | None) -> tuple[Floats, Floats]
     r""":math:`\bar\alpha` and :math:`\bar\beta` of each row, given or by the log's frequencies."""
     if display is None:
         return seen.slope(), seen.floor()
-    chance = np.asarray(display, np.float64)
+    probability = np.asarray(display, np.float64)
     depth = int(seen.position.max())
-    if chance.ndim != 2 or len(chance) != seen.data.n_documents or chance.shape[1] < depth:
+    if probability.ndim != 2 or len(probability) != seen.data.n_documents or probability.shape[1] < depth:
         raise ValueError(
             f"display has one row per document and one column per rank ({seen.data.n_documents} x {depth}), "
-            f"got shape {chance.shape}"
+            f"got shape {probability.shape}"
         )
-    if not np.all((chance >= 0) & (chance <= 1 + 1e-9)):
+    if not np.all((probability >= 0) & (probability <= 1 + 1e-9)):
         raise ValueError("display holds probabilities: every entry lies in [0, 1]")
-    alpha, beta = np.zeros(chance.shape[1]), np.zeros(chance.shape[1])
+    alpha, beta = np.zeros(probability.shape[1]), np.zeros(probability.shape[1])
     alpha[seen.position - 1], beta[seen.position - 1] = seen.alpha, seen.beta
     if np.any(alpha[seen.position - 1] != seen.alpha):
         raise ValueError(
             "display needs one curve for all pages; leave it out where each layout has its own curve"
         )
-    return chance @ alpha, chance @ beta
+    return probability @ alpha, probability @ beta

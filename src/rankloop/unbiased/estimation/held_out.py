@@ -45,10 +45,10 @@ def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
 def unseen_costs(seen: Evidence, held: NDArray[np.bool_], ranker: Ranker, level: float) -> Floats:
     """Minus the log-likelihood of the clicks on each held-out query, per impression of all of them."""
     kept = seen.shown & held
-    judge = CellLikelihood.of(seen, kept, None)
-    judge.level = level
+    cells = CellLikelihood.of(seen, kept, None)
+    cells.level = level
     row_query = seen.data.row_query[kept]
-    by_row = judge.costs(ranker.predict(seen.data.X[kept], qid=row_query)) / judge.impressions.sum()
+    by_row = cells.costs(ranker.predict(seen.data.X[kept], qid=row_query)) / cells.impressions.sum()
     _, query = np.unique(row_query, return_inverse=True)
     return np.asarray(np.bincount(query, by_row), np.float64)
 

@@ -25,18 +25,18 @@ def informative(seen: Evidence, ranker: LambdaMART, seed: int) -> NDArray[np.boo
     part = rng.permutation(data.n_queries)[data.row_query] % FOLDS
     harm = np.zeros((data.n_features, data.n_queries))
     for one in range(FOLDS):
-        trained, judged = seen.shown & (part != one), seen.shown & (part == one)
-        if not (trained.any() and judged.any()):
+        trained, tested = seen.shown & (part != one), seen.shown & (part == one)
+        if not (trained.any() and tested.any()):
             return np.ones(data.n_features, bool)
         forest, cells = boosted(seen, trained, ranker, learn=False)
-        judge = CellLikelihood.of(seen, judged, None)
-        judge.level = cells.level
-        X, query = data.X[judged].copy(), data.row_query[judged]
-        usual = judge.costs(forest.predict(X))
+        held_out = CellLikelihood.of(seen, tested, None)
+        held_out.level = cells.level
+        X, query = data.X[tested].copy(), data.row_query[tested]
+        usual = held_out.costs(forest.predict(X))
         for feature in range(data.n_features):
             column = X[:, feature].copy()
             X[:, feature] = rng.permutation(column)
-            more = judge.costs(forest.predict(X)) - usual
+            more = held_out.costs(forest.predict(X)) - usual
             harm[feature] += np.bincount(query, more, data.n_queries)
             X[:, feature] = column
     harm = harm[:, np.unique(data.row_query[seen.shown])]
