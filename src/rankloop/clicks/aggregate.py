@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded, one_table
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.clicks.columns.side_by_side import KINDS, Cells, side_by_side
-from rankloop.clicks.fitting.pages import Names
 from rankloop.data import RankingDataset
 
 if TYPE_CHECKING:
@@ -65,20 +65,18 @@ class Aggregate:
         return self.row_document.values
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> Pairs:
         """The distinct (query, document) pairs, and which one each cell belongs to."""
         query, document = self.row_query.code, self.row_document.code
         starts = np.ones(len(self), bool)
         starts[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
         at = np.flatnonzero(starts)
         code = (np.cumsum(starts) - 1).astype(np.int32)
-        return Names(self.row_query.table, query[at], self.row_document.table, document[at], code)
+        return Pairs(self.row_query.table, query[at], self.row_document.table, document[at], code)
 
     def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """For each cell the row of the data set it counts."""
-        pairs = self.names
-        found = dataset_rows(data, pairs.queries, pairs.query, pairs.documents, pairs.document, missing)
-        return found[pairs.code]
+        return dataset_rows(data, self.names, missing)[self.names.code]
 
     def to_frame(self) -> "polars.DataFrame":
         import polars

@@ -196,8 +196,8 @@ class ClickLog:
     @cached_property
     def pairs(self) -> Pairs:
         """The distinct (query, document) pairs, ordered by query, then by document."""
-        query = np.repeat(self.page_query.code, self.lengths)
-        return pairs_of(query, self.row_document.code, len(self.documents))
+        query = Coded(self.queries, np.repeat(self.page_query.code, self.lengths))
+        return pairs_of(query, self.row_document)
 
     def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """For each impression the row of the data set it shows; -1 for unknown ones if `missing="mark"`.
@@ -210,8 +210,7 @@ class ClickLog:
 
     def pair_rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """The same for each of `pairs`."""
-        pairs = self.pairs
-        return dataset_rows(data, self.page_query.table, pairs.query, self.documents, pairs.document, missing)
+        return dataset_rows(data, self.pairs, missing)
 
     def select(self, pages: ArrayLike) -> "ClickLog":
         """The log of these pages, by index (repeats allowed: a bootstrap sample) or by mask."""

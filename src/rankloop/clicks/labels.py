@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.data import RankingDataset
 
@@ -18,10 +19,7 @@ __all__ = ["ClickLabels", "coec", "conversion_rate", "ctr", "dwell_satisfied", "
 class ClickLabels:
     """Values by (query, document), with the impressions behind each."""
 
-    queries: NDArray[Any]
-    query_code: NDArray[np.int32]
-    documents: NDArray[Any]
-    document_code: NDArray[np.int32]
+    pairs: Pairs
     values: NDArray[np.float64]
     impressions: NDArray[np.int64]
 
@@ -29,15 +27,15 @@ class ClickLabels:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"ClickLabels({len(self):,} documents of {len(np.unique(self.query_code)):,} queries)"
+        return f"ClickLabels({len(self):,} documents of {len(np.unique(self.pairs.query)):,} queries)"
 
     @property
     def query(self) -> NDArray[Any]:
-        return self.queries[self.query_code]
+        return self.pairs.queries[self.pairs.query]
 
     @property
     def document(self) -> NDArray[Any]:
-        return self.documents[self.document_code]
+        return self.pairs.documents[self.pairs.document]
 
     def on(self, data: RankingDataset, *, unseen: float = 0.0) -> RankingDataset:
         """The data set with these values as labels; documents that were never shown get `unseen`.
@@ -46,7 +44,7 @@ class ClickLabels:
         >>> ctr(ClickLog([1, 1], ["q", "q"], ["y", "x"], [1, 2], [1, 0])).on(data).y
         array([0., 1.], dtype=float32)
         """
-        row = dataset_rows(data, self.queries, self.query_code, self.documents, self.document_code, "mark")
+        row = dataset_rows(data, self.pairs, "mark")
         y = np.full(data.n_documents, unseen, np.float32)
         y[row[row >= 0]] = self.values[row >= 0]
         return data.replace(y=y)
@@ -55,7 +53,7 @@ class ClickLabels:
 def ctr(log: ClickLog | Aggregate) -> ClickLabels:
     """Clicks over impressions, with all their position bias."""
     shown, clicks, counts = _totals(log)
-    return _labels(counts, clicks / shown, shown)
+    return ClickLabels(counts.names, clicks / shown, shown)
 
 
 def smoothed_ctr(
@@ -71,7 +69,7 @@ def smoothed_ctr(
         raise ValueError(f"strength is a number of impressions >= 0, got {strength}")
     shown, clicks, counts = _totals(log)
     centre = clicks.sum() / shown.sum() if prior is None else prior
-    return _labels(counts, (clicks + strength * centre) / (shown + strength), shown)
+    return ClickLabels(counts.names, (clicks + strength * centre) / (shown + strength), shown)
 
 
 def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
@@ -88,7 +86,9 @@ def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
     rate = np.bincount(rank, counts.clicks) / np.maximum(np.bincount(rank, counts.impressions), 1)
     expected = np.bincount(counts.names.code, counts.impressions * rate[rank], len(shown))
     safe = np.where(expected + strength > 0, expected + strength, 1.0)
-    return _labels(counts, np.where(expected + strength > 0, (clicks + strength) / safe, 1.0), shown)
+    return ClickLabels(
+        counts.names, np.where(expected + strength > 0, (clicks + strength) / safe, 1.0), shown
+    )
 
 
 def dwell_satisfied(log: ClickLog, *, seconds: float = 30.0, strength: float = 0.0) -> ClickLabels:
@@ -113,7 +113,7 @@ def _rate(log: ClickLog, value: NDArray[np.float64], strength: float) -> ClickLa
     shown = np.bincount(pairs.code, minlength=len(pairs))
     total = np.bincount(pairs.code, value, len(pairs))
     rate = (total + strength * value.mean()) / (shown + strength)
-    return ClickLabels(log.queries, pairs.query, log.documents, pairs.document, rate, shown)
+    return ClickLabels(pairs, rate, shown)
 
 
 def _totals(log: ClickLog | Aggregate) -> tuple[NDArray[np.int64], NDArray[np.float64], Aggregate]:
@@ -123,8 +123,3 @@ def _totals(log: ClickLog | Aggregate) -> tuple[NDArray[np.int64], NDArray[np.fl
     pair = counts.names.code
     shown = np.bincount(pair, counts.impressions).astype(np.int64)
     return shown, np.bincount(pair, counts.clicks).astype(np.float64), counts
-
-
-def _labels(counts: Aggregate, values: NDArray[np.float64], shown: NDArray[np.int64]) -> ClickLabels:
-    names = counts.names
-    return ClickLabels(names.queries, names.query, names.documents, names.document, values, shown)

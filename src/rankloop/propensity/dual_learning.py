@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, alternating
+from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["dual_learning"]
@@ -44,32 +44,15 @@ def dual_learning(
     >>> dual_learning(log, data, resamples=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """
-    return alternating(
-        log,
-        data,
-        "dual_learning",
-        start=np.zeros,
-        loss=_loss,
-        next_curve=_next_curve,
-        depth=depth,
-        pages=pages,
-        iterations=iterations,
-        monotone=monotone,
-        layout=layout,
-        resamples=resamples,
-        seed=seed,
-    )
+    method = Method("dual_learning", np.zeros, _loss, _next_curve)
+    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
 def _loss(
     pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> float:
     weight = np.minimum(np.exp(curve[0] - curve), CLIP)
-    return float(
-        softmax_loss(
-            pages.offsets, pages.document, pages.rank, pages.click, pages.weight, scores, weight, slope
-        )
-    )
+    return float(softmax_loss(*pages.arrays, scores, weight, slope))
 
 
 def _next_curve(
@@ -77,9 +60,7 @@ def _next_curve(
 ) -> NDArray[np.float64]:
     """log theta: clicks at k by the inverse of relevance, over clicks at 1 on the pages that show k."""
     sums = np.zeros((2, pages.ranks))
-    inverse_relevance(
-        pages.offsets, pages.document, pages.rank, pages.click, pages.weight, scores, CLIP, sums
-    )
+    inverse_relevance(*pages.arrays, scores, CLIP, sums)
     found = np.log(np.maximum(sums[0], 1e-12) / np.maximum(sums[1], 1e-12))
     return np.asarray(found - found[0])
 

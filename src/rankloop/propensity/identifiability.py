@@ -122,12 +122,7 @@ class Identifiability:
         heads = "" if self.overlap is None else "  overlap"
         heads += "" if self.shift is None else "    shift     bias"
         verdict = "the curve can be trusted" if self.trusted else "do not trust a joint fit of this log"
-        lines = [
-            verdict,
-            *(f"- {one}" for one in self.warnings),
-            "",
-            f"rank  expected error{heads}",
-        ]
+        lines = [verdict, *(f"- {one}" for one in self.warnings), "", f"rank  expected error{heads}"]
         for rank, error in enumerate(self.standard_error, 1):
             written = "unbounded" if error is None else f"{error:.1%}"
             alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"

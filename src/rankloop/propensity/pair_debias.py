@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, alternating
+from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["pair_debias"]
@@ -58,21 +58,8 @@ def pair_debias(
         by_skipped = np.exp(-plus) @ longer
         return np.stack([plus, np.log(by_skipped[rank, rank] / by_skipped[:, 0]) / (1 + p)])
 
-    return alternating(
-        log,
-        data,
-        "pair_debias",
-        start=lambda ranks: np.zeros((2, ranks)),
-        loss=_loss,
-        next_curve=next_curve,
-        depth=depth,
-        pages=pages,
-        iterations=iterations,
-        monotone=monotone,
-        layout=layout,
-        resamples=resamples,
-        seed=seed,
-    )
+    method = Method("pair_debias", lambda ranks: np.zeros((2, ranks)), _loss, next_curve)
+    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
 def _loss(
@@ -83,23 +70,10 @@ def _loss(
 
 
 def _pair_losses(
-    pages: ClickedPages,
-    scores: NDArray[np.float64],
-    curve: NDArray[np.float64],
-    slope: NDArray[np.float64],
+    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     table = np.zeros((pages.ranks, pages.ranks, pages.ranks))
-    pair_loss(
-        pages.offsets,
-        pages.document,
-        pages.rank,
-        pages.click,
-        pages.weight,
-        scores,
-        np.exp(curve),
-        slope,
-        table,
-    )
+    pair_loss(*pages.arrays, scores, np.exp(curve), slope, table)
     return table
 
 

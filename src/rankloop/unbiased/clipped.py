@@ -11,12 +11,7 @@ __all__ = ["clipped"]
 
 
 def clipped(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
-    *,
-    tau: float | None = None,
-    unseen: str = "drop",
+    log: Log, propensity: ClickBias, data: RankingDataset, *, tau: float | None = None, unseen: str = "drop"
 ) -> RankingDataset:
     r"""IPS with weights of at most :math:`1/\tau` (Strehl et al., 2010).
 

@@ -18,11 +18,7 @@ LEARNED = "by:unbiased.likelihood"  # replaces the loss, which holds the log and
 
 
 def likelihood(
-    log: Log,
-    data: RankingDataset,
-    *,
-    propensity: ClickBias | None = None,
-    ranker: LambdaMART | None = None,
+    log: Log, data: RankingDataset, *, propensity: ClickBias | None = None, ranker: LambdaMART | None = None
 ) -> LambdaMART:
     r"""The relevance (by features) and the curve (by rank) that together explain the clicks best.
 

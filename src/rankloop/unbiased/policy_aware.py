@@ -1,13 +1,12 @@
 """Inverse propensity scoring over all the pages that could have been shown."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
-from rankloop.unbiased.estimation.display import expected
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
+from rankloop.unbiased.intervention_aware import intervention_aware_relevance
 
 __all__ = ["policy_aware"]
 
@@ -39,5 +38,4 @@ def policy_aware(
 
 def policy_aware_relevance(seen: Evidence, display: ArrayLike | None = None) -> Floats:
     refuse_trust(seen.beta, "policy_aware")
-    slope, _ = expected(seen, display)
-    return np.divide(seen.rate(), slope, out=np.zeros_like(slope), where=slope > 0)
+    return intervention_aware_relevance(seen, display)

@@ -6,16 +6,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.clicks.columns.columns import Coded
+
 __all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of", "selected"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The distinct (query, document) of a log, and for each impression which one it shows."""
+    """Distinct (query, document) pairs by their ids, and for each entry of a log which one it is."""
 
-    query: NDArray[np.int32]  # per pair, a code into `log.queries`
-    document: NDArray[np.int32]  # per pair, a code into `log.documents`
-    code: NDArray[np.int32]  # per impression
+    queries: NDArray[Any]  # a table of ids
+    query: NDArray[np.int32]  # per pair, an index into `queries`
+    documents: NDArray[Any]
+    document: NDArray[np.int32]
+    code: NDArray[np.int32]  # per entry
 
     def __len__(self) -> int:
         return len(self.query)
@@ -62,8 +66,9 @@ def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessi
         )
 
 
-def pairs_of(query: NDArray[np.int32], document: NDArray[np.int32], n_documents: int) -> Pairs:
-    """The distinct pairs of two columns of codes, ordered by query, then by document."""
+def pairs_of(queries: Coded, documents: Coded) -> Pairs:
+    """The distinct pairs of two columns, ordered by query, then by document."""
+    query, document, n_documents = queries.code, documents.code, len(documents.table)
     owner = np.full(n_documents, -1, np.int32)
     owner[document] = query
     if np.array_equal(owner[document], query):  # every document belongs to one query
@@ -71,7 +76,9 @@ def pairs_of(query: NDArray[np.int32], document: NDArray[np.int32], n_documents:
         shown = shown[np.argsort(owner[shown], kind="stable")]
         place = np.empty(n_documents, np.int32)
         place[shown] = np.arange(len(shown), dtype=np.int32)
-        return Pairs(owner[shown], shown.astype(np.int32), place[document])
-    distinct, code = np.unique(query.astype(np.int64) * n_documents + document, return_inverse=True)
-    one, other = np.divmod(distinct, n_documents)
-    return Pairs(one.astype(np.int32), other.astype(np.int32), code.astype(np.int32))
+        one, other, code = owner[shown], shown, place[document]
+    else:
+        distinct, code = np.unique(query.astype(np.int64) * n_documents + document, return_inverse=True)
+        one, other = np.divmod(distinct, n_documents)
+    parts = (part.astype(np.int32) for part in (one, other, code))
+    return Pairs(queries.table, next(parts), documents.table, next(parts), next(parts))

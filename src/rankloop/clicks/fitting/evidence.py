@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.fitting.expect import Cells
-from rankloop.clicks.fitting.pages import Names, Pages, pages_of
+from rankloop.clicks.fitting.pages import Pages, pages_of
 from rankloop.clicks.fitting.parameters import ByPair, Parameter
 from rankloop.data import RankingDataset
 
@@ -19,7 +20,7 @@ __all__ = ["Evidence"]
 @dataclass(frozen=True, eq=False)
 class Evidence:
     pages: Pages
-    names: Names
+    names: Pairs
     counts: Aggregate | None
 
     @staticmethod

@@ -80,11 +80,7 @@ def mixture(
         sums,
     )
     shown = np.bincount(cells.pair, cells.impressions, len(attraction))
-    counts = {
-        "attraction": (is_relevant, shown),
-        "relevant": (sums[0], sums[1]),
-        "other": (sums[2], sums[3]),
-    }
+    counts = {"attraction": (is_relevant, shown), "relevant": (sums[0], sums[1]), "other": (sums[2], sums[3])}
     return value, counts
 
 

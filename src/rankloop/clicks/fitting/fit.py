@@ -86,11 +86,7 @@ def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, lis
 
 
 def gradient(
-    problem: Problem,
-    iterations: int,
-    tolerance: float,
-    features: dict[str, NDArray[np.float32]],
-    l2: float,
+    problem: Problem, iterations: int, tolerance: float, features: dict[str, NDArray[np.float32]], l2: float
 ) -> tuple[Values, dict[str, ByFeatures], list[float]]:
     """The same maximum by L-BFGS in logits; `features` (one row per entry) makes a parameter linear."""
     from scipy.optimize import minimize

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from rankloop.propensity.fitting.features import design
 from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["JOINT_RESAMPLES", "ClickedPages", "alternating"]
+__all__ = ["JOINT_RESAMPLES", "ClickedPages", "Method", "alternating"]
 
 JOINT_RESAMPLES = 30  # every resample is fitted again
 SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
@@ -73,6 +73,11 @@ class ClickedPages:
             design(data, part.pair_rows(data)[documents])[:, :-1],
         )
 
+    @property
+    def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
+        """What every kernel takes first."""
+        return self.offsets, self.document, self.rank, self.click, self.weight
+
     def sample(self, most: int, seed: int) -> "ClickedPages":
         """A part of the pages, for the scorer."""
         n = len(self.weight)
@@ -94,44 +99,46 @@ class ClickedPages:
         return replace(self, weight=weights[self.group])
 
 
+class Method(NamedTuple):
+    """`loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
+    `next_curve(pages, scores, curve)` gives the next curve, of which the first row is log theta;
+    `start(ranks)` is the first one.
+    """
+
+    name: str
+    start: Callable[[int], NDArray[np.float64]]
+    loss: Loss
+    next_curve: NextCurve
+
+
 def alternating(
+    method: Method,
     log: ClickLog,
     data: RankingDataset,
-    method: str,
-    *,
-    start: Callable[[int], NDArray[np.float64]],
-    loss: Loss,
-    next_curve: NextCurve,
     depth: int | None,
     pages: int,
     iterations: int,
+    resamples: int,
     monotone: bool,
     layout: str | None,
-    resamples: int,
     seed: int,
 ) -> Propensity:
-    """Fit the scorer given the curve and the curve given the scorer, until convergence; then each resample.
-
-    `loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
-    `next_curve(pages, scores, curve)` gives the next curve, of which the first row is log theta.
-    """
+    """Fit the scorer given the curve and the curve given the scorer until convergence, then each resample."""
     log, layout = one_layout(log, layout)
-    report = report_first(log, data, method)
+    report = report_first(log, data, method.name)
     clicked = ClickedPages.of(log, data, depth, pages, seed)
     sample = clicked.sample(SCORER_PAGES, seed)
-    weights, curve = np.zeros(clicked.X.shape[1]), start(clicked.ranks)
-    weights, curve = _converged(clicked, sample, weights, curve, loss, next_curve, iterations, 10)
+    weights, curve = np.zeros(clicked.X.shape[1]), method.start(clicked.ranks)
+    weights, curve = _converged(method, clicked, sample, weights, curve, iterations, 10)
     drawn = []
     for one in weights_of(resamples, clicked.groups, seed):
-        _, again = _converged(
-            clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, next_curve, 2, 5
-        )
+        _, again = _converged(method, clicked.reweighted(one), sample.reweighted(one), weights, curve, 2, 5)
         drawn.append(np.atleast_2d(again)[0])
     found = with_draws(
         np.atleast_2d(curve)[0],
         np.array(drawn),
         groups=clicked.groups,
-        method=method,
+        method=method.name,
         layout=layout,
         pages=log.n_pages,
         identifiability=report,
@@ -140,12 +147,11 @@ def alternating(
 
 
 def _converged(
+    method: Method,
     pages: ClickedPages,
     sample: ClickedPages,
     weights: NDArray[np.float64],
     curve: NDArray[np.float64],
-    loss: Loss,
-    next_curve: NextCurve,
     iterations: int,
     scorer_iterations: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -156,7 +162,7 @@ def _converged(
             w: NDArray[np.float64], curve: NDArray[np.float64] = curve
         ) -> tuple[float, NDArray[np.float64]]:
             slope = np.zeros(len(X))
-            value = loss(sample, X @ w, curve, slope)
+            value = method.loss(sample, X @ w, curve, slope)
             n = len(sample.weight)
             return (value + 0.5 * RIDGE * float(w @ w)) / n, (slope @ X + RIDGE * w) / n
 
@@ -164,7 +170,7 @@ def _converged(
             objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": scorer_iterations}
         )
         weights = done.x
-        new = next_curve(pages, X @ weights, curve)
+        new = method.next_curve(pages, X @ weights, curve)
         moved = float(np.abs(new - curve).max())
         curve = new
         if moved < 1e-3:

@@ -131,11 +131,7 @@ def _parts(log: Log, propensity: ClickBias | None) -> Iterator[tuple[Aggregate, 
 
 
 def _sessions(
-    log: Log,
-    data: RankingDataset,
-    row: NDArray[np.int64],
-    position: NDArray[np.int32],
-    impressions: Floats,
+    log: Log, data: RankingDataset, row: NDArray[np.int64], position: NDArray[np.int32], impressions: Floats
 ) -> Floats:
     """The pages of each query of the data set."""
     if isinstance(log, ClickLog):

@@ -17,14 +17,7 @@ from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log
 from rankloop.unbiased.select import Selection, select
 
-__all__ = [
-    "LEAST",
-    "HeldOut",
-    "first_unless_beaten",
-    "held_out_rows",
-    "tempered",
-    "unseen_costs",
-]
+__all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
 
 SHARE = 0.2  # of the queries are held out
 LEAST = 30  # with fewer queries none is held out
