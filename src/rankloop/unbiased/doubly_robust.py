@@ -8,7 +8,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased.clipped import bound
 from rankloop.unbiased.direct_method import checked, modelled
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.display import Display, expected
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
@@ -22,7 +22,7 @@ def doubly_robust(
     *,
     relevance: ArrayLike | None = None,
     ranker: LambdaMART | None = None,
-    display: ArrayLike | None = None,
+    display: Display = None,
     tau: float | None = None,
     folds: int = 2,
     seed: int = 0,
@@ -50,7 +50,7 @@ def doubly_robust(
 
 
 def doubly_robust_relevance(
-    seen: Evidence, guess: Floats, display: ArrayLike | None = None, tau: float | None = None
+    seen: Evidence, guess: Floats, display: Display = None, tau: float | None = None
 ) -> Floats:
     slope = np.maximum(expected(seen, display)[0], bound(seen, tau))
     error = seen.rate() - seen.floor() - seen.slope() * guess

@@ -1,9 +1,8 @@
 """Inverse propensity scoring over all the pages that could have been shown."""
 
-from numpy.typing import ArrayLike
-
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
+from rankloop.unbiased.estimation.display import Display
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.intervention_aware import intervention_aware_relevance
@@ -12,12 +11,7 @@ __all__ = ["policy_aware"]
 
 
 def policy_aware(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
-    *,
-    display: ArrayLike | None = None,
-    unseen: str = "drop",
+    log: Log, propensity: ClickBias, data: RankingDataset, *, display: Display = None, unseen: str = "drop"
 ) -> RankingDataset:
     r"""Divide by the probability of being shown *and* examined (Oosterhuis & de Rijke, 2020).
 
@@ -36,6 +30,6 @@ def policy_aware(
     return labelled(seen, policy_aware_relevance(seen, display), unseen)
 
 
-def policy_aware_relevance(seen: Evidence, display: ArrayLike | None = None) -> Floats:
+def policy_aware_relevance(seen: Evidence, display: Display = None) -> Floats:
     refuse_trust(seen.beta, "policy_aware")
     return intervention_aware_relevance(seen, display)

@@ -41,12 +41,12 @@ def side_by_side(
     room = Cells(*(np.empty(longest, kind) for kind in KINDS))  # reused for all parts
     for part, query, document in zip(parts, query_places, document_places, strict=True):
         fits = all(np.can_cast(column.dtype, kind) for column, kind in zip(part, KINDS, strict=True))
-        if not fits or not _measure(sizes, query, document, *_typed(part[:3], room)):
+        if not fits or not _measure(sizes, query, document, tuple(_typed(part[:3], room))):
             return None
     starts = np.cumsum(sizes) - sizes
     found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in KINDS))
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        _move(starts, query, document, *[*_typed(part, room), *found])
+        _move(starts, query, document, tuple(_typed(part, room)), found)
     return found
 
 
@@ -59,15 +59,9 @@ def _typed(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
 
 
 @kernel
-def _measure(
-    sizes: NDArray[np.int64],
-    query_place: NDArray[np.int32],
-    document_place: NDArray[np.int32],
-    query: NDArray[np.int32],
-    document: NDArray[np.int32],
-    position: NDArray[np.int32],
-) -> bool:
+def _measure(sizes: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any) -> bool:
     """Count the cells of each query; False unless all queries are new and their cells in order."""
+    query, document, position = cells
     begin, n = 0, len(query)
     while begin < n:
         place = query_place[query[begin]]
@@ -85,26 +79,15 @@ def _measure(
 
 
 @kernel
-def _move(
-    starts: NDArray[np.int64],
-    query_place: NDArray[np.int32],
-    document_place: NDArray[np.int32],
-    query: NDArray[np.int32],
-    document: NDArray[np.int32],
-    position: NDArray[np.int32],
-    impressions: NDArray[np.int64],
-    clicks: NDArray[np.int64],
-    all_query: NDArray[np.int32],
-    all_document: NDArray[np.int32],
-    all_position: NDArray[np.int32],
-    all_impressions: NDArray[np.int64],
-    all_clicks: NDArray[np.int64],
-) -> None:
+def _move(starts: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any, merged: Any) -> None:
+    """Copy the cells of one part to the places of their queries."""
+    query, document, position, impressions, clicks = cells
     to = 0
     for i in range(len(query)):
         if i == 0 or query[i] != query[i - 1]:
             to = starts[query_place[query[i]]]
-        all_query[to] = query_place[query[i]]
-        all_document[to] = document_place[document[i]]
-        all_position[to], all_impressions[to], all_clicks[to] = position[i], impressions[i], clicks[i]
+        merged.query[to] = query_place[query[i]]
+        merged.document[to] = document_place[document[i]]
+        merged.position[to] = position[i]
+        merged.impressions[to], merged.clicks[to] = impressions[i], clicks[i]
         to += 1

@@ -5,10 +5,12 @@ from numpy.typing import ArrayLike
 
 from rankloop.unbiased.estimation.evidence import Evidence, Floats
 
-__all__ = ["expected"]
+__all__ = ["Display", "expected"]
+
+Display = ArrayLike | None  # the probability of each row at each rank; None: the frequencies of the log
 
 
-def expected(seen: Evidence, display: ArrayLike | None) -> tuple[Floats, Floats]:
+def expected(seen: Evidence, display: Display) -> tuple[Floats, Floats]:
     r""":math:`\bar\alpha` and :math:`\bar\beta` of each row, given or by the log's frequencies."""
     if display is None:
         return seen.slope(), seen.floor()
