@@ -9,7 +9,7 @@ from rankloop.clicks.simulation.plackett_luce import draw_page
 from rankloop.clicks.simulation.race import LONGEST, race
 from rankloop.clicks.simulation.random import stream, uniform, uniform_at, whole_number
 
-__all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions"]
+__all__ = ["DESIGNS", "choose_queries", "run_fixed", "run_sessions", "run_stopping"]
 
 DESIGNS = {"none": 0, "swap": 1, "adjacent": 2, "fairpairs": 3, "shuffle": 4}
 _SALT = np.uint64(0x632BE59BD9B4E019)  # queries have random streams of their own
@@ -36,33 +36,45 @@ def choose_queries(key: Any, first: int, cumulative: Any, out: Any) -> None:
 
 
 @kernel
-def run_fixed(
-    a: int, b: int, key: Any, first: int, lists: Any, order: Any, cuts: Any, stops: bool, played: Any
-) -> None:
-    """`run_sessions` for a fixed order and no history: the same pages, faster.
+def run_fixed(a: int, b: int, key: Any, first: int, lists: Any, order: Any, cuts: Any, played: Any) -> None:
+    """`run_sessions` for a fixed order and independent clicks: the same pages, faster.
 
     Every probability is known beforehand, as a threshold (`Stage.cuts`) that a random integer is compared
-    with. The loops over one page have no branch but the end of reading, so that they are vectorised.
+    with. The loops over one page have no branch, so that they are vectorised.
     """
-    below, stay, skip = cuts
+    below = cuts[0]
     for page in range(a, b):
         state = stream(key, np.uint64(first + page))
-        begin, end = played.offsets[page], played.offsets[page + 1]
-        start = lists[played.query[page]]
-        stop = start + end - begin
+        begin, end, start = played.offsets[page], played.offsets[page + 1], lists[played.query[page]]
         rows, ranks, clicks = played.row[begin:end], played.rank[begin:end], played.click[begin:end]
-        shown, click_cut = order[start:stop], below[start:stop]
+        shown, click_cut = order[start : start + end - begin], below[start : start + end - begin]
         for j in range(len(rows)):
             rows[j] = shown[j]
         for j in range(len(rows)):
             ranks[j] = j + 1
-        if not stops:
-            for j in range(len(rows)):
-                clicks[j] = whole_number(state, np.uint64(j + 1)) < click_cut[j]
-            continue
-        stay_cut, skip_cut = stay[start:stop], skip[start:stop]
-        clicks[:] = 0
         for j in range(len(rows)):
+            clicks[j] = whole_number(state, np.uint64(j + 1)) < click_cut[j]
+
+
+@kernel
+def run_stopping(
+    a: int, b: int, key: Any, first: int, lists: Any, order: Any, cuts: Any, played: Any
+) -> None:
+    """The same for users who stop reading (but whose last click does not matter)."""
+    below, stay, skip = cuts
+    for page in range(a, b):
+        state = stream(key, np.uint64(first + page))
+        begin, end, start = played.offsets[page], played.offsets[page + 1], lists[played.query[page]]
+        stop = start + end - begin
+        rows, ranks, clicks = played.row[begin:end], played.rank[begin:end], played.click[begin:end]
+        shown = order[start:stop]
+        click_cut, stay_cut, skip_cut = below[start:stop], stay[start:stop], skip[start:stop]
+        for j in range(len(rows)):
+            rows[j] = shown[j]
+        for j in range(len(rows)):
+            ranks[j] = j + 1
+        clicks[:] = 0
+        for j in range(len(rows)):  # the only branch is the end of reading
             number = whole_number(state, np.uint64(j + 1))
             clicks[j] = number < click_cut[j]
             if (number >= stay_cut[j]) & ((number < click_cut[j]) | (number >= skip_cut[j])):

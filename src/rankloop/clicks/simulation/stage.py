@@ -19,7 +19,7 @@ from rankloop.clicks.fitting.pages import pages_of, ranks
 from rankloop.clicks.rank_document_ctr import RankDocumentCTR
 from rankloop.clicks.simulation.plackett_luce import NO_URN, Urn, urn_of
 from rankloop.clicks.simulation.random import key_of, thresholds
-from rankloop.clicks.simulation.sessions import DESIGNS, choose_queries, run_fixed, run_sessions
+from rankloop.clicks.simulation.sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
 from rankloop.clicks.user import user as user_named
 from rankloop.data import RankingDataset
 
@@ -87,12 +87,13 @@ class Stage:
             experiment=np.zeros(pages if moved else 0, np.int32),
             original=np.empty(n if moved else 0, np.int32),
         )
-        key, cuts, stops = np.uint64(self.key), self.cuts, self.behaviour.dependent
+        key, cuts = np.uint64(self.key), self.cuts
         urn = NO_URN if self.urn is None else self.urn
 
         def work(a: int, b: int) -> None:
             if cuts is not None:
-                run_fixed(a, b, key, first, data.offsets, self.order, cuts, stops, played)
+                run = run_stopping if self.behaviour.dependent else run_fixed
+                run(a, b, key, first, data.offsets, self.order, cuts, played)
                 return
             run_sessions(
                 a, b, key, first, data.offsets, self.order, urn,
