@@ -206,9 +206,9 @@ def convergence(eta: float, seed: int = 0) -> None:
     print(f"full information {full:.4f}\n{'sessions':>10}" + "".join(f"{name:>14}" for name in labels))
     reached: dict[str, list[float]] = {name: [] for name in labels}
     for sessions in CONVERGENCE:
-        looks = user("pbm", eta=eta)
+        reader = user("pbm", eta=eta)
         log = simulate(
-            train, logging_policy=logging_policy, user=looks, sessions=sessions, k=SHOWN, seed=seed
+            train, logging_policy=logging_policy, user=reader, sessions=sessions, k=SHOWN, seed=seed
         )
         for name, labelled in labels.items():
             reached[name].append(quality(lambdamart().fit(labelled(log)).predict(test), test))
@@ -222,7 +222,7 @@ def convergence(eta: float, seed: int = 0) -> None:
 
 
 def small(seeds: range) -> None:
-    """Few queries: is what `learn` chooses ever worse than trees that take clicks at their word?"""
+    """Few queries: is what `learn` chooses ever worse than trees on uncorrected clicks?"""
     rivals = ("naive", "learn (automatic)")
     values: dict[tuple[float, int], list[list[float]]] = {}
     for seed in seeds:
@@ -240,7 +240,7 @@ def small(seeds: range) -> None:
                 print(
                     f"# seed {seed} logger {strength} sessions {each}: {got[0]:.4f} {got[1]:.4f}", flush=True
                 )
-    heads = ("logger", "sessions a query", *rivals, "least gain")
+    heads = ("logger", "sessions per query", *rivals, "least gain")
     print(f"\n{SMALL_QUERIES} queries, {len(seeds)} seeds\n" + "".join(f"{head:>19}" for head in heads))
     for (strength, each), cells in values.items():
         mean, least = np.mean(cells, axis=0), np.min(np.diff(cells))
