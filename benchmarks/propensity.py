@@ -96,7 +96,7 @@ def coverage(data: RankingDataset) -> Iterator[str]:
 
 def joint(data: RankingDataset) -> Iterator[str]:
     yield f"\njoint fits of {JOINT_SESSIONS:,} sessions, one ranking per query"
-    yield "the logger ranks by strength x hidden utility + (1 - strength) x noise; features show utility with noise"
+    yield "the logger ranks by strength x hidden utility + (1 - strength) x noise; features are noisy"
     heads = ("worst error", "at rank 10", "trusted", "overlap", "predicted", "seconds")
     yield f"{'estimator':<15}{'strength':>9}{heads[0]:>13}{heads[1]:>12}" + "".join(
         f"{h:>9}" for h in heads[2:]
