@@ -3,7 +3,7 @@
     python benchmarks/clicks.py [speed] [simulate] [trec]
 
 `speed` fits the same simulated log with PyClick (where it is on the path; it has no release) and with us, in
-session-iterations a second. `simulate` draws the same experiment with vectorised numpy and with us.
+session-iterations per second. `simulate` draws the same experiment with vectorised numpy and with us.
 `trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
@@ -19,6 +19,7 @@ import numpy as np
 
 import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog
+from rankloop.clicks.read_graphcm import read_graphcm_grades
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 
@@ -51,7 +52,7 @@ def speed() -> None:
         data, logging_policy=scores, user="dbn", sessions=SESSIONS, k=K, temperature=1.0, seed=SEED
     )
     peers = peer_rates(log)
-    print(f"\nEM, session-iterations a second of CPU time; {SESSIONS:,} sessions of {K}")
+    print(f"\nEM, session-iterations per second of CPU time; {SESSIONS:,} sessions of {K}")
     print(f"{'model':<10}{'PyClick':>12}{'rankloop':>16}{'ratio':>12}")
     for name in ("pbm", "ubm", "dbn", "ccm", "dcm", "sdbn"):
         model = clicks.model(name)
@@ -60,12 +61,12 @@ def speed() -> None:
         few.fit(log)
         rate = SESSIONS * 10 / (best(partial(many.fit, log)) - best(partial(few.fit, log)))
         peer = peers.get(name)
-        told = (
+        rates = (
             f"{peer:>12,.0f}{rate:>16,.0f}{rate / peer:>12,.0f}"
             if peer
             else f"{'-':>12}{rate:>16,.0f}{'-':>12}"
         )
-        print(f"{name:<10}{told}")
+        print(f"{name:<10}{rates}")
 
 
 def peer_rates(log: ClickLog) -> dict[str, float]:
@@ -102,7 +103,7 @@ def peer_rates(log: ClickLog) -> dict[str, float]:
 def simulate() -> None:
     data, scores = made_data()
     print(
-        f"\nSimulation, sessions a minute of CPU time, all columns of the log; {SESSIONS:,} sessions of {K}"
+        f"\nSimulation, sessions per minute of CPU time, all columns of the log; {SESSIONS:,} sessions of {K}"
     )
     print(f"{'experiment':<30}{'numpy':>14}{'in 32 bits':>14}{'rankloop':>14}{'ratio':>8}{'ratio':>8}")
     cases = {
@@ -188,7 +189,7 @@ def trec() -> None:
 
 def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
     """Do labels from clicks order the graded documents as people do? NDCG@10 by grades, ties as expected."""
-    graded, grades = clicks.read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
+    graded, grades = read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
     pairs = graded.pairs
     grade = np.zeros(len(pairs))
     grade[pairs.code] = np.maximum(grades, 0)

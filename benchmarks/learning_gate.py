@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from rankloop.clicks import simulate, user
-from rankloop.clicks.users import attraction_by_grade
+from rankloop.clicks.user import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.metrics import dcg
 from rankloop.serve.config import GateSettings

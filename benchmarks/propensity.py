@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.clicks import ClickLog, simulate, users
+from rankloop.clicks import ClickLog, simulate
+from rankloop.clicks import user as user_named
 from rankloop.data import RankingDataset, synthetic
 from rankloop.data.synthetic import synthetic_utility
 from rankloop.propensity import (
@@ -95,8 +96,8 @@ def coverage(data: RankingDataset) -> Iterator[str]:
 
 def joint(data: RankingDataset) -> Iterator[str]:
     yield f"\njoint fits of {JOINT_SESSIONS:,} sessions, one ranking per query"
-    yield "the logger ranks by strength x hidden utility + (1 - strength) x noise; features see utility dimly"
-    heads = ("worst error", "at rank 10", "trusted", "overlap", "foretold", "seconds")
+    yield "the logger ranks by strength x hidden utility + (1 - strength) x noise; features are noisy"
+    heads = ("worst error", "at rank 10", "trusted", "overlap", "predicted", "seconds")
     yield f"{'estimator':<15}{'strength':>9}{heads[0]:>13}{heads[1]:>12}" + "".join(
         f"{h:>9}" for h in heads[2:]
     )
@@ -109,7 +110,7 @@ def joint(data: RankingDataset) -> Iterator[str]:
         log = simulate(data, logging_policy=shown, sessions=JOINT_SESSIONS, k=RANKS, seed=1)
         report = identifiability(log, data)
         overlap = min(report.overlap or (0.0,))
-        foretold = 1 - float(np.exp(-max(report.bias or (0.0,))))
+        predicted = 1 - float(np.exp(-max(report.bias or (0.0,))))
         for estimator in (regression_em, dual_learning, pair_debias):
             start = time.perf_counter()
             curve = estimator(log, data)
@@ -117,12 +118,12 @@ def joint(data: RankingDataset) -> Iterator[str]:
             error = curve.values / truth_of(1.0) - 1
             yield (
                 f"{estimator.__name__:<15}{strength:>9}{np.abs(error).max():>13.1%}{error[-1]:>+12.1%}"
-                f"{'yes' if report.trusted else 'no':>9}{overlap:>9.0%}{foretold:>9.0%}{took:>9.1f}"
+                f"{'yes' if report.trusted else 'no':>9}{overlap:>9.0%}{predicted:>9.0%}{took:>9.1f}"
             )
 
 
 def _log(data: RankingDataset, sessions: int, eta: float, pages: dict[str, Any], *, seed: int) -> ClickLog:
-    user = users.user("pbm", eta=eta)
+    user = user_named("pbm", eta=eta)
     return simulate(
         data, logging_policy=weak_logger(data), user=user, sessions=sessions, k=RANKS, seed=seed, **pages
     )

@@ -119,7 +119,9 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
     blind = {  # labels are never shown to these
         "naive": lambda log, train: lambdamart().fit(unbiased.naive(log, train)).predict,
         "oracle IPS": lambda log, train: lambdamart().fit(unbiased.ips(log, theta(log), train)).predict,
-        "pair_debias": lambda log, train: unbiased.pair_debias(log, train, ranker=lambdamart()).predict,
+        "pair_debias": lambda log, train: (
+            unbiased.pair_debias_ranker(log, train, ranker=lambdamart()).predict
+        ),
         "oracle DR": lambda log, train: lambdamart().fit(doubly_robust(log, train)).predict,
         "learn (automatic)": lambda log, train: (
             unbiased.learn(log, train, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
@@ -141,7 +143,7 @@ def contenders(peers: bool) -> dict[str, Callable[[ClickLog, rl.RankingDataset],
 
 def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
     known = {name: one for name, one in contenders(peers=True).items() if name in only or not only}
-    asked = [name for name in LOGGERS if name in under or not under]
+    chosen = [name for name in LOGGERS if name in under or not under]
     values: dict[tuple[str, str], list[float]] = {}
     for seed in seeds:
         train, worth, rng = world(seed, kind, QUERIES)
@@ -149,7 +151,7 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
         full = rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test)
         for name, strength in LOGGERS.items():
             logging_policy = logged_by(train, worth, rng, strength)
-            if name not in asked:
+            if name not in chosen:
                 continue
             values.setdefault(("full information", name), []).append(quality(full, test))
             log = simulate(
@@ -163,10 +165,10 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
                 took = time.perf_counter() - started
                 print(f"# seed {seed} {name} {contender}: {reached:.4f} in {took:.0f} s", flush=True)
     print(f"\nNDCG@10 on true labels, utility {kind}, mean of {len(seeds)} seeds (standard error)\n")
-    print(f"{'':<20}" + "".join(f"{name:>18}" for name in asked))
+    print(f"{'':<20}" + "".join(f"{name:>18}" for name in chosen))
     for contender in ("full information", *known):
         cells = []
-        for name in asked:
+        for name in chosen:
             got = np.array(values[contender, name])
             error = got.std(ddof=1) / np.sqrt(len(got)) if len(got) > 1 else 0.0
             cells.append(f"{f'{got.mean():.4f} ({error:.4f})':>18}")
@@ -204,9 +206,9 @@ def convergence(eta: float, seed: int = 0) -> None:
     print(f"full information {full:.4f}\n{'sessions':>10}" + "".join(f"{name:>14}" for name in labels))
     reached: dict[str, list[float]] = {name: [] for name in labels}
     for sessions in CONVERGENCE:
-        looks = user("pbm", eta=eta)
+        reader = user("pbm", eta=eta)
         log = simulate(
-            train, logging_policy=logging_policy, user=looks, sessions=sessions, k=SHOWN, seed=seed
+            train, logging_policy=logging_policy, user=reader, sessions=sessions, k=SHOWN, seed=seed
         )
         for name, labelled in labels.items():
             reached[name].append(quality(lambdamart().fit(labelled(log)).predict(test), test))
@@ -220,7 +222,7 @@ def convergence(eta: float, seed: int = 0) -> None:
 
 
 def small(seeds: range) -> None:
-    """Few queries: is what `learn` chooses ever worse than trees that take clicks at their word?"""
+    """Few queries: is what `learn` chooses ever worse than trees on uncorrected clicks?"""
     rivals = ("naive", "learn (automatic)")
     values: dict[tuple[float, int], list[list[float]]] = {}
     for seed in seeds:
@@ -238,7 +240,7 @@ def small(seeds: range) -> None:
                 print(
                     f"# seed {seed} logger {strength} sessions {each}: {got[0]:.4f} {got[1]:.4f}", flush=True
                 )
-    heads = ("logger", "sessions a query", *rivals, "least gain")
+    heads = ("logger", "sessions per query", *rivals, "least gain")
     print(f"\n{SMALL_QUERIES} queries, {len(seeds)} seeds\n" + "".join(f"{head:>19}" for head in heads))
     for (strength, each), cells in values.items():
         mean, least = np.mean(cells, axis=0), np.min(np.diff(cells))
@@ -256,10 +258,10 @@ def grid(only: list[str], seed: int) -> None:
         "clipped": lambda log, data: (
             rl.LinearRanker(loss="softmax").fit(unbiased.clipped(log, theta(log), data)).predict
         ),
-        "DLA": lambda log, data: unbiased.dual_learning(log, data).predict,
-        "regression-EM": lambda log, data: unbiased.regression_em(log, data).predict,
+        "DLA": lambda log, data: unbiased.dual_learning_ranker(log, data).predict,
+        "regression-EM": lambda log, data: unbiased.regression_em_ranker(log, data).predict,
         "PropSVM": lambda log, data: unbiased.prop_svm(log, theta(log), data).predict,
-        "pair_debias": lambda log, data: unbiased.pair_debias(log, data, ranker=lambdamart()).predict,
+        "pair_debias": lambda log, data: unbiased.pair_debias_ranker(log, data, ranker=lambdamart()).predict,
         "DR": lambda log, data: lambdamart().fit(doubly_robust(log, data)).predict,
         "learn": lambda log, data: (
             unbiased.learn(log, data, rankers=unbiased.candidates(trees=TREES, threads=1)).ranker.predict
@@ -295,15 +297,20 @@ if __name__ == "__main__":
     parser.add_argument(
         "--under", action="append", default=[], choices=list(LOGGERS), help="a logger; repeat it"
     )
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", IdentifiabilityWarning)
-    if asked.table == "loggers":
-        loggers(range(asked.first, asked.first + asked.seeds), asked.utility, asked.only, asked.under)
-    elif asked.table == "skyline":
+    if arguments.table == "loggers":
+        loggers(
+            range(arguments.first, arguments.first + arguments.seeds),
+            arguments.utility,
+            arguments.only,
+            arguments.under,
+        )
+    elif arguments.table == "skyline":
         skyline()
-    elif asked.table == "small":
-        small(range(asked.first, asked.first + asked.seeds))
-    elif asked.table == "convergence":
-        convergence(asked.eta)
+    elif arguments.table == "small":
+        small(range(arguments.first, arguments.first + arguments.seeds))
+    elif arguments.table == "convergence":
+        convergence(arguments.eta)
     else:
-        grid(asked.only, asked.first)
+        grid(arguments.only, arguments.first)

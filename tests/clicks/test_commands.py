@@ -32,22 +32,22 @@ def letor(tmp_path):
 
 
 def test_from_a_data_set_to_a_model(letor):
-    told = run(
+    printed = run(
         "simulate", letor / "data.txt", "--logging-policy", letor / "scores.txt", "-n", 3000, "--randomize",
         "swap", "--user", "navigational", "-k", 5, "--out", letor / "log.parquet", "--json",
     )  # fmt: skip
-    assert json.loads(told)["pages"] == 3000
+    assert json.loads(printed)["pages"] == 3000
     report = json.loads(run("clicks", "check", letor / "log.parquet", "--json"))
     by_name = {one["estimator"]: one["support"] for one in report["estimators"]}
     assert by_name["swap_intervention"] != "no"
     assert "swap_intervention" in run("clicks", "check", letor / "log.parquet")
     fitted = json.loads(
-        run("clicks", "fit", letor / "log.parquet", "--model", "dbn", "--out", letor / "dbn.npz", "--json")
+        run("clicks", "fit", letor / "log.parquet", "--model", "dbn", "--out", letor / "dbn.model", "--json")
     )
     assert fitted["models"][0]["perplexity"] < 2
-    assert isinstance(family.load(letor / "dbn.npz"), family.DBN)
+    assert isinstance(family.load(letor / "dbn.model"), family.DBN)
     again = run(
-        "simulate", letor / "data.txt", "--by", 1, "--user", letor / "dbn.npz", "--out", letor / "x.csv"
+        "simulate", letor / "data.txt", "--by", 1, "--user", letor / "dbn.model", "--out", letor / "x.csv"
     )
     assert "written to" in again
     table = run("clicks", "fit", letor / "log.parquet", "--iterations", 5)
@@ -65,9 +65,9 @@ def test_from_a_data_set_to_a_model(letor):
         (["simulate", "data.txt", "--by", "99", "--out", "log.csv"], "there is no feature '99'"),
         (
             ["simulate", "data.txt", "--by", "1", "--out", "log.xyz", "-n", "5"],
-            "no ending that says what it is",
+            "is not known by its ending",
         ),
-        (["clicks", "fit", "log.csv", "--out", "x.npz"], "--out saves one model"),
+        (["clicks", "fit", "log.csv", "--out", "x.model"], "--out saves one model"),
         (["clicks", "check", "none.csv"], "no such file"),
     ],
 )

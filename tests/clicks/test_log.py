@@ -168,7 +168,7 @@ def test_bad_files(tmp_path):
     with pytest.raises(ValueError, match="position is missing"):
         clicks.read_clicks(tmp_path / "log.csv")
     (tmp_path / "log.txt").write_text("")
-    with pytest.raises(ValueError, match="no ending that says what it is"):
+    with pytest.raises(ValueError, match="is not known by its ending"):
         clicks.read_clicks(tmp_path / "log.txt")
     with pytest.raises(ValueError, match="unknown click log format 'yandx'; did you mean 'yandex'"):
         clicks.read_clicks(tmp_path / "log.txt", format="yandx")

@@ -164,8 +164,8 @@ def test_what_is_given_is_kept(name):
 def test_saved_and_loaded_models_agree(name, tmp_path):
     log, _ = fittable(name)
     model = MODELS[name](iterations=5).fit(log)
-    model.save(tmp_path / "model.npz")
-    again = clicks.load(tmp_path / "model.npz")
+    model.save(tmp_path / "model.model")
+    again = clicks.load(tmp_path / "model.model")
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.click_probability(log), model.click_probability(log))
     np.testing.assert_array_equal(again.history_, model.history_)
@@ -186,8 +186,8 @@ def test_parameters_from_features(name, tmp_path):
     assert per_page < free.log_likelihood(log).sum() / log.n_pages + 1e-6
     other = data_of(2, 2).replace(X=np.eye(3)[[2, 2]])
     assert model.relevance(other).shape == (2,)
-    model.save(tmp_path / "model.npz")
-    again = clicks.load(tmp_path / "model.npz")
+    model.save(tmp_path / "model.model")
+    again = clicks.load(tmp_path / "model.model")
     np.testing.assert_array_equal(again.relevance(other), model.relevance(other))
 
 
@@ -215,7 +215,7 @@ def test_the_contract_is_abstract():
 @pytest.mark.parametrize("name", ["globalctr", "rankctr", "rankdocumentctr"])
 def test_models_without_use_for_features_say_so(name):
     log, data = fittable(name)
-    with pytest.raises(ValueError, match="nothing that features could explain"):
+    with pytest.raises(ValueError, match="no parameters that features could explain"):
         MODELS[name]().fit(log, features=data)
 
 
@@ -227,14 +227,14 @@ def test_names_resolve_with_a_hint():
 
 def test_functions_are_not_saved(tmp_path):
     with pytest.raises(ValueError, match="examination is a function"):
-        clicks.user("pbm").save(tmp_path / "user.npz")
+        clicks.user("pbm").save(tmp_path / "user.model")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_a_model_is_not_loaded(tmp_path):
-    (tmp_path / "x.npz").write_bytes(b"PK nonsense")
+    (tmp_path / "x.model").write_bytes(b"PK nonsense")
     with pytest.raises(ValueError, match="not a saved click model"):
-        clicks.load(tmp_path / "x.npz")
+        clicks.load(tmp_path / "x.model")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankloop.clicks as clicks
+from rankloop.clicks.read_graphcm import read_graphcm_grades
 
 PAGE = st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True)
 
@@ -62,9 +63,9 @@ def test_graphcm(tmp_path):
     assert log.document.tolist() == [7, 8, 8]
     assert log.sessions.tolist() == ["5.1", "5.2"]
     with pytest.raises(ValueError, match="no sixth column"):
-        clicks.read_graphcm_grades(path)
+        read_graphcm_grades(path)
     path.write_text("5\t1\t[7, 8]\t[1, 1]\t[0, 1]\t[2, 0]\n")
-    assert clicks.read_graphcm_grades(path)[1].tolist() == [2, 0]
+    assert read_graphcm_grades(path)[1].tolist() == [2, 0]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_ubi(form, tmp_path):
 
 
 def test_ubi_bad_input(tmp_path):
-    with pytest.raises(ValueError, match="no query says what was shown"):
+    with pytest.raises(ValueError, match="no query has the results that were shown"):
         clicks.read_ubi(QUERIES[2:], [])
     with pytest.raises(ValueError, match="has no 'user_query'"):
         clicks.read_ubi([{"query_id": "1", "query_response_hit_ids": ["a"]}], [])
@@ -166,7 +167,7 @@ def test_trec_sessions_of_2014(collections):
     logs = [clicks.read_graphcm(folder / f"{part}_per_query_quid.txt") for part in ("train", "valid", "test")]
     assert sum(log.n_pages for log in logs) == 3596
     assert sum(int(log.click.sum()) for log in logs) == 1610
-    graded, grades = clicks.read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
+    graded, grades = read_graphcm_grades(folder / "human_label_for_GraphCM_per_query_quid.txt")
     assert graded.n_pages == 856
     assert len(grades) == len(graded)
     train, _, test = logs

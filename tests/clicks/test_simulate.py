@@ -10,6 +10,7 @@ import pytest
 import rankloop.clicks as clicks
 from rankloop._jit import over_lists
 from rankloop.clicks import ClickLog, simulate
+from rankloop.clicks.user import PRESETS
 from rankloop.data import RankingDataset
 
 RNG = np.random.default_rng(0)
@@ -202,7 +203,9 @@ def test_bad_input(options, message):
 
 
 def test_aggregate_options_are_checked():
-    with pytest.raises(ValueError, match="simulate takes logging_policy"):
+    with pytest.raises(
+        ValueError, match="unknown option of simulate 'temprature'; did you mean 'temperature'"
+    ):
         clicks.simulate_aggregate(DATA, sessions=10, logging_policy=SCORES, temprature=1.0)
     with pytest.raises(ValueError, match="chunk are at least 1"):
         clicks.simulate_aggregate(DATA, sessions=10, chunk=0, logging_policy=SCORES)
@@ -231,7 +234,7 @@ def test_the_presets_do_what_the_literature_says():
     assert np.all(np.abs(found - wanted) < 4 * np.sqrt(0.25 / 4000))
 
 
-@pytest.mark.parametrize("name", clicks.users.PRESETS)
+@pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("max_grade", [1, 4])
 def test_every_preset_resolves(name, max_grade):
     user = clicks.user(name, max_grade=max_grade)

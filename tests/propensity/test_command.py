@@ -30,16 +30,16 @@ def files(tmp_path):
 
 
 def test_a_curve(files):
-    told = json.loads(run("propensity", files / "log.parquet", "--out", files / "curve.json", "--json"))
-    assert told["method"] == "swap_intervention"
-    assert told["values"] == Propensity.load(files / "curve.json").values.tolist()
+    printed = json.loads(run("propensity", files / "log.parquet", "--out", files / "curve.json", "--json"))
+    assert printed["method"] == "swap_intervention"
+    assert printed["values"] == Propensity.load(files / "curve.json").values.tolist()
     assert "swap_intervention" in run("propensity", files / "log.parquet", "--depth", 3, "--monotone")
 
 
 def test_a_joint_fit_says_that_it_is_not_to_be_trusted(files):
-    told = run("propensity", files / "plain.parquet", "--features", files / "data.txt")
-    assert "regression_em" in told
-    assert "warning: no document ties these groups of ranks together" in told
+    printed = run("propensity", files / "plain.parquet", "--features", files / "data.txt")
+    assert "regression_em" in printed
+    assert "warning: no document connects these groups of ranks" in printed
 
 
 def test_the_report(files):

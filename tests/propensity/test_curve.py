@@ -41,7 +41,7 @@ def test_save_and_load(curve, tmp_path):
 
 def test_the_report_travels_with_a_joint_fit(data, tmp_path):
     log = simulate(data, logging_policy=data.y, sessions=5000, k=4, seed=0)
-    with pytest.warns(UserWarning, match="no document ties these groups"):
+    with pytest.warns(UserWarning, match="no document connects these groups"):
         curve = regression_em(log, data)
     curve.save(tmp_path / "curve.json")
     again = Propensity.load(tmp_path / "curve.json")
@@ -104,3 +104,11 @@ def test_to_frame(curve):
 def test_mistakes(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_damaged_file_says_so(tmp_path):
+    path = tmp_path / "curve.json"
+    Propensity.given([1.0, 0.5]).save(path)
+    path.write_text(path.read_text()[:20])
+    with pytest.raises(ValueError, match=r"not a saved propensity curve.*; estimate the curve again"):
+        Propensity.load(path)

@@ -10,14 +10,14 @@ from rankloop.propensity import fair_pairs, harvest, pair_preferences, randomize
 
 def swapped_log():
     """Two queries; ranks 1 and 2 exchanged on some pages. (query, exchanged, clicked ranks, how often)."""
-    told = [
+    pages = [
         ("q", False, (1,), 6), ("q", False, (2,), 2), ("q", False, (), 2),
         ("q", True, (1,), 2), ("q", True, (2,), 2), ("q", True, (), 1),
         ("r", False, (1,), 3), ("r", False, (), 7),
         ("r", True, (1,), 3), ("r", True, (2,), 1), ("r", True, (), 1),
     ]  # fmt: skip
     rows, session = [], 0
-    for query, exchanged, clicks, times in told:
+    for query, exchanged, clicks, times in pages:
         for _ in range(times):
             session += 1
             for rank in (1, 2):

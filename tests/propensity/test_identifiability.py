@@ -31,7 +31,7 @@ def test_one_ranking_per_query_ties_nothing(data):
     assert report.edges == ()
     assert report.standard_error == (0.0, None, None, None)
     assert not report.trusted
-    assert "no document ties" in report.warnings[0]
+    assert "no document connects" in report.warnings[0]
     assert [(one.low, one.high) for one in report.fixes] == [(1, 2), (1, 3), (1, 4)]
 
 
@@ -75,7 +75,7 @@ def test_features_that_tell_ranks_apart(data):
     assert min(strong.overlap) < 0.3 < 0.8 < min(even.overlap)
     assert strong.overlap[0] == even.overlap[0] == 1
     assert even.shift[0] == 0
-    assert "features tell documents" in " ".join(strong.warnings)
+    assert "features separate documents" in " ".join(strong.warnings)
 
 
 def test_report_reads_and_travels(data):

@@ -51,7 +51,7 @@ def test_layouts_are_not_mixed_silently(mixed):
 
 @pytest.mark.parametrize("estimator", [randomized, harvest])
 def test_one_curve_per_layout(mixed, estimator):
-    curves = by_layout(estimator, mixed)
+    curves = by_layout(mixed, estimator)
     for layout, truth in CURVES.items():
         assert curves[layout].layout == layout
         np.testing.assert_allclose(curves[layout].values, truth, rtol=0.1)
@@ -63,7 +63,7 @@ def test_logs_without_layouts(data):
     with pytest.raises(ValueError, match="the log has no column layout"):
         randomized(log, layout="phone")
     with pytest.raises(ValueError, match="the log has no column layout"):
-        by_layout(randomized, log)
+        by_layout(log, randomized)
 
 
 def test_drift(data):
@@ -76,12 +76,12 @@ def test_drift(data):
     assert moved.ranks == (3,)
     assert "no longer holds" in repr(moved)
     assert moved.to_dict()["p_value"] < 0.01
-    with pytest.raises(ValueError, match="a new layout asks for a new curve"):
+    with pytest.raises(ValueError, match="a new layout needs a new curve"):
         drift(old, randomized(pages(data, "desktop")))
     with pytest.raises(ValueError, match="neither curve has a covariance"):
         drift(Propensity.given([1, 0.5]), Propensity.given([1, 0.4]))
-    with pytest.raises(ValueError, match="level is a probability"):
-        drift(old, old, level=2)
+    with pytest.raises(ValueError, match="confidence lies between"):
+        drift(old, old, confidence=2)
 
 
 def test_drift_takes_the_pages_of_its_layout(data, mixed):
@@ -91,7 +91,7 @@ def test_drift_takes_the_pages_of_its_layout(data, mixed):
 def test_false_alarms_are_as_rare_as_asked(data):
     alarms = [
         not drift(
-            Propensity.given(CURVES["phone"]), pages(data, "phone", seed, 3000), level=0.1, resamples=200
+            Propensity.given(CURVES["phone"]), pages(data, "phone", seed, 3000), confidence=0.9, resamples=200
         ).holds
         for seed in range(60)
     ]

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from rankloop.clicks import ClickLog, aggregate, simulate, users
+from rankloop.clicks import ClickLog, aggregate, simulate
+from rankloop.clicks import user as user_named
 from rankloop.data import RankingDataset, synthetic
 from rankloop.propensity import (
     IdentifiabilityWarning,
@@ -65,7 +66,7 @@ def test_adjacent_swaps_and_schemes(data, weak):
 
 @pytest.mark.parametrize("eta", [0.5, 1.0, 2.0])
 def test_harvest(data, weak, eta):
-    user = users.user("pbm", eta=eta)
+    user = user_named("pbm", eta=eta)
     log = simulate(data, logging_policy=weak, user=user, sessions=100_000, k=10, temperature=2.0, seed=1)
     whole = harvest(log)
     assert surprise(whole, TRUTH**eta) < 4
@@ -149,7 +150,7 @@ def test_joint_fits_warn_under_a_strong_logger(estimator):
     data = synthetic(n_queries=500, docs_per_query=12, n_features=8, seed=0)
     log = simulate(data, logging_policy=data.y, sessions=20_000, k=6, seed=0)
     options = {} if estimator is regression_em else {"resamples": 20}
-    with pytest.warns(IdentifiabilityWarning, match="put it off by a factor of"):
+    with pytest.warns(IdentifiabilityWarning, match="bias it by a factor of"):
         curve = estimator(log, data, **options)
     assert curve.values[-1] < 0.9 * TRUTH[5]  # relevance was taken for position
     assert not curve.identifiability.trusted

@@ -24,7 +24,7 @@ from rankloop.rankers import RankBoost, RankSVM
 from rankloop.report.reports.by_day import by_day
 from rankloop.unbiased import candidates
 from rankloop.unbiased import learn as learn_from
-from rankloop.unbiased.counterfactual_estimate import Estimate
+from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate
 from rankloop.unbiased.select import Selection
 
 app = typer.Typer()
@@ -255,7 +255,7 @@ def test_the_verdict_on_what_was_learned():
     log = simulate(data, logging_policy=data.X[:, 0], sessions=500, k=4, randomize="swap", seed=0)
     found = learn_from(log, data, rankers=candidates(trees=3, threads=1))
     estimates = {
-        name: Estimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())
+        name: CounterfactualEstimate("dcg@10", "doubly_robust", value, value - 0.1, value + 0.1, 100.0, ())
         for name, value in (("new", 0.9), ("shown", 0.7))
     }
     for best, behind, conclusion in (
@@ -299,7 +299,7 @@ def test_online_learning_is_drawn(files, tmp_path):
         (["train"], "train is not a run folder: it has no metrics.json"),
         (["test.first", "test.second"], "give the judgments, --qrels FILE or --data FILE"),
         (["run", "--out", "page.pdf"], "name an .html file, got page.pdf"),
-        (["test.first"], "no ending that says what it is"),
+        (["test.first"], "is not known by its ending"),
     ],
 )
 def test_mistakes_end_in_a_sentence(arguments, message, files, monkeypatch):

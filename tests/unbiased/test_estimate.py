@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from rankloop.clicks import TrustPBM, aggregate, simulate
-from rankloop.clicks.users import attraction_by_grade
+from rankloop.clicks.user import attraction_by_grade
 from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import ndcg
 from rankloop.propensity import Propensity
-from rankloop.unbiased import estimate, select
+from rankloop.unbiased import counterfactual_estimate, select
 from rankloop.unbiased.estimation.interval import clustered_error
-from rankloop.unbiased.estimation.worth import worth_of
+from rankloop.unbiased.estimation.rank_metric import rank_metric
 
 THETA = 1.0 / np.arange(1, 11)
 GAMMA = attraction_by_grade()
@@ -26,7 +26,7 @@ def world():
 
 def truth(data, log, scores, worth):
     pages = np.bincount(np.searchsorted(data.qid, log.queries)[log.page_query.code], minlength=data.n_queries)
-    each = GAMMA[data.y.astype(int)] * worth.of(scores, data.offsets, THETA)
+    each = GAMMA[data.y.astype(int)] * worth.weights(scores, data.offsets, THETA)
     return float((each * pages[data.row_query]).sum() / pages.sum())
 
 
@@ -36,8 +36,8 @@ def test_another_ranking_is_valued_right(world, metric, method):
     data, log = world
     scores = data.X[:, 1].astype(float)
     options = {"relevance": np.full(data.n_documents, 0.2), "tau": 0.0} if method == "doubly_robust" else {}
-    found = estimate(log, scores, metric, data=data, propensity=THETA, method=method, **options)
-    true = truth(data, log, scores, worth_of(metric))
+    found = counterfactual_estimate(log, data, scores, metric, propensity=THETA, method=method, **options)
+    true = truth(data, log, scores, rank_metric(metric))
     assert abs(found.value - true) < 0.05 * true
     assert found.low < found.value < found.high
     assert found.effective_sample_size > 1000
@@ -47,20 +47,20 @@ def test_naive_is_fooled_by_the_logger(world):
     data, log = world
     logger, other = data.X[:, 0].astype(float), data.X[:, 1].astype(float)
     gap = {
-        method: estimate(log, other, "dcg@3", data=data, propensity=THETA, method=method).value
-        / estimate(log, logger, "dcg@3", data=data, propensity=THETA, method=method).value
+        method: counterfactual_estimate(log, data, other, "dcg@3", propensity=THETA, method=method).value
+        / counterfactual_estimate(log, data, logger, "dcg@3", propensity=THETA, method=method).value
         for method in ("naive", "ips")
     }
-    true = truth(data, log, other, worth_of("dcg@3")) / truth(data, log, logger, worth_of("dcg@3"))
+    true = truth(data, log, other, rank_metric("dcg@3")) / truth(data, log, logger, rank_metric("dcg@3"))
     assert gap["ips"] == pytest.approx(true, rel=0.05)
     assert gap["naive"] < gap["ips"] - 0.05
 
 
 def test_arp_under_snips_is_a_mean_rank(world):
     data, log = world
-    found = estimate(log, data.y, "arp", data=data, propensity=2 * THETA, method="snips")
+    found = counterfactual_estimate(log, data, data.y, "arp", propensity=2 * THETA, method="snips")
     assert 1 < found.value < 4
-    same = estimate(log, data.y, "arp", data=data, propensity=THETA, method="snips")
+    same = counterfactual_estimate(log, data, data.y, "arp", propensity=THETA, method="snips")
     assert found.value == pytest.approx(same.value)  # a wrong scale cancels
 
 
@@ -71,10 +71,12 @@ def test_ctr_counts_the_clicks_that_trust_brings():
     log = simulate(
         data, logging_policy=rng.normal(size=120), user=user, sessions=50_000, temperature=2.0, k=3, seed=0
     )
-    found = estimate(log, data.y, "ctr", data=data, propensity=user, method="intervention_aware")
+    found = counterfactual_estimate(log, data, data.y, "ctr", propensity=user, method="intervention_aware")
     alpha, beta = user.alpha(3), user.beta(3)
     pages = np.bincount(log.page_query.code, minlength=40)
-    each = (data.y * worth_of("ctr").of(data.y.astype(float), data.offsets, alpha)).reshape(40, 3).sum(1)
+    each = (
+        (data.y * rank_metric("ctr").weights(data.y.astype(float), data.offsets, alpha)).reshape(40, 3).sum(1)
+    )
     assert found.value == pytest.approx((each + beta.sum()) @ pages / pages.sum(), rel=0.02)
 
 
@@ -82,14 +84,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     """200 draws of 60 queries from a world whose mean value is known."""
     world = synthetic(n_queries=3000, docs_per_query=5, n_features=3, seed=1)
     world = world.select(np.flatnonzero(world.lengths <= 10))
-    worth = worth_of("dcg@3")
-    each = GAMMA[world.y.astype(int)] * worth.of(world.X[:, 1].astype(float), world.offsets, THETA)
+    worth = rank_metric("dcg@3")
+    each = GAMMA[world.y.astype(int)] * worth.weights(world.X[:, 1].astype(float), world.offsets, THETA)
     true = np.add.reduceat(each, world.offsets[:-1]).mean()
     held = 0
     for seed in range(200):
         part = world.select(np.random.default_rng(seed).choice(world.n_queries, 60, replace=False))
         log = simulate(part, logging_policy=part.X[:, 0], sessions=3000, seed=seed)
-        found = estimate(log, part.X[:, 1], "dcg@3", data=part, propensity=THETA, method="ips")
+        found = counterfactual_estimate(log, part, part.X[:, 1], "dcg@3", propensity=THETA, method="ips")
         held += found.low <= true <= found.high
     assert 180 <= held <= 199
 
@@ -100,7 +102,7 @@ def test_an_uncertain_curve_widens_the_interval(world):
     unsure = Propensity(THETA, THETA, THETA, "given", log_covariance=np.diag(np.r_[0, np.full(9, 0.3)]))
     widths = []
     for curve in (sure, unsure):
-        found = estimate(log, data.X[:, 1], "dcg@5", data=data, propensity=curve, method="ips")
+        found = counterfactual_estimate(log, data, data.X[:, 1], "dcg@5", propensity=curve, method="ips")
         widths.append(found.high - found.low)
     assert widths[1] > 1.1 * widths[0]
 
@@ -108,7 +110,7 @@ def test_an_uncertain_curve_widens_the_interval(world):
 def test_few_queries_fall_back_on_clicks_and_say_so():
     data = RankingDataset.from_groups(np.zeros((4, 1)), [0, 1, 2, 3], [4])
     log = simulate(data, logging_policy=[4.0, 3, 2, 1], sessions=2000, seed=0)
-    found = estimate(log, data.y, "dcg", data=data, propensity=THETA, method="ips")
+    found = counterfactual_estimate(log, data, data.y, "dcg", propensity=THETA, method="ips")
     assert "fewer than 20 queries" in repr(found)
     true = (GAMMA[[0, 1, 2, 3]] / np.log2([5, 4, 3, 2])).sum()
     assert found.low < true < found.high
@@ -117,10 +119,10 @@ def test_few_queries_fall_back_on_clicks_and_say_so():
 def test_what_was_never_shown_is_said():
     data = synthetic(n_queries=40, docs_per_query=12, n_features=4, seed=0)
     log = simulate(data, logging_policy=data.X[:, 0], sessions=4000, k=3, seed=0)
-    found = estimate(log, -data.X[:, 0], "dcg@3", data=data, propensity=THETA, method="ips")
+    found = counterfactual_estimate(log, data, -data.X[:, 0], "dcg@3", propensity=THETA, method="ips")
     assert any("never shown" in one for one in found.warnings)
-    few = estimate(
-        log.select(np.arange(30)), data.X[:, 0], "dcg@3", data=data, propensity=THETA, method="ips"
+    few = counterfactual_estimate(
+        log.select(np.arange(30)), data, data.X[:, 0], "dcg@3", propensity=THETA, method="ips"
     )
     assert any("log for longer" in one for one in few.warnings)
 
@@ -128,7 +130,7 @@ def test_what_was_never_shown_is_said():
 def test_counts_give_the_same_estimate(world):
     data, log = world
     one, other = (
-        estimate(form, data.y, "dcg@5", data=data, propensity=THETA, method="ips")
+        counterfactual_estimate(form, data, data.y, "dcg@5", propensity=THETA, method="ips")
         for form in (log, aggregate(log))
     )
     assert one.value == pytest.approx(other.value)
@@ -137,23 +139,23 @@ def test_counts_give_the_same_estimate(world):
 def test_select_names_the_best_and_by_how_much(world):
     data, log = world
     rankers = {"first": data.X[:, 0], "truth": data.y, "again": data.y}
-    found = select(rankers, log, "dcg@5", data=data, propensity=THETA, method="ips")
+    found = select(log, data, rankers, "dcg@5", propensity=THETA, method="ips")
     assert found.best == "truth"
     assert found.behind["first"][2] < 0
     assert found.behind["again"] == (0.0, 0.0, 0.0)
     assert "best" in repr(found)
     assert found.to_dict()["best"] == "truth"
-    lower = select(rankers, log, "arp", data=data, propensity=THETA, method="ips")
+    lower = select(log, data, rankers, "arp", propensity=THETA, method="ips")
     assert lower.best == "truth"
 
 
 def test_worth_equals_the_house_metric_and_shares_ties():
     scores, offsets = np.array([1.0, 1.0, 0.0, 5.0]), np.array([0, 3, 4])
-    worth = worth_of("dcg@2").of(scores, offsets, THETA)
+    worth = rank_metric("dcg@2").weights(scores, offsets, THETA)
     shared = (1 + 1 / np.log2(3)) / 2
     assert worth == pytest.approx([shared, shared, 0, 1])
     labels = np.array([1, 0, 1, 1], np.float32)
-    whole = worth_of("dcg").of(scores, offsets, THETA)
+    whole = rank_metric("dcg").weights(scores, offsets, THETA)
     ideal = 1 + 1 / np.log2(3)
     assert (whole * labels)[:3].sum() / ideal == pytest.approx(ndcg(scores, labels, offsets)[0])
 
@@ -177,4 +179,4 @@ def test_mistakes_are_explained(world, change, message):
     data, log = world
     call = {"ranker": data.y, "metric": "dcg", "propensity": THETA, "method": "ips", **change}
     with pytest.raises(ValueError, match=message):
-        estimate(log, call.pop("ranker"), call.pop("metric"), data=data, **call)
+        counterfactual_estimate(log, data, call.pop("ranker"), call.pop("metric"), **call)

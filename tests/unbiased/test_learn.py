@@ -10,7 +10,7 @@ from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
 from rankloop.unbiased.estimation.evidence import evidence
 from rankloop.unbiased.estimation.held_out import first_unless_beaten
-from rankloop.unbiased.estimation.informative import telling
+from rankloop.unbiased.estimation.informative import informative
 
 RANKERS = candidates(trees=40, threads=1)
 THETA = 1.0 / np.arange(1, 11)
@@ -40,7 +40,7 @@ def test_never_below_clicks_at_their_word(data, strength):
     assert any("learned with the ranker" in one for one in found.warnings)
     assert found.selection.best == "new"
     assert found.selection.behind["shown"][2] < 0
-    assert "seen, by rank" in repr(found)
+    assert "examination by rank" in repr(found)
     assert found.to_dict()["chosen"] in RANKERS
 
 
@@ -136,7 +136,7 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
     kept = log.select(np.add.reduceat(log.click, log.offsets[:-1]) > 0)
     few = {"one": candidates(trees=3, threads=1)["plain leaves"]}
     found = learn(kept, part, propensity=THETA, rankers=few)
-    assert any("no page is without a click" in one for one in found.warnings)
+    assert any("every page has a click" in one for one in found.warnings)
     assert not any(
         "without a click" in one for one in learn(log, part, propensity=THETA, rankers=few).warnings
     )
@@ -148,7 +148,7 @@ def test_features_are_kept_where_nothing_tells(data):
         part, logging_policy=part.X[:, 2], user=PBM(examination=THETA, attraction=0.3), sessions=500, seed=1
     )
     seen = evidence(log, THETA, part)
-    assert telling(seen, RANKERS["plain leaves"], seed=0).all()
+    assert informative(seen, RANKERS["plain leaves"], seed=0).all()
 
 
 def test_few_queries_are_said(data):
@@ -156,6 +156,6 @@ def test_few_queries_are_said(data):
     log = simulate(part, logging_policy=part.X[:, 2], sessions=2000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=RANKERS)
     assert found.selection is None
-    assert any("nothing was held out" in one for one in found.warnings)
+    assert any("none was held out" in one for one in found.warnings)
     with pytest.raises(ValueError, match="at least one ranker"):
         learn(log, part, propensity=THETA, rankers={})

@@ -36,9 +36,9 @@ def files(tmp_path_factory):
 
 
 def test_the_ranker_is_saved_and_the_report_printed(files):
-    told = run(files / "data.txt", files / "log.parquet", "--out", files / "m", "--trees", 10)
-    assert "seen, by rank" in told
-    assert "dcg@10 on held-out queries" in told
+    printed = run(files / "data.txt", files / "log.parquet", "--out", files / "m", "--trees", 10)
+    assert "examination by rank" in printed
+    assert "dcg@10 on held-out queries" in printed
     data = open_dataset(files / "data.txt")
     assert load(files / "m").predict(data).shape == (data.n_documents,)
 
@@ -46,8 +46,8 @@ def test_the_ranker_is_saved_and_the_report_printed(files):
 @pytest.mark.parametrize("curve", ["curve.json", "1,0.5,0.3333333333333333,0.25,0.2"])
 def test_a_curve_may_be_given(files, curve):
     given = files / curve if curve.endswith("json") else curve
-    told = run(files / "data.txt", files / "log.parquet", "--propensity", given, "--trees", 5, "--json")
-    found = json.loads(told)
+    printed = run(files / "data.txt", files / "log.parquet", "--propensity", given, "--trees", 5, "--json")
+    found = json.loads(printed)
     assert found["curve"] == pytest.approx((1 / np.arange(1, 6)).tolist())
     assert found["curve_by"] == "the caller"
     assert found["selection"]["best"] in ("new", "shown")
@@ -56,13 +56,13 @@ def test_a_curve_may_be_given(files, curve):
 def test_a_large_budget(files, monkeypatch):
     monkeypatch.setattr("rankloop.unbiased.estimation.voters.EACH", 1)
     monkeypatch.setattr("rankloop.unbiased.estimation.voters.STEPS", 100)
-    asked = (files / "data.txt", files / "log.parquet", "--trees", 2, "--budget", "large")
-    found = json.loads(run(*asked, "--out", files / "l", "--json"))
+    arguments = (files / "data.txt", files / "log.parquet", "--trees", 2, "--budget", "large")
+    found = json.loads(run(*arguments, "--out", files / "l", "--json"))
     assert found["features"]
     data = open_dataset(files / "data.txt")
     assert load(files / "l").predict(data).shape == (data.n_documents,)
     assert (
-        json.loads(run(*asked, "--backend", "local", "--workers", 1, "--json"))["features"]
+        json.loads(run(*arguments, "--backend", "local", "--workers", 1, "--json"))["features"]
         == found["features"]
     )
 

@@ -8,22 +8,22 @@ from sklearn.base import clone
 
 import rankloop as rl
 from rankloop.clicks import PBM, ClickLog, TrustPBM, aggregate, simulate
-from rankloop.clicks.users import attraction_by_grade
+from rankloop.clicks.user import attraction_by_grade
 from rankloop.data import RankingDataset
 from rankloop.losses import PLRank
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, load
 from rankloop.unbiased import (
     DCG,
-    dual_learning,
+    dual_learning_ranker,
     ips,
     likelihood,
     likelihood_ranker,
     naive,
-    pair_debias,
+    pair_debias_ranker,
     policy_gradient,
     prop_svm,
-    regression_em,
+    regression_em_ranker,
 )
 from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import evidence
@@ -56,9 +56,9 @@ def test_every_learner_beats_clicks_at_their_word(world):
     trees = LambdaMART(trees=40, leaves=8, threads=1, min_sum_hessian=1.0)
     found = {
         "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=100, threads=1)),
-        "dual_learning": dual_learning(log, data),
-        "regression_em": regression_em(log, data),
-        "pair_debias": pair_debias(log, data, ranker=trees),
+        "dual_learning_ranker": dual_learning_ranker(log, data),
+        "regression_em_ranker": regression_em_ranker(log, data),
+        "pair_debias_ranker": pair_debias_ranker(log, data, ranker=trees),
         "prop_svm": prop_svm(log, THETA, data),
         "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(iterations=30)),
         "ips": trees.fit(ips(log, THETA, data)),
@@ -67,14 +67,14 @@ def test_every_learner_beats_clicks_at_their_word(world):
     assert biased < 0.85
     assert min(values.values()) > biased + 0.05, values
     assert values["likelihood"] > 0.95
-    for name in ("likelihood", "dual_learning", "regression_em"):
+    for name in ("likelihood", "dual_learning_ranker", "regression_em_ranker"):
         assert found[name].propensity_[:5] == pytest.approx(THETA[:5], rel=0.25), name
 
 
 LOSSES = {
     "likelihood": "by:unbiased.likelihood",
-    "pair_debias": "by:unbiased.pair_debias",
-    "dual_learning": "softmax",
+    "pair_debias_ranker": "by:unbiased.pair_debias_ranker",
+    "dual_learning_ranker": "softmax",
     "policy_gradient": PLRank(gain="linear"),
 }
 
@@ -83,8 +83,8 @@ def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
     data, log = world
     for name, ranker in {
         "likelihood": likelihood(log, data, ranker=likelihood_ranker(trees=5, threads=1)),
-        "pair_debias": pair_debias(log, data, ranker=LambdaMART(trees=3, threads=1)),
-        "dual_learning": dual_learning(log, data, iterations=1),
+        "pair_debias_ranker": pair_debias_ranker(log, data, ranker=LambdaMART(trees=3, threads=1)),
+        "dual_learning_ranker": dual_learning_ranker(log, data, iterations=1),
         "policy_gradient": policy_gradient(ips(log, THETA, data), ranker=LinearRanker(iterations=3)),
     }.items():
         ranker.save(tmp_path / name)
@@ -143,17 +143,20 @@ def test_the_clip_of_dual_learning_bounds_every_weight():
     rows = ([1, 1, 2, 2] * 1, [1, 1, 2, 2], [0, 1, 2, 3], [1, 2, 1, 2])
     log = ClickLog(*rows, [1, 1, 0, 1])
     curves = {
-        clip: dual_learning(log, data, clip=clip, iterations=20).propensity_[1] for clip in (1.0, 100.0)
+        clip: dual_learning_ranker(log, data, clip=clip, iterations=20).propensity_[1]
+        for clip in (1.0, 100.0)
     }
     assert curves[1.0] != pytest.approx(curves[100.0])
     with pytest.raises(ValueError, match="at least 1"):
-        dual_learning(log, data, clip=0.5)
+        dual_learning_ranker(log, data, clip=0.5)
 
 
 def test_dual_learning_settles(world):
     """Optimisers that are made anew in every step never anneal; alternating minimisation comes to rest."""
     data, log = world
-    one, more = (dual_learning(log, data, iterations=iterations).propensity_ for iterations in (100, 200))
+    one, more = (
+        dual_learning_ranker(log, data, iterations=iterations).propensity_ for iterations in (100, 200)
+    )
     assert np.array_equal(one, more)
 
 
@@ -225,7 +228,7 @@ def test_pair_forces_push_the_clicked_up(world):
 
 
 def test_pair_forces_are_the_slope_of_the_loss(world):
-    """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios unless told."""
+    """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios by default."""
     data, log = world
     train, loss = pairs_of(log.select(np.arange(50)), data)
     scores = np.random.default_rng(0).normal(size=train.n_documents)
@@ -233,7 +236,7 @@ def test_pair_forces_are_the_slope_of_the_loss(world):
     mass = (
         loss.count * loss._swap(scores) / (loss.ratios[0][loss.clicked_at] * loss.ratios[1][loss.skipped_at])
     )
-    assert inspect.signature(pair_debias).parameters["p"].default == 0
+    assert inspect.signature(pair_debias_ranker).parameters["p"].default == 0
 
     def value(s):
         return float(np.sum(mass * np.logaddexp(0.0, -(s[loss.better] - s[loss.worse]))))
@@ -253,7 +256,7 @@ def test_ratios_do_not_run_away_in_a_small_log(world):
         data, logging_policy=data.X[:, 0] + 0.7 * data.X[:, 1], user=USER, sessions=2000, k=K, seed=0
     )
     _, loss = pairs_of(log, data)
-    fitted = pair_debias(log, data, ranker=trees)
+    fitted = pair_debias_ranker(log, data, ranker=trees)
     clicks = np.bincount(loss.clicked_at, loss.count)
     assert np.all(fitted.propensity_ >= clicks / clicks[0] - 1e-12)
     assert quality(data, fitted) > quality(data, LinearRanker(loss=DCG).fit(data.replace(y=4 - data.y))) + 0.2
@@ -262,7 +265,7 @@ def test_ratios_do_not_run_away_in_a_small_log(world):
 def test_dual_learning_around_a_network(world):
     data, log = world
     network = NeuralRanker(loss="softmax", hidden=(8,), epochs=5, device="cpu", threads=1, seed=0)
-    found = dual_learning(log, data, ranker=network, iterations=3)
+    found = dual_learning_ranker(log, data, ranker=network, iterations=3)
     biased = clone(network).fit(naive(log, data))
     assert quality(data, found) > quality(data, biased) + 0.05
     assert found.propensity_[:5] == pytest.approx(THETA[:5], rel=0.3)
@@ -279,9 +282,9 @@ def test_prop_svm_is_the_ranker_of_the_house(world):
 def test_mistakes_are_explained(world):
     data, log = world
     with pytest.raises(ValueError, match="iterations"):
-        regression_em(log, data, iterations=0)
+        regression_em_ranker(log, data, iterations=0)
     with pytest.raises(ValueError, match="p is the norm"):
-        pair_debias(log, data, p=-1.0)
+        pair_debias_ranker(log, data, p=-1.0)
     silent = ClickLog([1, 1], [1, 1], [0, 1], [1, 2], [1, 1])
     with pytest.raises(ValueError, match="no pairs to learn"):
         DebiasedPairs.of(silent, naive(silent, data), 0.0)

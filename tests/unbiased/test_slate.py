@@ -55,7 +55,7 @@ def test_cascade_people_are_valued_right(method):
     found = slate(log, target, logged=old.conditional(log), method=method, baseline=baseline)
     assert abs(found.value - truth) < 4 * (found.high - found.low) / 3.92
     assert abs(found.value - truth) < 0.03 * truth
-    assert any("draws pages" in one for one in found.warnings)
+    assert any("over pages" in one for one in found.warnings)
 
 
 def test_estimators_are_unbiased_by_enumeration():
@@ -113,7 +113,7 @@ def test_mistakes_are_explained():
         slate(log, good)
     with pytest.raises(ValueError, match="one probability per impression"):
         slate(log, [0.5], logged=good)
-    with pytest.raises(ValueError, match="could not be shown"):
+    with pytest.raises(ValueError, match="has probability 0"):
         slate(log, good, logged=0 * good)
     with pytest.raises(ValueError, match="baseline"):
         slate(log, good, logged=good, method="cascade_dr")

@@ -97,7 +97,7 @@ def test_what_says_nothing_is_left_out(quick, tmp_path):
 
 
 def test_networks_vote_where_they_predict_clicks_better(quick):
-    """Ten trees cannot multiply; which transform of the features networks take is told too."""
+    """Ten trees cannot multiply; the transform of the features for networks is reported too."""
     data, part = world(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0])
     log = simulate(part, logging_policy=part.X[:, 2], sessions=30_000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")

@@ -1,33 +1,40 @@
 """The click log, models of the people who click, and simulations of them.
 
-A click model (`ClickModel`) is made from given parameters, or fitted: `fit(log)`, `sample(shown)`,
-`click_probability(shown)`, `conditional_click_probability(log)`, `log_likelihood(log)`, `perplexity(log)`,
-`relevance(shown)`, `save(path)`. What is given to the constructor is kept, the rest is learned.
+A click model (`ClickModel`) has `fit(log)`, `sample(shown)`, `click_probability(shown)`,
+`conditional_click_probability(log)`, `log_likelihood(log)`, `perplexity(log)`, `relevance(shown)` and
+`save(path)`. Parameters given to the constructor are kept, `fit` learns the others.
 """
 
 from rankloop._names import unknown
-from rankloop.clicks import labels, users
+from rankloop.clicks import labels
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.cascade import Cascade
 from rankloop.clicks.ccm import CCM
 from rankloop.clicks.check import LogReport, check
 from rankloop.clicks.click_log import ClickLog
-from rankloop.clicks.click_model import ClickModel, Perplexity
+from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.contextual_pbm import ContextualPBM
-from rankloop.clicks.ctr import DocumentCTR, GlobalCTR, RankCTR, RankDocumentCTR
 from rankloop.clicks.dbn import DBN
 from rankloop.clicks.dcm import DCM
+from rankloop.clicks.document_ctr import DocumentCTR
+from rankloop.clicks.global_ctr import GlobalCTR
+from rankloop.clicks.intervention import FairPairs, Intervention, Shuffle, Swap, intervention
 from rankloop.clicks.load import load
 from rankloop.clicks.pbm import PBM
+from rankloop.clicks.perplexity import Perplexity
+from rankloop.clicks.rank_ctr import RankCTR
+from rankloop.clicks.rank_document_ctr import RankDocumentCTR
 from rankloop.clicks.read_clicks import read_clicks, write_clicks
-from rankloop.clicks.read_trec_sessions import read_graphcm, read_graphcm_grades, read_trec_sessions
+from rankloop.clicks.read_graphcm import read_graphcm
+from rankloop.clicks.read_trec_sessions import read_trec_sessions
 from rankloop.clicks.read_ubi import read_ubi
 from rankloop.clicks.read_yandex import read_yandex
 from rankloop.clicks.sdbn import SDBN
-from rankloop.clicks.simulate import simulate, simulate_aggregate
+from rankloop.clicks.simulate import simulate
+from rankloop.clicks.simulate_aggregate import simulate_aggregate
 from rankloop.clicks.trust_pbm import TrustPBM
 from rankloop.clicks.ubm import UBM
-from rankloop.clicks.users import user
+from rankloop.clicks.user import user
 
 __all__ = [
     "CCM",
@@ -42,28 +49,31 @@ __all__ = [
     "ClickModel",
     "ContextualPBM",
     "DocumentCTR",
+    "FairPairs",
     "GlobalCTR",
+    "Intervention",
     "LogReport",
     "Perplexity",
     "RankCTR",
     "RankDocumentCTR",
+    "Shuffle",
+    "Swap",
     "TrustPBM",
     "aggregate",
     "check",
+    "intervention",
     "labels",
     "load",
     "model",
     "models",
     "read_clicks",
     "read_graphcm",
-    "read_graphcm_grades",
     "read_trec_sessions",
     "read_ubi",
     "read_yandex",
     "simulate",
     "simulate_aggregate",
     "user",
-    "users",
     "write_clicks",
 ]
 
@@ -81,7 +91,7 @@ def models() -> dict[str, type[ClickModel]]:
 
 
 def model(name: str) -> type[ClickModel]:
-    """A click model by name, however it is written.
+    """A click model by name; case, "_" and "-" do not matter.
 
     >>> model("PBM").__name__
     'PBM'

@@ -1,4 +1,4 @@
-"""Clicks and impressions by (query, document, position): all that position-based methods need."""
+"""Clicks and impressions by (query, document, position), which is all that position-based methods need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks.click_log import ClickLog
-from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded, one_table
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.clicks.columns.side_by_side import KINDS, Cells, side_by_side
-from rankloop.clicks.fitting.pages import Names
 from rankloop.data import RankingDataset
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Aggregate", "aggregate", "cells_frame", "counted", "light", "merged", "of_cells"]
 
 _KEYS = ["query", "document", "position"]
-_BATCH = 2_000_000  # impressions that are counted at a time, of a file
+_BATCH = 2_000_000  # impressions of a file that are counted at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,20 +65,18 @@ class Aggregate:
         return self.row_document.values
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> Pairs:
         """The distinct (query, document) pairs, and which one each cell belongs to."""
         query, document = self.row_query.code, self.row_document.code
         starts = np.ones(len(self), bool)
         starts[1:] = (query[1:] != query[:-1]) | (document[1:] != document[:-1])
         at = np.flatnonzero(starts)
         code = (np.cumsum(starts) - 1).astype(np.int32)
-        return Names(self.row_query.table, query[at], self.row_document.table, document[at], code)
+        return Pairs(self.row_query.table, query[at], self.row_document.table, document[at], code)
 
     def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """For each cell the row of the data set it counts."""
-        pairs = self.names
-        found = dataset_rows(data, pairs.queries, pairs.query, pairs.documents, pairs.document, missing)
-        return found[pairs.code]
+        return dataset_rows(data, self.names, missing)[self.names.code]
 
     def to_frame(self) -> "polars.DataFrame":
         import polars
@@ -100,7 +98,7 @@ def aggregate(source: ClickLog | str | Path) -> Aggregate:
 
 
 def merged(parts: Sequence[Aggregate]) -> Aggregate:
-    """The exact sum of aggregates; where they share no query, their cells are put side by side."""
+    """The exact sum of aggregates; without sorting where no two of them share a query."""
     queries, query_places = one_table([part.row_query.table for part in parts])
     documents, document_places = one_table([part.row_document.table for part in parts])
     cells = [_cells(part) for part in parts]
@@ -116,7 +114,7 @@ def merged(parts: Sequence[Aggregate]) -> Aggregate:
 
 
 def light(counts: Aggregate) -> Aggregate:
-    """The same in the shortest integers that hold it, for a journey: `merged` takes it, nothing else should.
+    """The same in the shortest integers that hold it, to send to another process: only `merged` takes it.
 
     >>> log = ClickLog([1, 2], ["q", "q"], ["d", "d"], [1, 1], [0, 1])
     >>> light(aggregate(log)).impressions.dtype, merged([light(aggregate(log))]).impressions.dtype
@@ -136,7 +134,7 @@ def _named(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggr
 
 
 def _summed(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggregate:
-    """In order, with those of one key added up."""
+    """The cells in order, with cells of the same key added up."""
     if len(cells.query) == 0:
         return _named(queries, documents, cells)
     key = _key(cells, len(documents))
@@ -150,7 +148,7 @@ def _summed(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Agg
 
 
 def _key(cells: Cells, documents: int) -> NDArray[np.int64] | None:
-    """Query, document and position as one number, which is quicker to sort by; None if it is too large."""
+    """Query, document and position as one integer, which sorts faster; None if it does not fit in 64 bits."""
     low, queries = int(cells.position.min()), int(cells.query.max()) + 1
     depth = int(cells.position.max()) - low + 1
     if queries * documents * depth >= 1 << 63:
@@ -203,7 +201,7 @@ def counted(frame: "polars.DataFrame") -> Aggregate:
 
 
 def cells_frame(frame: "polars.DataFrame") -> "polars.DataFrame":
-    """The same as a frame, in no order; ids stay what they are."""
+    """The same as a frame, unordered, with the ids as they are."""
     import polars as pl
 
     click = pl.col("click").cast(pl.Float64)
@@ -223,9 +221,9 @@ def cells_frame(frame: "polars.DataFrame") -> "polars.DataFrame":
 
 
 def of_cells(counts: "polars.DataFrame") -> Aggregate:
-    """What `cells_frame` gave as an aggregate."""
+    """The aggregate of what `cells_frame` gave."""
     n = len(counts)
-    query, document = (_columns.code(_columns.ids(counts[name].to_numpy(), n, name)) for name in _KEYS[:2])
-    position = _columns.whole(counts["position"].to_numpy(), n, "position")
+    query, document = (checked.code(checked.ids(counts[name].to_numpy(), n, name)) for name in _KEYS[:2])
+    position = checked.whole(counts["position"].to_numpy(), n, "position")
     shown, clicked = counts["impressions"].to_numpy(), counts["clicks"].to_numpy()
     return _summed(query.table, document.table, Cells(query.code, document.code, position, shown, clicked))

@@ -22,7 +22,7 @@ class Cascade(ClickModel):
 
     .. math:: P(c_k = 1) = a_k \prod_{j < k} (1 - a_j)
 
-    A page with two clicks cannot be: its log-likelihood is `-inf`; `fit` uses it down to the first click.
+    A page with two clicks is impossible: its log-likelihood is `-inf`; `fit` uses it down to the first click.
 
     >>> Cascade(attraction={0: 0.5, 1: 1.0}).click_probability([0, 1, 1])
     array([0.5, 0.5, 0. ])

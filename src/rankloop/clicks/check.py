@@ -1,4 +1,4 @@
-"""What a log can support, what it cannot, and what would change that."""
+"""Which estimators a log supports, and what would help the others."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LogReport:
-    """The verdict on a log; prints as a table."""
+    """What a log holds and supports; prints as a table."""
 
     facts: Facts
     estimators: tuple[Support, ...]

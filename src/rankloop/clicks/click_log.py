@@ -1,4 +1,4 @@
-"""The click log: what was shown, where, and what was clicked."""
+"""The click log: which documents were shown at which positions, and which were clicked."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.clicks.columns import columns as _columns
-from rankloop.clicks.columns import grouping as _grouping
+from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded
-from rankloop.clicks.columns.grouping import Pairs, pairs_of
+from rankloop.clicks.columns.grouping import Pairs, grouped, no_rank_twice, pairs_of, selected
 from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.data import RankingDataset
 
@@ -26,7 +25,7 @@ REQUIRED = ("session", "query", "document", "position", "click")
 
 
 class PageStore(Protocol):
-    """What keeps pages and clicks, and gives those of a window as a frame of text ids and numbers."""
+    """An event store, which gives the pages and clicks of a window as a frame of text ids and numbers."""
 
     @property
     def click_frame(self) -> "Callable[..., polars.DataFrame]": ...
@@ -36,11 +35,11 @@ class PageStore(Protocol):
 class ClickLog:
     """Impressions grouped by page; rows may come in any order, non-clicks are kept.
 
-    A page is one (session, query): give every page its own session id where people repeat a query.
-    Pages keep the order of their first row, documents are ordered by position. Ids are held as 4-byte
-    codes; `session`, `query` and `document` are written out when asked for. `ranker`, `layout`, `user` and
-    `intervention` belong to a page; `timestamp`, `score`, `propensity` (the chance of being shown there),
-    `dwell`, `conversion` and `original_position` (before an intervention moved it) to an impression.
+    A page is one (session, query): give every page its own session id where people repeat a query. Pages
+    keep the order of their first row, documents are ordered by position. Ids are stored as 4-byte codes;
+    `session`, `query` and `document` are expanded on access. `ranker`, `layout`, `user` and `intervention`
+    belong to a page; `timestamp`, `score`, `propensity` (the probability of being shown there), `dwell`,
+    `conversion` and `original_position` (before an intervention moved it) to an impression.
 
     >>> log = ClickLog(session=[7, 7, 8], query=["a", "a", "b"], document=[3, 1, 3],
     ...                position=[2, 1, 1], click=[0, 1, 0])
@@ -82,36 +81,31 @@ class ClickLog:
             if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
                 known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))
                 raise ValueError(f"a click log has no column {name!r}; its columns are {known}")
-        sessions = _columns.code(_columns.ids(session, rows, "session"))
-        queries = _columns.code(_columns.ids(query, rows, "query"))
-        ranks = _columns.whole(position, rows, "position")
-        order, offsets = _grouping.grouped(sessions.code, queries.code, ranks)
+        sessions = checked.code(checked.ids(session, rows, "session"))
+        queries = checked.code(checked.ids(query, rows, "query"))
+        ranks = checked.whole(position, rows, "position")
+        order, offsets = grouped(sessions.code, queries.code, ranks)
         first = order[offsets[:-1]]
         page_session = sessions.table[sessions.code[first]]
-        row_columns: dict[str, Any] = dict.fromkeys(ROW_COLUMNS)
-        for name in ROW_COLUMNS:
-            if name == "original_position" and name in given:
-                row_columns[name] = _columns.whole(given[name], rows, name)[order]
-            elif name in given:
-                missing = name in ("dwell", "timestamp")
-                column = _columns.numbers(given[name], rows, name, missing=missing)
-                row_columns[name] = column.astype(np.float64)[order]
-        made = {
+        made: dict[str, Any] = {
             "offsets": offsets,
             "sessions": page_session,
             "page_query": queries.take(first),
-            "row_document": _columns.code(_columns.ids(document, rows, "document")).take(order),
+            "row_document": checked.code(checked.ids(document, rows, "document")).take(order),
             "position": ranks[order],
-            "click": _columns.clicks(click, rows)[order],
+            "click": checked.clicks(click, rows)[order],
             **{f"page_{name}": None for name in PAGE_COLUMNS},
-            **row_columns,
+            **dict.fromkeys(ROW_COLUMNS),
         }
-        _grouping.no_rank_twice(made["position"], offsets, page_session)
-        _columns.probabilities(made["propensity"])
+        for name in ROW_COLUMNS:
+            if name in given:
+                made[name] = checked.row_column(given[name], rows, name)[order]
+        no_rank_twice(made["position"], offsets, page_session)
+        checked.probabilities(made["propensity"])
         for name in PAGE_COLUMNS:
             if name in given:
-                coded = _columns.code(_columns.ids(given[name], rows, name)).take(order)
-                made[f"page_{name}"] = _columns.one_per_page(coded, offsets, page_session, name)
+                coded = checked.code(checked.ids(given[name], rows, name)).take(order)
+                made[f"page_{name}"] = checked.one_per_page(coded, offsets, page_session, name)
         self._fill(made)
 
     def _fill(self, columns: dict[str, Any]) -> None:
@@ -120,7 +114,7 @@ class ClickLog:
 
     @classmethod
     def _trusted(cls, **columns: Any) -> "ClickLog":
-        """From columns that are known to be right: a simulation, or parts of a log."""
+        """Without checks, from columns that are known to be right: of a simulation or of another log."""
         made = object.__new__(cls)
         made._fill({**dict.fromkeys(field.name for field in fields(cls)), **columns})
         return made
@@ -181,29 +175,29 @@ class ClickLog:
 
     @property
     def ranker(self) -> NDArray[Any] | None:
-        return self._written_out(self.page_ranker)
+        return self._expanded(self.page_ranker)
 
     @property
     def layout(self) -> NDArray[Any] | None:
-        return self._written_out(self.page_layout)
+        return self._expanded(self.page_layout)
 
     @property
     def user(self) -> NDArray[Any] | None:
-        return self._written_out(self.page_user)
+        return self._expanded(self.page_user)
 
     @property
     def intervention(self) -> NDArray[Any] | None:
-        """`"swap 1-4"`, `"shuffle 10"` or `"none"`: the experiment each page was part of."""
-        return self._written_out(self.page_intervention)
+        """The experiment of each page, such as "swap 1-4", "shuffle 10" or "none" (`clicks.intervention`)."""
+        return self._expanded(self.page_intervention)
 
-    def _written_out(self, column: Coded | None) -> NDArray[Any] | None:
+    def _expanded(self, column: Coded | None) -> NDArray[Any] | None:
         return None if column is None else column.table[np.repeat(column.code, self.lengths)]
 
     @cached_property
     def pairs(self) -> Pairs:
         """The distinct (query, document) pairs, ordered by query, then by document."""
-        query = np.repeat(self.page_query.code, self.lengths)
-        return pairs_of(query, self.row_document.code, len(self.documents))
+        query = Coded(self.queries, np.repeat(self.page_query.code, self.lengths))
+        return pairs_of(query, self.row_document)
 
     def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """For each impression the row of the data set it shows; -1 for unknown ones if `missing="mark"`.
@@ -216,16 +210,13 @@ class ClickLog:
 
     def pair_rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
         """The same for each of `pairs`."""
-        pairs = self.pairs
-        return dataset_rows(data, self.page_query.table, pairs.query, self.documents, pairs.document, missing)
+        return dataset_rows(data, self.pairs, missing)
 
     def select(self, pages: ArrayLike) -> "ClickLog":
         """The log of these pages, by index (repeats allowed: a bootstrap sample) or by mask."""
         index = np.asarray(pages)
         chosen = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
-        lengths = self.lengths[chosen]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, rows = selected(self.offsets, chosen)
         columns: dict[str, Any] = {"offsets": offsets, "sessions": self.sessions[chosen]}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -236,7 +227,7 @@ class ClickLog:
         return ClickLog._trusted(**columns)
 
     def split(self, *fractions: float, seed: int = 0) -> tuple["ClickLog", ...]:
-        """Parts of whole pages at random; fractions that sum to less than 1 leave a last part."""
+        """Random parts of whole pages; where the fractions sum to less than 1, the rest is a last part."""
         if not fractions or min(fractions) <= 0 or sum(fractions) > 1 + 1e-9:
             raise ValueError(f"split takes fractions above 0 that sum to at most 1, got {fractions}")
         shares = [*fractions, 1 - sum(fractions)] if sum(fractions) < 1 - 1e-9 else list(fractions)
@@ -246,7 +237,7 @@ class ClickLog:
 
     @staticmethod
     def concat(logs: "Sequence[ClickLog]") -> "ClickLog":
-        """One log after another; optional columns stay where every log has them.
+        """One log after another; optional columns are kept if every log has them.
 
         >>> one = ClickLog([1], ["q"], ["d"], [1], [0])
         >>> ClickLog.concat([one, one])
@@ -276,14 +267,14 @@ class ClickLog:
                 yield name, values
 
     def to_frame(self) -> "polars.DataFrame":
-        """One impression a row."""
+        """One impression per row."""
         import polars
 
         return polars.DataFrame(dict(self.columns()))
 
     @classmethod
     def from_frame(cls, frame: Any) -> "ClickLog":
-        """From polars, pandas or Arrow: one impression a row, or one page a row with lists.
+        """From polars, pandas or Arrow: one impression per row, or one page per row with lists.
 
         >>> import polars
         >>> page = {"session": 1, "query": "q", "document": ["a", "b"], "click": [0, 1]}
@@ -296,10 +287,10 @@ class ClickLog:
 
     @classmethod
     def from_store(cls, store: PageStore, **window: Any) -> "ClickLog":
-        """The pages of an event store (`rankloop.serve.Store`) with what was clicked on them.
+        """The pages of an event store (`rankloop.serve.Store`) with their clicks.
 
         `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `depth`,
-        `include_bots`. Texts are held once, so this takes less memory than `from_frame`.
+        `include_bots`. Each text is stored once, so this takes less memory than `from_frame`.
         """
         from rankloop.clicks.columns.coded_frame import log_of_texts
 

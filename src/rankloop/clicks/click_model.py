@@ -1,9 +1,9 @@
-"""What every click model does: fit, sample, say how probable clicks are, rate documents, be saved."""
+"""What all click models share: fit, sample, click probabilities, likelihood, relevance, saving."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,36 +16,30 @@ from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.fit import Problem, Values, em, gradient, pooled
 from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
 from rankloop.clicks.fitting.parameters import Parameter, by_document, by_rank
+from rankloop.clicks.perplexity import Perplexity
 from rankloop.clicks.simulation.random import key_of
 from rankloop.data import RankingDataset
 
-__all__ = ["ClickModel", "Perplexity"]
-
-
-class Perplexity(NamedTuple):
-    """2 to the mean surprise in bits: 1 is certainty, 2 a fair coin. A rank counts the pages that have it."""
-
-    overall: float
-    per_rank: NDArray[np.float64]
+__all__ = ["ClickModel"]
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class ClickModel(ABC):
     """The contract. Parameters given to the constructor are kept; `fit` learns the others.
 
-    `prior` is the strength of the Beta priors in impressions; for documents they are centred on what one
-    value for all of them would be. A pair gives pseudo-counts (successes, failures) for documents directly.
+    `prior` is the strength of the Beta priors in impressions; those of documents are centred on the value
+    that fits all documents best. A pair gives pseudo-counts (successes, failures) for documents directly.
     """
 
     prior: float | tuple[float, float] = 1.0
     iterations: int = 200
-    tolerance: float = 1e-8  # stop when the log-likelihood per impression gains less
+    tolerance: float = 1e-8  # stop when the log-likelihood per impression improves by less
     l2: float = 1e-6  # on the weights of features
 
     documents: ClassVar[tuple[str, ...]] = ("attraction",)  # one probability per (query, document)
     ranked: ClassVar[tuple[str, ...]] = ()  # one per rank
     scalars: ClassVar[tuple[str, ...]] = ()  # one
-    from_features: ClassVar[bool] = True  # whether features can stand for documents
+    from_features: ClassVar[bool] = True  # whether features can replace parameters by document
 
     def fit(
         self,
@@ -55,7 +49,7 @@ class ClickModel(ABC):
         features: RankingDataset | None = None,
         method: str | None = None,
     ) -> Self:
-        """Learn what was not given, by EM or (always with `features`) by gradient.
+        """Learn the parameters that were not given, by EM or (always with `features`) by gradient.
 
         `features` makes the parameters of documents logistic in the features of that data set; `data`
         holds the grades that given parameters may depend on.
@@ -64,7 +58,9 @@ class ClickModel(ABC):
         if features is not None and how == "em":
             raise ValueError("parameters from features are fitted by gradient; leave method out")
         if features is not None and not (self.documents and self.from_features):
-            raise ValueError(f"{type(self).__name__} has nothing that features could explain; fit it without")
+            raise ValueError(
+                f"{type(self).__name__} has no parameters that features could explain; fit it without"
+            )
         seen = Evidence.of(log, data if features is None else features)
         problem = self._problem(seen)
         for name in (*self.documents, *self.ranked, *self.scalars):
@@ -79,7 +75,7 @@ class ClickModel(ABC):
         else:
             learn = [name for name in self.documents if getattr(self, name) is None]
             X = {} if features is None else dict.fromkeys(learn, seen.pair_features())
-            problem.prior.update(dict.fromkeys(X, (0.0, 0.0)))  # the weights have theirs
+            problem.prior.update(dict.fromkeys(X, (0.0, 0.0)))  # weights have their own: l2
             values, linear, history = gradient(problem, self.iterations, self.tolerance, X, self.l2)
         self.learned_: dict[str, Any] = {
             name: linear[name] if name in linear else self._stored(name, value, seen, problem.centre(name))
@@ -121,18 +117,16 @@ class ClickModel(ABC):
     def conditional_examination(
         self, log: ClickLog, data: RankingDataset | None = None
     ) -> NDArray[np.float64]:
-        """P(looked at | the clicks above it on the page) of each impression."""
+        """P(examined | the clicks above it on the page) of each impression."""
         pages = pages_of(log, data)
         reader = self._behaviour(pages, pages.depth)
         if "attraction" not in self.documents or reader.floor.any():
-            raise ValueError(
-                f"{type(self).__name__} does not say that a click takes a look; fit a PBM or a DBN"
-            )
-        least = np.maximum(reader.attraction, 1e-9)  # so that it can divide
-        return conditional(pages, replace(reader, attraction=least)) / least
+            raise ValueError(f"{type(self).__name__} has clicks without examination; fit a PBM or a DBN")
+        least = np.maximum(reader.attraction, 1e-9)  # a divisor
+        return conditional(pages, reader._replace(attraction=least)) / least
 
     def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> NDArray[np.float64]:
-        """The natural logarithm of the probability of each page's clicks; `-inf` if they cannot be."""
+        """The natural logarithm of the probability of each page's clicks; `-inf` if they are impossible."""
         terms = _log(self.conditional_click_probability(log, data), log.click)
         ends = np.concatenate(([0.0], np.cumsum(np.where(np.isfinite(terms), terms, 0.0))))
         impossible = np.concatenate(([0], np.cumsum(~np.isfinite(terms))))
@@ -142,7 +136,7 @@ class ClickModel(ABC):
     def perplexity(
         self, log: ClickLog, data: RankingDataset | None = None, *, given_clicks: bool = False
     ) -> Perplexity:
-        """How surprised the model is, with or without the clicks above; over pages that have the rank."""
+        """2 to the mean negative log2-likelihood of a click, given the clicks above or not."""
         p = (
             self.conditional_click_probability(log, data)
             if given_clicks
@@ -157,7 +151,7 @@ class ClickModel(ABC):
     def relevance(self, shown: Shown, data: RankingDataset | None = None) -> NDArray[np.float64]:
         """The model's estimate of relevance, one per impression (or row of a data set)."""
         if "attraction" not in self.documents:
-            raise ValueError(f"{type(self).__name__} knows nothing about documents; fit a PBM or a DBN")
+            raise ValueError(f"{type(self).__name__} has no parameters of documents; fit a PBM or a DBN")
         return self._document("attraction", pages_of(shown, data))
 
     def save(self, path: str | Path) -> None:
@@ -182,7 +176,7 @@ class ClickModel(ABC):
 
     @abstractmethod
     def _problem(self, seen: Evidence) -> Problem:
-        """The free parameters on this evidence, and their expected counts."""
+        """The parameters of this model on the evidence, and their expected counts."""
 
     @abstractmethod
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
@@ -222,7 +216,7 @@ class ClickModel(ABC):
         return float(value[0]) if name in self.scalars else value
 
     def _centre(self, problem: Problem) -> None:
-        """Start documents from, and shrink them to, what one value for all of them would be."""
+        """Start documents at, and shrink them to, the value that fits all documents best."""
         if isinstance(self.prior, tuple):
             return
         free = [name for name in self.documents if getattr(self, name) is None]
@@ -231,7 +225,7 @@ class ClickModel(ABC):
             problem.prior[name] = self.prior * value, self.prior * (1 - value)
 
     def _make(self, seen: Evidence, expect: Any, **start: NDArray[np.float64]) -> Problem:
-        """A problem with this model's priors: neutral ones for what all documents share."""
+        """A problem with this model's priors; those of parameters that all documents share are symmetric."""
         pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
         if min(pair) < 0:
             raise ValueError(f"prior holds pseudo-counts >= 0, got {self.prior}")

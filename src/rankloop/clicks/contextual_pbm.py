@@ -20,12 +20,12 @@ __all__ = ["ContextualPBM"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class ContextualPBM(ClickModel):
-    r"""Contextual PBM (Fang et al., 2019): what is seen depends on the layout of the page too.
+    r"""Contextual PBM (Fang et al., 2019): examination depends on the layout of the page too.
 
     .. math:: P(c = 1 \mid q, d, k, l) = \theta_{l,k} \gamma_{qd}
 
-    `examination` maps each layout to its curve. Documents seen in several layouts tie the curves together, so
-    only one first rank is held at 1: that of the layout where it is clicked most.
+    `examination` maps each layout to its curve. Documents shown in several layouts connect the curves, so
+    only one first rank is fixed at 1: that of the layout in which it is clicked most.
 
     >>> user = ContextualPBM(examination={"phone": [1.0, 0.2], "desktop": [1.0, 0.6]}, attraction=0.5)
     >>> user.at("phone").click_probability([0, 0])
@@ -73,9 +73,9 @@ class ContextualPBM(ClickModel):
         missing = [name for name in names if name not in curves]
         if missing:
             raise ValueError(f"no curve for layout {missing[0]!r}; there are {', '.join(sorted(curves))}")
-        sight = np.stack([by_rank(curves[name], depth, "examination") for name in names])
-        seen = sight[layouts, pages.position - 1]
-        return Behaviour.plain(seen * self._document("attraction", pages), depth)
+        examination = np.stack([by_rank(curves[name], depth, "examination") for name in names])
+        examined = examination[layouts, pages.position - 1]
+        return Behaviour.plain(examined * self._document("attraction", pages), depth)
 
     def _layouts(self, seen: Evidence) -> list[str]:
         return [] if seen.pages.layout is None else [str(name) for name in seen.pages.layout.table]

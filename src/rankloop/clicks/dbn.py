@@ -21,13 +21,13 @@ __all__ = ["DBN"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class DBN(ClickModel):
-    r"""Dynamic Bayesian network (Chapelle & Zhang, 2009): clicks what attracts, stops satisfied or tired.
+    r"""Dynamic Bayesian network (Chapelle & Zhang, 2009): clicks if attracted, stops if satisfied or tired.
 
     .. math:: P(c = 1 \mid e) = a_d, \quad
               P(e_{k+1} \mid e_k, c_k) = g\,(1 - c_k s_d)
 
-    Relevance is attraction times satisfaction. A click on the last document shown says nothing about
-    satisfaction and is not counted for it.
+    Relevance is attraction times satisfaction. A click on the last document of a page has no information
+    about satisfaction and is not counted for it.
 
     >>> user = DBN(attraction={0: 0.2, 1: 0.8}, satisfaction={0: 0.0, 1: 0.5}, continuation=0.9)
     >>> user.click_probability([1, 1])  # .8, then .8 * .9 * (1 - .8 * .5)
@@ -83,9 +83,7 @@ class DBN(ClickModel):
     def relevance_(self) -> Any:
         attraction, satisfaction = self._learned("attraction"), self._learned("satisfaction")
         if not (isinstance(attraction, ByPair) and isinstance(satisfaction, ByPair)):
-            raise ValueError(
-                "relevance_ is there once attraction and satisfaction are fitted; use relevance(data)"
-            )
+            raise ValueError("relevance_ needs fitted attraction and satisfaction; use relevance(data)")
         names = (attraction.queries, attraction.query, attraction.documents, attraction.document)
         return ByPair(
             *names, attraction.values * satisfaction.values, attraction.default * satisfaction.default

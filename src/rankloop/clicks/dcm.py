@@ -45,10 +45,7 @@ class DCM(ClickModel):
             onward = went_on + np.bincount(final, tail.onward[clicks.final], depth)
             with np.errstate(divide="ignore"):
                 value = tail.value + float(np.log(go_on[earlier]).sum())
-            return value, {
-                "attraction": (clicks.clicks, tail.read),
-                "continuation": (onward, decisions),
-            }
+            return value, {"attraction": (clicks.clicks, tail.read), "continuation": (onward, decisions)}
 
         return self._make(seen, expect, continuation=np.full(depth, 0.5))
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 __all__ = ["NONE", "FairPairs", "Intervention", "Shuffle", "Swap", "intervention"]
 
-NONE = "none"  # a page outside every experiment
+NONE = "none"  # a page that was part of no experiment
 
 
 class Swap(NamedTuple):
-    """Two ranks that a coin may have exchanged, also where the coin left them as they were.
+    """Two ranks exchanged with probability 1/2; pages that were left as they were have the same value.
 
     >>> str(Swap(1, 4))
     'swap 1-4'
@@ -23,7 +23,7 @@ class Swap(NamedTuple):
 
 
 class FairPairs(NamedTuple):
-    """Neighbours that coins may have exchanged: ranks (1,2), (3,4), ... if `odd`, else (2,3), (4,5), ...
+    """Neighbours exchanged with probability 1/2: ranks (1,2), (3,4), ... if `odd`, else (2,3), (4,5), ...
 
     >>> str(FairPairs(odd=True))
     'fairpairs odd'
@@ -53,18 +53,18 @@ Intervention = Swap | FairPairs | Shuffle
 _FORMS = re.compile(r"swap (\d+)-(\d+)|fairpairs (odd|even)|shuffle (\d+)")
 
 
-def intervention(text: object) -> Intervention | None:
-    """The intervention that a value of the column names; None for "none" and for words of others.
+def intervention(text: object) -> Swap | FairPairs | Shuffle | None:
+    """The intervention that a value of the column stands for; None for "none" and for unknown values.
 
     >>> intervention("swap 1-4")
     Swap(low=1, high=4)
     >>> intervention("none") is None
     True
     """
-    found = _FORMS.fullmatch(str(text))
-    if found is None:
+    match = _FORMS.fullmatch(str(text))
+    if match is None:
         return None
-    low, high, side, depth = found.groups()
+    low, high, side, depth = match.groups()
     if low is not None:
-        return Swap(int(low), int(high))
+        return Swap(*sorted((int(low), int(high))))
     return FairPairs(side == "odd") if side is not None else Shuffle(int(depth))

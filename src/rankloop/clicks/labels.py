@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.columns.rows import dataset_rows
 from rankloop.data import RankingDataset
 
@@ -18,10 +19,7 @@ __all__ = ["ClickLabels", "coec", "conversion_rate", "ctr", "dwell_satisfied", "
 class ClickLabels:
     """Values by (query, document), with the impressions behind each."""
 
-    queries: NDArray[Any]
-    query_code: NDArray[np.int32]
-    documents: NDArray[Any]
-    document_code: NDArray[np.int32]
+    pairs: Pairs
     values: NDArray[np.float64]
     impressions: NDArray[np.int64]
 
@@ -29,15 +27,15 @@ class ClickLabels:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"ClickLabels({len(self):,} documents of {len(np.unique(self.query_code)):,} queries)"
+        return f"ClickLabels({len(self):,} documents of {len(np.unique(self.pairs.query)):,} queries)"
 
     @property
     def query(self) -> NDArray[Any]:
-        return self.queries[self.query_code]
+        return self.pairs.queries[self.pairs.query]
 
     @property
     def document(self) -> NDArray[Any]:
-        return self.documents[self.document_code]
+        return self.pairs.documents[self.pairs.document]
 
     def on(self, data: RankingDataset, *, unseen: float = 0.0) -> RankingDataset:
         """The data set with these values as labels; documents that were never shown get `unseen`.
@@ -46,22 +44,22 @@ class ClickLabels:
         >>> ctr(ClickLog([1, 1], ["q", "q"], ["y", "x"], [1, 2], [1, 0])).on(data).y
         array([0., 1.], dtype=float32)
         """
-        row = dataset_rows(data, self.queries, self.query_code, self.documents, self.document_code, "mark")
+        row = dataset_rows(data, self.pairs, "mark")
         y = np.full(data.n_documents, unseen, np.float32)
         y[row[row >= 0]] = self.values[row >= 0]
         return data.replace(y=y)
 
 
 def ctr(log: ClickLog | Aggregate) -> ClickLabels:
-    """Clicks over impressions: what a document got where it was shown, bias and all."""
+    """Clicks over impressions, with all their position bias."""
     shown, clicks, counts = _totals(log)
-    return _labels(counts, clicks / shown, shown)
+    return ClickLabels(counts.names, clicks / shown, shown)
 
 
 def smoothed_ctr(
     log: ClickLog | Aggregate, *, strength: float = 10.0, prior: float | None = None
 ) -> ClickLabels:
-    """CTR shrunk to `prior` (the log's own rate) as if that had been seen `strength` more times.
+    """CTR shrunk to `prior` (default: the rate of the log) with the weight of `strength` impressions.
 
     >>> log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
     >>> smoothed_ctr(log, strength=2.0).values
@@ -71,11 +69,11 @@ def smoothed_ctr(
         raise ValueError(f"strength is a number of impressions >= 0, got {strength}")
     shown, clicks, counts = _totals(log)
     centre = clicks.sum() / shown.sum() if prior is None else prior
-    return _labels(counts, (clicks + strength * centre) / (shown + strength), shown)
+    return ClickLabels(counts.names, (clicks + strength * centre) / (shown + strength), shown)
 
 
 def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
-    """Clicks over expected clicks (Zhang & Jones, 2007): against the average document at the same ranks.
+    """Clicks over expected clicks (Zhang & Jones, 2007): those of the average document at the same ranks.
 
     1 is average; `strength` average expected clicks are added to both sides.
 
@@ -88,11 +86,13 @@ def coec(log: ClickLog | Aggregate, *, strength: float = 1.0) -> ClickLabels:
     rate = np.bincount(rank, counts.clicks) / np.maximum(np.bincount(rank, counts.impressions), 1)
     expected = np.bincount(counts.names.code, counts.impressions * rate[rank], len(shown))
     safe = np.where(expected + strength > 0, expected + strength, 1.0)
-    return _labels(counts, np.where(expected + strength > 0, (clicks + strength) / safe, 1.0), shown)
+    return ClickLabels(
+        counts.names, np.where(expected + strength > 0, (clicks + strength) / safe, 1.0), shown
+    )
 
 
 def dwell_satisfied(log: ClickLog, *, seconds: float = 30.0, strength: float = 0.0) -> ClickLabels:
-    """The rate of clicks that held people for `seconds` (Fox et al., 2005); unknown dwell does not count."""
+    """The rate of clicks with at least `seconds` of dwell time (Fox et al., 2005); unknown ones are 0."""
     if log.dwell is None:
         raise ValueError("the log has no dwell column; add the seconds spent after each click")
     good = (log.click == 1) & (np.nan_to_num(log.dwell, nan=-1.0) >= seconds)
@@ -113,7 +113,7 @@ def _rate(log: ClickLog, value: NDArray[np.float64], strength: float) -> ClickLa
     shown = np.bincount(pairs.code, minlength=len(pairs))
     total = np.bincount(pairs.code, value, len(pairs))
     rate = (total + strength * value.mean()) / (shown + strength)
-    return ClickLabels(log.queries, pairs.query, log.documents, pairs.document, rate, shown)
+    return ClickLabels(pairs, rate, shown)
 
 
 def _totals(log: ClickLog | Aggregate) -> tuple[NDArray[np.int64], NDArray[np.float64], Aggregate]:
@@ -123,8 +123,3 @@ def _totals(log: ClickLog | Aggregate) -> tuple[NDArray[np.int64], NDArray[np.fl
     pair = counts.names.code
     shown = np.bincount(pair, counts.impressions).astype(np.int64)
     return shown, np.bincount(pair, counts.clicks).astype(np.float64), counts
-
-
-def _labels(counts: Aggregate, values: NDArray[np.float64], shown: NDArray[np.int64]) -> ClickLabels:
-    names = counts.names
-    return ClickLabels(names.queries, names.query, names.documents, names.document, values, shown)

@@ -17,11 +17,11 @@ __all__ = ["PBM"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class PBM(ClickModel):
-    r"""Position-based model (Richardson et al., 2007; Craswell et al., 2008): seen and attractive.
+    r"""Position-based model (Richardson et al., 2007; Craswell et al., 2008): examined and attractive.
 
     .. math:: P(c = 1 \mid q, d, k) = \theta_k \gamma_{qd}
 
-    Only the product is identified, so :math:`\theta_1 = 1`. Fits a `ClickLog` or an `Aggregate`.
+    Only the product is identified, so :math:`\theta_1` is fixed at 1. Fits a `ClickLog` or an `Aggregate`.
 
     >>> user = PBM(examination=[1.0, 0.5, 0.25], attraction={0: 0.1, 1: 0.8})
     >>> user.click_probability([1, 1, 0])

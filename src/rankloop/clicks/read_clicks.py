@@ -15,11 +15,11 @@ __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
 
 def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
-    """Read a log: one impression a row, or one page a row with lists of documents and clicks.
+    """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
-    The format is that of the file's ending (.parquet, .csv, .jsonl) unless said: also "yandex" (relevance
-    prediction challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids). Where no
-    position is given, lists are in displayed order.
+    `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
+    challenge), "trec" (session track XML) or "graphcm" (TREC sessions as lists of ids). Without positions,
+    lists are in displayed order.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -34,7 +34,8 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
         with explained(source, format):
             rows = scan(source, format=format).collect()
         return ClickLog.from_frame(rows)
-    from rankloop.clicks.read_trec_sessions import read_graphcm, read_trec_sessions
+    from rankloop.clicks.read_graphcm import read_graphcm
+    from rankloop.clicks.read_trec_sessions import read_trec_sessions
     from rankloop.clicks.read_yandex import read_yandex
 
     readers: dict[str, Callable[[Path], ClickLog]] = {
@@ -48,7 +49,7 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
 
 
 def write_clicks(log: ClickLog, path: str | Path) -> None:
-    """Write one impression a row, whole or not at all: .parquet, .csv or .jsonl."""
+    """Write one impression per row, atomically: .parquet, .csv or .jsonl."""
     target = Path(path)
     kind = _format_of_name(target)
     frame = log.to_frame()
@@ -63,7 +64,7 @@ def write_clicks(log: ClickLog, path: str | Path) -> None:
 
 @contextmanager
 def explained(path: Path, format: str | None = None) -> Iterator[None]:
-    """Turn what a reader says of a broken file into one sentence that names it."""
+    """Turn the error of a reader into one sentence that names the file."""
     from polars.exceptions import PolarsError, ShapeError
 
     try:
@@ -71,12 +72,12 @@ def explained(path: Path, format: str | None = None) -> Iterator[None]:
     except ShapeError as error:
         raise ValueError(f"the lists of one page in {path.name} are not equally long: {error}") from error
     except PolarsError as error:
-        told = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path.name} cannot be read as {_format(path, format)}: {told}") from error
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{path.name} cannot be read as {_format(path, format)}: {reason}") from error
 
 
 def scan(path: Path, *, format: str | None = None) -> Any:
-    """A lazy polars frame with one impression a row."""
+    """A lazy polars frame with one impression per row."""
     import polars as pl
 
     kind = _format(path, format)
@@ -108,6 +109,6 @@ def _format_of_name(path: Path) -> str:
         if path.suffix.lower() in endings:
             return name
     raise ValueError(
-        f"{path.name} has no ending that says what it is (.parquet, .csv, .jsonl); pass format= "
+        f"the format of {path.name} is not known by its ending (.parquet, .csv, .jsonl); pass format= "
         '("parquet", "csv", "jsonl", "yandex", "trec" or "graphcm")'
     )

@@ -19,13 +19,13 @@ def read_ubi(
     click: tuple[str, ...] = ("click", "product_click", "item_click", "search_result_click"),
     conversion: tuple[str, ...] = ("purchase", "add_to_cart", "conversion"),
 ) -> ClickLog:
-    """Join the queries of UBI (what was shown) with its events (what was done).
+    """Join the queries of UBI (the results shown) with its events (the actions of users).
 
     Both are JSON lines, a JSON array, a saved search response (`hits.hits[]._source`), or dictionaries. Every
-    `query_id` is a page and `user_query` its query; `query_response_hit_ids` says what was shown, in order.
-    An event's document is `event_attributes.object.object_id`; actions named in `click` are clicks, those
-    named in `conversion` conversions (and clicks). A query without hit ids is shown as its "impression"
-    events say (`event_attributes.position.ordinal`), and left out if it has none.
+    `query_id` is a page and `user_query` its query; `query_response_hit_ids` has the results in displayed
+    order. An event's document is `event_attributes.object.object_id`; actions named in `click` are clicks,
+    those named in `conversion` conversions (and clicks). The results of a query without hit ids are those of
+    its "impression" events (`event_attributes.position.ordinal`); without these it is left out.
 
     >>> shown = [{"query_id": "1", "user_query": "tv", "query_response_hit_ids": ["a", "b"]}]
     >>> done = [{"query_id": "1", "action_name": "click", "event_attributes": {"object": {"object_id": "b"}}}]
@@ -63,8 +63,8 @@ def read_ubi(
                 columns[name].append(value)
     if not columns["session"]:
         raise ValueError(
-            "no query says what was shown; UBI needs query_response_hit_ids in ubi_queries, or events named "
-            '"impression" with event_attributes.object.object_id and .position.ordinal'
+            "no query has the results that were shown; UBI needs query_response_hit_ids in ubi_queries, or "
+            'events named "impression" with event_attributes.object.object_id and .position.ordinal'
         )
     return ClickLog(**columns)
 

@@ -1,4 +1,4 @@
-"""The simplified DBN: nobody gets tired."""
+"""The simplified DBN, whose users do not get tired."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ __all__ = ["SDBN"]
 class SDBN(DBN):
     """DBN with continuation 1 (Chapelle & Zhang, 2009): reading ends only by satisfaction.
 
-    Fitted to the exact likelihood; the paper's counting takes every last click as satisfied.
+    Fitted to the exact likelihood; the paper's counting estimator takes every last click as satisfied.
 
     >>> SDBN(attraction=0.5, satisfaction=0.5).click_probability([0, 0])
     array([0.5  , 0.375])

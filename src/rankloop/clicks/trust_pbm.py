@@ -24,9 +24,9 @@ class TrustPBM(ClickModel):
               = \alpha_k \gamma + \beta_k
 
     `relevant[k - 1]` is :math:`\theta_k \epsilon^+_k`, how often a relevant document is clicked there, and
-    `other[k - 1]` is :math:`\theta_k \epsilon^-_k`. Fitting holds `relevant` at 1 in rank 1. Clicks identify
-    :math:`\alpha_k / \alpha_1` but not how much of `other` is trust and how much is relevance (the priors
-    settle it): give `relevant` and `other` where they are known.
+    `other[k - 1]` is :math:`\theta_k \epsilon^-_k`. Fitting fixes `relevant` at 1 in rank 1. Clicks identify
+    :math:`\alpha_k / \alpha_1`, but not how much of `other` is trust and how much is relevance (the priors
+    decide): give `relevant` and `other` where they are known.
 
     >>> user = TrustPBM(relevant=[1.0, 0.5], other=[0.6, 0.1], attraction={0: 0.0, 1: 1.0})
     >>> user.click_probability([0, 1]), user.alpha(2)
@@ -44,7 +44,7 @@ class TrustPBM(ClickModel):
         return self._rank("relevant", depth) - self._rank("other", depth)
 
     def beta(self, depth: int) -> NDArray[np.float64]:
-        """The intercept at each rank: clicks that relevance did not earn."""
+        """The intercept at each rank: clicks that do not depend on relevance."""
         return self._rank("other", depth)
 
     def _problem(self, seen: Evidence) -> Problem:

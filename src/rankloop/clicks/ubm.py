@@ -18,14 +18,14 @@ __all__ = ["UBM"]
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class UBM(ClickModel):
-    r"""User browsing model (Dupret & Piwowarski, 2008): being seen depends on the rank of the last click too.
+    r"""User browsing model (Dupret & Piwowarski, 2008): examination depends on the last click too.
 
     .. math:: P(c_k = 1 \mid \text{last click at } l) = \theta_{k,l} \gamma_{qd}
 
     `examination[k - 1, l]` has one column per last click, `l = 0` for none; :math:`\theta_{1,0} = 1`.
 
-    >>> sight = [[1.0, 0.0, 0.0], [0.5, 0.9, 0.0]]
-    >>> UBM(examination=sight, attraction=0.5).click_probability([0, 0])
+    >>> matrix = [[1.0, 0.0, 0.0], [0.5, 0.9, 0.0]]
+    >>> UBM(examination=matrix, attraction=0.5).click_probability([0, 0])
     array([0.5 , 0.35])
     """
 
@@ -51,8 +51,8 @@ class UBM(ClickModel):
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
-        sight = _matrix(self._learned("examination"), depth)
-        return Behaviour.plain(self._document("attraction", pages), depth, examination=sight)
+        matrix = _matrix(self._learned("examination"), depth)
+        return Behaviour.plain(self._document("attraction", pages), depth, examination=matrix)
 
     def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
         if name == "examination":
@@ -74,11 +74,11 @@ def last_click(pages: Pages) -> NDArray[np.int32]:
 
 
 def _matrix(given: Any, depth: int) -> NDArray[np.float64]:
-    sight = np.asarray(given, np.float64)
-    if sight.ndim != 2 or sight.shape[0] < depth or sight.shape[1] < depth + 1:
+    matrix = np.asarray(given, np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] < depth or matrix.shape[1] < depth + 1:
         raise ValueError(
-            f"examination needs {depth} ranks × {depth + 1} last clicks, got shape {sight.shape}"
+            f"examination needs {depth} ranks × {depth + 1} last clicks, got shape {matrix.shape}"
         )
-    if not np.all((sight >= 0) & (sight <= 1)):
+    if not np.all((matrix >= 0) & (matrix <= 1)):
         raise ValueError("examination holds probabilities between 0 and 1")
-    return np.ascontiguousarray(sight[:depth, : depth + 1])
+    return np.ascontiguousarray(matrix[:depth, : depth + 1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.clicks import ClickLog, ClickModel
-from rankloop.clicks.users import attraction_by_grade
+from rankloop.clicks.user import attraction_by_grade
 from rankloop.data import RankingDataset, Run
 from rankloop.demo.collection import PAGE, Collection
 from rankloop.demo.learners import METRIC, judgments
@@ -15,8 +15,7 @@ from rankloop.interleaving import Verdict, simulate_duel
 from rankloop.metrics import Comparison, compare, dcg
 from rankloop.propensity import Propensity
 from rankloop.unbiased import likelihood_ranker
-from rankloop.unbiased.counterfactual_estimate import Question
-from rankloop.unbiased.estimation.interval import interval
+from rankloop.unbiased.counterfactual_estimate import Evaluator
 
 __all__ = ["Counterfactual", "counterfactual", "interleaved", "offline"]
 
@@ -64,13 +63,10 @@ def counterfactual(
     attraction = attraction_by_grade(max_grade=max_grade)[shown.y.astype(np.int64)]
     truth = {name: _mean_dcg(one, attraction, shown, log) for name, one in scores.items()}
     found = {}
-    question = Question(log, CLICKED, shown, propensity, "doubly_robust", seed, {"ranker": relevance})
+    evaluator = Evaluator(log, shown, CLICKED, propensity=propensity, seed=seed, ranker=relevance)
     for name, one in scores.items():
         if name != "bm25":
-            gain = question.worth(one) - question.worth(scores["bm25"])
-            above, below = question.sums(gain)
-            value = float(above.sum() / below.sum())
-            low, high = interval(value, *question.error(gain, above, below))
+            value, low, high = evaluator.difference(one, scores["bm25"])
             found[name] = Counterfactual(value, low, high, truth[name] - truth["bm25"])
     return found
 

@@ -1,10 +1,10 @@
-"""How likely each result was to be seen.
+"""How likely each result was to be examined.
 
 A propensity estimator is a function `log -> Propensity`: one number per rank, 1 at the first, with its 95 %
-interval by bootstrap over queries. Estimators that rest on an experiment (`randomized`, `swap_intervention`,
-`fair_pairs`) or on documents that moved (`harvest`) need the log alone; those that explain relevance by
+interval by bootstrap over queries. Estimators that use an experiment (`randomized`, `swap_intervention`,
+`fair_pairs`) or documents that moved (`harvest`) need the log alone; those that explain relevance by
 features (`regression_em`, `dual_learning`, `pair_debias`) take a data set too and come with the report of
-`identifiability`, and with a warning where it says that position cannot be told from relevance.
+`identifiability`, and with a warning where position cannot be separated from relevance.
 """
 
 from rankloop.propensity.by_layout import by_layout
@@ -14,7 +14,8 @@ from rankloop.propensity.dual_learning import dual_learning
 from rankloop.propensity.estimate import estimate
 from rankloop.propensity.fair_pairs import fair_pairs
 from rankloop.propensity.harvest import harvest
-from rankloop.propensity.identifiability import Identifiability, IdentifiabilityWarning, identifiability
+from rankloop.propensity.identifiability import Identifiability, identifiability
+from rankloop.propensity.identifiability_warning import IdentifiabilityWarning
 from rankloop.propensity.pair_debias import pair_debias
 from rankloop.propensity.pair_preferences import Preferences, pair_preferences
 from rankloop.propensity.plan_swaps import SwapPlan, plan_swaps

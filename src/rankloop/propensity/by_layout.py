@@ -1,4 +1,4 @@
-"""A curve belongs to one page layout."""
+"""One propensity curve for each page layout."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,14 @@ __all__ = ["by_layout", "one_layout"]
 
 
 def one_layout(log: ClickLog, layout: str | None) -> tuple[ClickLog, str | None]:
-    """The pages of one layout, and its name; a log that mixes layouts is an error unless one is named."""
+    """The pages of one layout, and its name; an error if the log has several and none is named."""
     if len(log) == 0:
         raise ValueError("the log is empty; there is nothing to estimate")
     if log.page_layout is None:
         if layout is not None:
-            raise ValueError(f"layout {layout!r} was asked for, but the log has no column layout")
+            raise ValueError(
+                f"the log has no column layout, so there are no pages of layout {layout!r}; leave layout= out"
+            )
         return log, None
     names = log.page_layout.table.astype(np.str_)
     present = np.unique(log.page_layout.code)
@@ -26,7 +28,7 @@ def one_layout(log: ClickLog, layout: str | None) -> tuple[ClickLog, str | None]
         if len(present) > 1:
             raise ValueError(
                 f"the log mixes layouts ({shown}) and a curve belongs to one; "
-                f'pass layout="{names[present[0]]}", or use by_layout(estimator, log)'
+                f'pass layout="{names[present[0]]}", or use by_layout(log, estimator)'
             )
         return log, str(names[present[0]])
     wanted = np.flatnonzero(names == str(layout))
@@ -38,9 +40,9 @@ def one_layout(log: ClickLog, layout: str | None) -> tuple[ClickLog, str | None]
 
 
 def by_layout(
-    estimator: Callable[..., Propensity], log: ClickLog, *arguments: Any, **options: Any
+    log: ClickLog, estimator: Callable[..., Propensity], *arguments: Any, **options: Any
 ) -> dict[str, Propensity]:
-    """One curve for each layout of a log: `by_layout(harvest, log)`."""
+    """One curve for each layout of a log: `by_layout(log, harvest)`; `arguments` go to the estimator."""
     if log.page_layout is None:
         raise ValueError("the log has no column layout; call the estimator itself")
     names = log.page_layout.table[np.unique(log.page_layout.code)].astype(np.str_)

@@ -1,4 +1,4 @@
-"""Propensities that depend on the context of a page as well as on the rank."""
+"""Propensities that depend on the context of a page and on the rank."""
 
 from dataclasses import dataclass
 
@@ -72,9 +72,9 @@ def contextual(
     .. math:: P(k \mid q, d, x, \mathrm{click}) = \frac{n_k \theta_k(x)}{\sum_j n_j \theta_j(x)}, \qquad
               \log \theta_k(x) = a_k + b_k^\top x, \quad \theta_1(x) = 1
 
-    Given that a document was clicked in a context, the ranks at which it was seen there compete for the
-    click, and its relevance cancels. Contexts are compared only with themselves, so features should take few
-    distinct values (phone or not, query type, tenths of a length); relevance may differ between contexts.
+    Given a click on a document in a context, the relevance of the document cancels in the probability of its
+    rank. Documents are compared within one context only, so features should take few distinct values (phone
+    or not, query type, a length rounded to tenths); relevance may differ between contexts.
 
     >>> from rankloop.clicks import PBM, simulate
     >>> from rankloop.data import synthetic
@@ -113,7 +113,7 @@ def contextual(
 
 
 class _Strata:
-    """Documents in one context that were clicked, with what was shown and clicked at each rank."""
+    """(Document, context) with clicks: impressions and clicks at each rank."""
 
     def __init__(
         self, log: ClickLog, context: NDArray[np.int64], X: NDArray[np.float64], ranks: int, seed: int
@@ -126,16 +126,18 @@ class _Strata:
         shown = csr_array((np.ones(len(place)), at), shape=shape).toarray()
         clicks = csr_array((log.click[keep].astype(np.float64), at), shape=shape).toarray()
         useful = (np.sum(shown > 0, axis=1) > 1) & (clicks.sum(axis=1) > 0)
-        heard = clicks[useful].sum(axis=0)
-        if ranks < 2 or np.any(heard == 0):
-            lost = 2 if ranks < 2 else int(np.argmin(heard)) + 1
+        by_rank = clicks[useful].sum(axis=0)
+        if ranks < 2 or np.any(by_rank == 0):
+            lost = 2 if ranks < 2 else int(np.argmin(by_rank)) + 1
             raise ValueError(
-                f"no document was clicked at rank {lost} and seen at another rank in the same context; use "
+                f"no document was clicked at rank {lost} and shown at another rank in the same context; use "
                 "fewer distinct contexts (round or bin the features), log more, or set depth"
             )
         self.clicks = clicks[useful]
         self.total = self.clicks.sum(axis=1)
-        self.shown = np.log(np.maximum(shown[useful], 1e-300))  # a rank never shown gets no share
+        self.shown = np.log(
+            np.maximum(shown[useful], 1e-300)
+        )  # a rank that was never shown has probability 0
         self.context = names[useful] % len(X)
         self.X = np.column_stack([X, np.ones(len(X))])
         self.width = self.X.shape[1]
@@ -171,7 +173,7 @@ class _Strata:
         return np.stack([np.bincount(self.context, one, len(self.X)) for one in values.T], axis=1)
 
     def score(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The slope of the likelihood for each group of queries."""
+        """The gradient of the likelihood for each group of queries."""
         rest = (self.clicks - self.total[:, None] * np.exp(self._log_share(point)))[:, 1:]
         out = np.zeros((self.groups, self.ranks - 1, self.width))
         for k in range(self.ranks - 1):
@@ -184,8 +186,8 @@ class _Strata:
         out = np.zeros((self.ranks - 1, self.width, self.ranks - 1, self.width))
         for k in range(self.ranks - 1):
             for j in range(self.ranks - 1):
-                heft = self.total * ((share[:, k] if k == j else 0.0) - share[:, k] * share[:, j])
-                by_context = np.bincount(self.context, heft, len(self.X))
+                weight = self.total * ((share[:, k] if k == j else 0.0) - share[:, k] * share[:, j])
+                by_context = np.bincount(self.context, weight, len(self.X))
                 out[k, :, j, :] = (self.X * by_context[:, None]).T @ self.X
         flat = out.reshape(len(point), len(point))
         return np.asarray(flat + np.diag(self.prior))

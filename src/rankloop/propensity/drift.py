@@ -1,4 +1,4 @@
-"""Does an old curve still hold?"""
+"""Whether an old propensity curve still holds."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,8 @@ class Drift:
     """Whether a new curve differs from an old one by more than chance."""
 
     holds: bool
-    p_value: float  # that both are the same curve, over all ranks
-    ranks: tuple[int, ...]  # that differ by themselves (Holm, at the same level)
+    p_value: float  # of the hypothesis that both are the same curve, over all ranks
+    ranks: tuple[int, ...]  # that differ on their own (Holm's correction, same confidence)
     old: Propensity
     new: Propensity
 
@@ -41,13 +41,14 @@ class Drift:
 
 
 def drift(
-    old: Propensity, new: Propensity | ClickLog | Aggregate, *, level: float = 0.01, **options: Any
+    old: Propensity, new: Propensity | ClickLog | Aggregate, *, confidence: float = 0.99, **options: Any
 ) -> Drift:
     r"""Test whether `new` (a curve, or a log to estimate it from) has the same curve as `old`.
 
     .. math:: \delta^\top (\Sigma_{new} + \Sigma_{old})^{-1} \delta, \qquad \delta = \log\theta / \theta_{old}
 
-    is compared with the chi-squared distribution. A curve of another layout is not comparable.
+    is compared with the chi-squared distribution: an unchanged curve holds with probability `confidence`.
+    Curves of different layouts are not comparable.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -58,8 +59,8 @@ def drift(
     >>> drift(Propensity.given([1, 0.8, 0.7, 0.6]), log).ranks
     (2, 3, 4)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level is a probability of a false alarm, such as 0.01, got {level}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, such as 0.99, got {confidence}")
     if isinstance(new, Propensity):
         fresh = new
     else:
@@ -68,8 +69,8 @@ def drift(
         fresh = estimate(new, **options)
     if old.layout is not None and fresh.layout is not None and old.layout != fresh.layout:
         raise ValueError(
-            f"the old curve is of layout {old.layout!r}, the new of {fresh.layout!r}: a new layout asks "
-            "for a new curve; estimate it by itself"
+            f"the old curve is of layout {old.layout!r}, the new of {fresh.layout!r}: a new layout needs a "
+            "new curve; estimate one for it"
         )
     ranks = min(len(old), len(fresh))
     if ranks < 2:
@@ -81,11 +82,11 @@ def drift(
     apart = (np.log(fresh.values[:ranks]) - np.log(old.values[:ranks]))[1:]
     spread = spread[1:, 1:]
     if not np.all(np.diag(spread) > 0):
-        raise ValueError("neither curve has a covariance, so there is no chance to compare the difference to")
+        raise ValueError("neither curve has a covariance, so the difference cannot be tested")
     distance = float(apart @ np.linalg.pinv(spread, hermitian=True) @ apart)
     p_value = float(chi2.sf(distance, ranks - 1))
     single = 2 * norm.sf(np.abs(apart) / np.sqrt(np.diag(spread)))
     order = np.argsort(single)
-    passed = np.minimum.accumulate(single[order] <= level / np.arange(ranks - 1, 0, -1))
+    passed = np.minimum.accumulate(single[order] <= (1 - confidence) / np.arange(ranks - 1, 0, -1))
     differ = tuple(sorted((order[passed] + 2).tolist()))
-    return Drift(p_value >= level, p_value, differ, old, fresh)
+    return Drift(p_value >= 1 - confidence, p_value, differ, old, fresh)

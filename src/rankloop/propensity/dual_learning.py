@@ -1,4 +1,4 @@
-"""The dual learning algorithm: a ranker and a curve that debias each other."""
+"""The dual learning algorithm: a scorer and a curve, each debiased by the other."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_DRAWS, ClickedPages, in_turns
+from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["dual_learning"]
@@ -25,7 +25,7 @@ def dual_learning(
     iterations: int = 30,
     monotone: bool = False,
     layout: str | None = None,
-    resamples: int = JOINT_DRAWS,
+    resamples: int = JOINT_RESAMPLES,
     seed: int = 0,
 ) -> Propensity:
     r"""Dual learning (Ai et al., 2018): inverse relevance weighting of positions, and the reverse.
@@ -33,9 +33,9 @@ def dual_learning(
     .. math:: L_R = -\sum_{c_d = 1} \frac{t_1}{t_{k(d)}} \log \mathrm{softmax}(s)_d, \qquad
               L_E = -\sum_{c_d = 1} \frac{r_1}{r_d} \log \mathrm{softmax}(g)_{k(d)}
 
-    with t = exp(g), r = exp(s), and weights held fixed and clipped at 100. Scores are linear in normal scores
-    of the features; the minimum of L_E has a closed form. At most `pages` pages with clicks are used. The
-    same cautions as for `regression_em` hold.
+    with t = exp(g), r = exp(s), and weights fixed in each step and clipped at 100. Scores are linear in
+    normal scores of the features; the minimum of L_E has a closed form. At most `pages` pages with clicks are
+    used. The curve needs overlap of features across ranks, as that of `regression_em`.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -44,42 +44,23 @@ def dual_learning(
     >>> dual_learning(log, data, resamples=20).values.round(1)[:3]
     array([1. , 0.5, 0.3])
     """
-    return in_turns(
-        log,
-        data,
-        "dual_learning",
-        start=np.zeros,
-        loss=_loss,
-        turn=_turn,
-        depth=depth,
-        pages=pages,
-        iterations=iterations,
-        monotone=monotone,
-        layout=layout,
-        resamples=resamples,
-        seed=seed,
-    )
+    method = Method("dual_learning", np.zeros, _loss, _next_curve)
+    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
 def _loss(
     pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> float:
     weight = np.minimum(np.exp(curve[0] - curve), CLIP)
-    return float(
-        softmax_loss(
-            pages.offsets, pages.document, pages.rank, pages.click, pages.weight, scores, weight, slope
-        )
-    )
+    return float(softmax_loss(*pages.arrays, scores, weight, slope))
 
 
-def _turn(
+def _next_curve(
     pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """log theta: clicks at k by the inverse of relevance, over clicks at 1 on the pages that show k."""
     sums = np.zeros((2, pages.ranks))
-    inverse_relevance(
-        pages.offsets, pages.document, pages.rank, pages.click, pages.weight, scores, CLIP, sums
-    )
+    inverse_relevance(*pages.arrays, scores, CLIP, sums)
     found = np.log(np.maximum(sums[0], 1e-12) / np.maximum(sums[1], 1e-12))
     return np.asarray(found - found[0])
 

@@ -1,13 +1,12 @@
-"""The best curve a log supports."""
+"""The best propensity curve that a log supports."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rankloop._names import one_of
-from rankloop.clicks import Aggregate, ClickLog, aggregate
+from rankloop.clicks import Aggregate, ClickLog, FairPairs, Shuffle, Swap, aggregate, intervention
 from rankloop.data import RankingDataset
 from rankloop.propensity.dual_learning import dual_learning
 from rankloop.propensity.fair_pairs import fair_pairs
@@ -18,21 +17,22 @@ from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention
 
-__all__ = ["ESTIMATORS", "estimate"]
+__all__ = ["ESTIMATORS", "EXPERIMENTS", "JOINT", "estimate"]
 
 ESTIMATORS: dict[str, Callable[..., Propensity]] = {
     one.__name__: one
     for one in (randomized, swap_intervention, fair_pairs, harvest, regression_em, dual_learning, pair_debias)
 }
 JOINT = ("regression_em", "dual_learning", "pair_debias")
+EXPERIMENTS = {Shuffle: "randomized", Swap: "swap_intervention", FairPairs: "fair_pairs"}  # best first
 
 
 def estimate(
     log: ClickLog | Aggregate, data: RankingDataset | None = None, *, method: str = "auto", **options: Any
 ) -> Propensity:
-    """A curve by the named estimator, or by the first the log supports.
+    """A curve by the named estimator, or by the first that the log supports.
 
-    "auto" takes shuffled pages, then swaps, then FairPairs, then documents that were seen at several ranks;
+    "auto" uses shuffled pages, else swaps, else FairPairs, else documents that were shown at several ranks;
     with a data set and none of these, `regression_em`, which warns where it cannot be trusted.
 
     >>> from rankloop.clicks import simulate
@@ -53,16 +53,13 @@ def estimate(
 
 def _supported(log: ClickLog | Aggregate, data: RankingDataset | None) -> str:
     if isinstance(log, ClickLog) and log.page_intervention is not None:
-        names = [str(one) for one in log.page_intervention.table[np.unique(log.page_intervention.code)]]
-        for pattern, method in (
-            (r"shuffle \d+", "randomized"),
-            (r"swap \d+-\d+", "swap_intervention"),
-            (r"fairpairs (odd|even)", "fair_pairs"),
-        ):
-            if any(re.fullmatch(pattern, name) for name in names):
+        present = log.page_intervention.table[np.unique(log.page_intervention.code)]
+        kinds = {type(intervention(text)) for text in present}
+        for kind, method in EXPERIMENTS.items():
+            if kind in kinds:
                 return method
     if data is not None:
         counts = aggregate(log) if isinstance(log, ClickLog) else log
-        if len(counts) == len(counts.names.query):  # every document at one rank only
+        if len(counts) == len(counts.names.query):  # every document was shown at one rank only
             return "regression_em"
     return "harvest"

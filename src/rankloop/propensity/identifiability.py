@@ -1,4 +1,4 @@
-"""Can a log tell where a document was from how good it is? Asked before any curve is trusted."""
+"""Whether a log can separate the effect of the position from that of relevance."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,22 +14,18 @@ from rankloop.data import RankingDataset
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.confounding import hidden_relevance, overlap_of_features
 from rankloop.propensity.harvest import compare_ranks
-from rankloop.propensity.plan_swaps import Swap, click_rates, spread_of_swap
+from rankloop.propensity.plan_swaps import PlannedSwap, click_rates, swap_variance
 
-__all__ = ["Edge", "Identifiability", "IdentifiabilityWarning", "identifiability"]
+__all__ = ["Edge", "Identifiability", "identifiability"]
 
-WANTED = 0.1  # standard error of log theta above which a curve says little
-BIAS = 0.1  # of log theta, from relevance that features do not show, above which a joint fit says little
-OVERLAP = 0.5  # share of documents that could be at either of two ranks, by their features
-
-
-class IdentifiabilityWarning(UserWarning):
-    """A curve was fitted that the log can hardly tell from relevance."""
+WANTED = 0.1  # the largest standard error of log theta of a curve that can be trusted
+BIAS = 0.1  # the same for the bias of a joint fit from relevance that features do not explain
+OVERLAP = 0.5  # the least overlap of the features of documents at two ranks
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Two ranks: documents seen at both, and the swaps that would tell as much."""
+    """Two ranks: the documents shown at both, and the number of swaps with the same information."""
 
     low: int
     high: int
@@ -40,24 +36,24 @@ class Edge:
 
 @dataclass(frozen=True, repr=False)
 class Identifiability:
-    """What a log says about position apart from relevance; prints as a report.
+    """How well a log separates position from relevance; prints as a report.
 
-    `groups` are the ranks that documents tie together (one group is what is wanted), `standard_error` is
-    expected for log theta at each rank if every document has a relevance of its own, `overlap` (of features)
-    how alike the documents at rank 1 and at rank k are: 1 is alike, 0 is told apart by features. `shift` is
-    how far features move log theta from the plain click rates, `bias` how far relevance that they do not show
-    would move it on, if the logger knew of it as much (the reasoning of Altonji et al., 2005): the error of
-    a joint fit to reckon with. `explained` is the share of relevance, at one rank, that features show.
+    `groups` are the ranks that documents connect (there should be one group), `standard_error` is that
+    expected for log theta at each rank if every document has a relevance of its own, `overlap` is how similar
+    the features of the documents at rank 1 and at rank k are: 1 is equal, 0 is separable. `shift` is how far
+    features move log theta from the plain click rates, `bias` how much further relevance that they do not
+    explain would move it if the logging policy knew it as well (Altonji et al., 2005): the error to expect of
+    a joint fit. `explained` is the share of the variance of relevance, at one rank, that features explain.
     """
 
     groups: tuple[tuple[int, ...], ...]
     edges: tuple[Edge, ...]
-    standard_error: tuple[float | None, ...]  # None where nothing ties the rank to the first
+    standard_error: tuple[float | None, ...]  # None where nothing connects the rank to the first
     overlap: tuple[float, ...] | None
     shift: tuple[float, ...] | None
     bias: tuple[float, ...] | None
     explained: float | None
-    fixes: tuple[Swap, ...]
+    fixes: tuple[PlannedSwap, ...]
 
     @property
     def connected(self) -> bool:
@@ -65,12 +61,12 @@ class Identifiability:
 
     @property
     def documents_suffice(self) -> bool:
-        """Documents seen at several ranks identify the curve to within a tenth."""
+        """Documents shown at several ranks identify the curve to within a tenth."""
         return all(one is not None and one <= WANTED for one in self.standard_error)
 
     @property
     def features_suffice(self) -> bool:
-        """Ranks show documents with like features, and what features do not show would move little."""
+        """Ranks show documents with similar features, and unexplained relevance would change little."""
         if self.overlap is None or self.bias is None:
             return False
         return min(self.overlap) >= OVERLAP and max(self.bias) <= BIAS
@@ -84,25 +80,25 @@ class Identifiability:
         found = []
         if not self.connected:
             written = " | ".join(", ".join(map(str, group)) for group in self.groups)
-            found.append(f"no document ties these groups of ranks together: {written}")
+            found.append(f"no document connects these groups of ranks: {written}")
         weak = [rank for rank, one in enumerate(self.standard_error, 1) if one is not None and one > WANTED]
         if weak:
             worst = max(one for one in self.standard_error if one is not None)
             found.append(
-                f"documents seen at several ranks leave a standard error of up to {worst:.0%} "
+                f"documents shown at several ranks leave a standard error of up to {worst:.0%} "
                 f"(ranks {', '.join(map(str, weak))})"
             )
         if self.shift is not None and self.bias is not None and max(self.bias) > BIAS:
-            share = "" if self.explained is None else f" and show {self.explained:.0%} of relevance"
+            share = "" if self.explained is None else f" and explain {self.explained:.0%} of relevance"
             found.append(
                 f"features move the curve by up to {np.expm1(max(map(abs, self.shift))):.0%}{share}: what "
-                f"they do not show may have put it off by a factor of {np.exp(max(self.bias)):.2f}"
+                f"they do not explain may bias it by a factor of {np.exp(max(self.bias)):.2f}"
             )
         if self.overlap is not None and min(self.overlap) < OVERLAP:
             apart = [rank for rank, one in enumerate(self.overlap, 1) if one < OVERLAP]
             found.append(
-                f"features tell documents at rank {', '.join(map(str, apart))} from those at rank 1 (overlap "
-                f"down to {min(self.overlap):.0%}): a joint fit may give position the credit of relevance"
+                f"features separate documents at rank {', '.join(map(str, apart))} from rank 1 (overlap "
+                f"down to {min(self.overlap):.0%}): a joint fit may attribute relevance to position"
             )
         return tuple(found) if not self.trusted else ()
 
@@ -110,28 +106,23 @@ class Identifiability:
         return {**asdict(self), "trusted": self.trusted, "warnings": list(self.warnings)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Identifiability":
+    def from_dict(cls, parts: Mapping[str, Any]) -> "Identifiability":
         return cls(
-            tuple(tuple(group) for group in told["groups"]),
-            tuple(Edge(**one) for one in told["edges"]),
-            tuple(told["standard_error"]),
-            None if told["overlap"] is None else tuple(told["overlap"]),
-            None if told["shift"] is None else tuple(told["shift"]),
-            None if told["bias"] is None else tuple(told["bias"]),
-            told["explained"],
-            tuple(Swap(**one) for one in told["fixes"]),
+            tuple(tuple(group) for group in parts["groups"]),
+            tuple(Edge(**one) for one in parts["edges"]),
+            tuple(parts["standard_error"]),
+            None if parts["overlap"] is None else tuple(parts["overlap"]),
+            None if parts["shift"] is None else tuple(parts["shift"]),
+            None if parts["bias"] is None else tuple(parts["bias"]),
+            parts["explained"],
+            tuple(PlannedSwap(**one) for one in parts["fixes"]),
         )
 
     def __repr__(self) -> str:
         heads = "" if self.overlap is None else "  overlap"
         heads += "" if self.shift is None else "    shift     bias"
         verdict = "the curve can be trusted" if self.trusted else "do not trust a joint fit of this log"
-        lines = [
-            verdict,
-            *(f"- {one}" for one in self.warnings),
-            "",
-            f"rank  expected error{heads}",
-        ]
+        lines = [verdict, *(f"- {one}" for one in self.warnings), "", f"rank  expected error{heads}"]
         for rank, error in enumerate(self.standard_error, 1):
             written = "unbounded" if error is None else f"{error:.1%}"
             alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"
@@ -149,15 +140,15 @@ class Identifiability:
 def identifiability(
     log: ClickLog | Aggregate, data: RankingDataset | None = None, *, layout: str | None = None
 ) -> Identifiability:
-    r"""Is position identified apart from relevance (Zhu et al., 2023), how well, and what would fix it?
+    r"""Whether position is identified apart from relevance (Zhu et al., 2023), how well, and what would help.
 
-    A document seen at several ranks ties them together. With relevance free for each document, the
-    information about log theta is the sum over documents of
+    A document shown at several ranks connects them. With a free relevance for each document, the information
+    about log theta is the sum over documents of
 
     .. math:: \mathrm{diag}(v) - v v^\top / \textstyle\sum_k v_k, \qquad v_k = n_k p_k / (1 - p_k)
 
-    whose inverse gives the expected standard errors. With the features of a data set the report also says how
-    alike the documents at different ranks are, which is what a feature-based fit rests on.
+    whose inverse gives the expected standard errors. With a data set the report also says how similar the
+    features of documents at different ranks are, which is what a feature-based fit relies on.
 
     >>> log = ClickLog([1, 1, 2, 2], ["q"] * 4, ["a", "b", "a", "b"], [1, 2, 1, 2], [1, 0, 0, 1])
     >>> identifiability(log).connected
@@ -210,7 +201,7 @@ def _edges(counts: Aggregate, rates: NDArray[np.float64]) -> tuple[Edge, ...]:
             int(high[i]) + 1,
             int(documents[i]),
             float(swaps[i]),
-            float(np.sqrt(spread_of_swap(rates[low[i]], rates[high[i]]) / swaps[i])),
+            float(np.sqrt(swap_variance(rates[low[i]], rates[high[i]]) / swaps[i])),
         )
         for i in np.flatnonzero(documents)
     )
@@ -226,24 +217,24 @@ def _standard_error(
     counts: Aggregate, rates: NDArray[np.float64], part: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     rank, document = counts.position - 1, counts.names.code
-    heft = counts.impressions * (rates / (1 - rates))[rank]
-    whole = np.bincount(document, heft)
-    share = csr_array((heft / np.sqrt(whole[document]), (document, rank)), shape=(len(whole), len(rates)))
-    information = np.diag(np.bincount(rank, heft, len(rates))) - (share.T @ share).toarray()
+    weight = counts.impressions * (rates / (1 - rates))[rank]
+    whole = np.bincount(document, weight)
+    share = csr_array((weight / np.sqrt(whole[document]), (document, rank)), shape=(len(whole), len(rates)))
+    information = np.diag(np.bincount(rank, weight, len(rates))) - (share.T @ share).toarray()
     error = np.full(len(rates), np.inf)
     error[0] = 0.0
-    tied = np.flatnonzero(part == part[0])[1:]
-    if len(tied):
-        inverse = np.linalg.pinv(information[np.ix_(tied, tied)], hermitian=True)
-        error[tied] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    linked = np.flatnonzero(part == part[0])[1:]
+    if len(linked):
+        inverse = np.linalg.pinv(information[np.ix_(linked, linked)], hermitian=True)
+        error[linked] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     return error
 
 
-def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[Swap, ...]:
-    """Swaps with rank 1 that bring every rank to the wanted error."""
+def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[PlannedSwap, ...]:
+    """Swaps with rank 1 that bring every rank to the wanted standard error."""
     fixes = []
     for rank in np.flatnonzero(error > WANTED):
         missing = 1 / WANTED**2 - (0.0 if np.isinf(error[rank]) else 1 / error[rank] ** 2)
-        pages = spread_of_swap(rates[0], rates[rank]) * missing
-        fixes.append(Swap(1, int(rank) + 1, int(np.ceil(min(pages, 1e15)))))
+        pages = swap_variance(rates[0], rates[rank]) * missing
+        fixes.append(PlannedSwap(1, int(rank) + 1, int(np.ceil(min(pages, 1e15)))))
     return tuple(fixes)

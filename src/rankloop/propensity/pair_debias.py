@@ -1,4 +1,4 @@
-"""Pair debiasing: ratios of being clicked and of being skipped, learned with a pairwise ranker."""
+"""Pair debiasing: position ratios of clicks and of skips, learned with a pairwise scorer."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_DRAWS, ClickedPages, in_turns
+from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["pair_debias"]
@@ -24,7 +24,7 @@ def pair_debias(
     iterations: int = 30,
     monotone: bool = False,
     layout: str | None = None,
-    resamples: int = JOINT_DRAWS,
+    resamples: int = JOINT_RESAMPLES,
     seed: int = 0,
 ) -> Propensity:
     r"""The t+ of unbiased LambdaMART (Hu et al., 2019), from pairs of a clicked and a skipped document.
@@ -34,8 +34,8 @@ def pair_debias(
 
     with l(x) = log(1 + exp(-x)), the scorer descending the sum of l / (t+ t-), and both relative to the same
     sums for the first rank, over the pages that show rank k.
-    t+ is the curve; it is the examination only as far as loss and relevance are alike at all ranks, so
-    `regression_em` is to be preferred. The same cautions hold.
+    t+ is the curve; it equals the examination only if loss and relevance are the same at all ranks, so prefer
+    `regression_em`. The curve needs overlap of features across ranks too.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -47,7 +47,7 @@ def pair_debias(
     if p < 0:
         raise ValueError(f"p is the norm that regularises the ratios, 0 or more, got {p}")
 
-    def turn(
+    def next_curve(
         pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         table = _pair_losses(pages, scores, curve, np.zeros(len(scores)))
@@ -58,21 +58,8 @@ def pair_debias(
         by_skipped = np.exp(-plus) @ longer
         return np.stack([plus, np.log(by_skipped[rank, rank] / by_skipped[:, 0]) / (1 + p)])
 
-    return in_turns(
-        log,
-        data,
-        "pair_debias",
-        start=lambda ranks: np.zeros((2, ranks)),
-        loss=_loss,
-        turn=turn,
-        depth=depth,
-        pages=pages,
-        iterations=iterations,
-        monotone=monotone,
-        layout=layout,
-        resamples=resamples,
-        seed=seed,
-    )
+    method = Method("pair_debias", lambda ranks: np.zeros((2, ranks)), _loss, next_curve)
+    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
 def _loss(
@@ -83,23 +70,10 @@ def _loss(
 
 
 def _pair_losses(
-    pages: ClickedPages,
-    scores: NDArray[np.float64],
-    curve: NDArray[np.float64],
-    slope: NDArray[np.float64],
+    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     table = np.zeros((pages.ranks, pages.ranks, pages.ranks))
-    pair_loss(
-        pages.offsets,
-        pages.document,
-        pages.rank,
-        pages.click,
-        pages.weight,
-        scores,
-        np.exp(curve),
-        slope,
-        table,
-    )
+    pair_loss(*pages.arrays, scores, np.exp(curve), slope, table)
     return table
 
 
@@ -115,7 +89,7 @@ def pair_loss(
     slope: Any,
     table: Any,
 ) -> None:
-    """Losses by the last rank of the page and the ranks of clicked and skipped; the slope by document."""
+    """Losses by (last rank of the page, rank of the clicked, rank of the skipped); gradient by document."""
     for p in range(len(offsets) - 1):
         last = rank[offsets[p + 1] - 1]
         for i in range(offsets[p], offsets[p + 1]):
@@ -128,6 +102,6 @@ def pair_loss(
                 small = np.exp(-abs(apart))
                 wrong = (small if apart > 0 else 1.0) / (1.0 + small)
                 table[last, rank[i], rank[j]] += page[p] * (max(-apart, 0.0) + np.log1p(small))
-                pull = page[p] * wrong / (ratios[0, rank[i]] * ratios[1, rank[j]])
-                slope[document[i]] -= pull
-                slope[document[j]] += pull
+                weighted = page[p] * wrong / (ratios[0, rank[i]] * ratios[1, rank[j]])
+                slope[document[i]] -= weighted
+                slope[document[j]] += weighted

@@ -1,4 +1,4 @@
-"""How many sessions of which experiment a wanted precision takes."""
+"""The number of pages that an experiment needs for a given precision."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._names import one_of
-from rankloop.clicks import Aggregate, ClickLog
+from rankloop.clicks import Aggregate, ClickLog, Swap
 
-__all__ = ["Swap", "SwapPlan", "click_rates", "plan_swaps", "spread_of_swap"]
+__all__ = ["PlannedSwap", "SwapPlan", "click_rates", "plan_swaps", "swap_variance"]
 
 DESIGNS = ("swap", "adjacent", "fairpairs", "shuffle")
-REACH = 1.959963984540054  # standard errors on each side of a 95 % interval
+REACH = 1.959963984540054  # half of a 95 % interval, in standard errors
 
 
 @dataclass(frozen=True, slots=True)
-class Swap:
-    """Ranks to exchange with probability 1/2, and on how many pages to toss the coin."""
+class PlannedSwap:
+    """Two ranks to exchange with probability 1/2, and the number of pages to do so on."""
 
     low: int
     high: int
@@ -28,13 +28,13 @@ class Swap:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SwapPlan:
-    """The pages an experiment takes; `swaps` says how they divide where the design lets one choose."""
+    """The pages that an experiment needs, and how they divide into `swaps` where the design has a choice."""
 
     design: str
     precision: float
     ranks: int
     sessions: int
-    swaps: tuple[Swap, ...]
+    swaps: tuple[PlannedSwap, ...]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -44,7 +44,7 @@ class SwapPlan:
             f"{self.design}: {self.sessions:,} pages for every rank to {self.ranks} within "
             f"{self.precision:.0%} (95 % interval)"
         ]
-        lines += [f"  swap {one.low}-{one.high}: {one.sessions:,} pages" for one in self.swaps]
+        lines += [f"  {Swap(one.low, one.high)}: {one.sessions:,} pages" for one in self.swaps]
         return "\n".join(lines)
 
 
@@ -57,13 +57,13 @@ def plan_swaps(
 ) -> SwapPlan:
     r"""The pages after which the 95 % interval of every theta_k is within `precision` of it.
 
-    A page of a swap of ranks a and b adds to the variance of log theta_b / theta_a
+    With n pages of a swap of ranks a and b, the variance of log theta_b / theta_a is
 
     .. math:: \frac{1}{n} \left( \frac{1 - p_a}{p_a} + \frac{1 - p_b}{p_b} \right)
 
-    with click rates p, given as such or counted in a log. Along a chain ("adjacent", "fairpairs") variances
-    add, so its pages are divided in proportion to the square roots of these terms. Swaps bring better
-    documents down than a log shows there, so the plan errs on the side of too many pages.
+    with click rates p, which are given or counted in a log. Along a chain ("adjacent", "fairpairs") variances
+    add up, so its pages are divided in proportion to the square roots of these terms. Swaps move better
+    documents down than a log shows there, so the plan has rather too many pages than too few.
 
     >>> plan_swaps([0.4, 0.2, 0.1], precision=0.1)
     swap: 6,147 pages for every rank to 3 within 10% (95 % interval)
@@ -80,28 +80,28 @@ def plan_swaps(
         )
     wanted = (precision / REACH) ** 2
     if design in ("swap", "shuffle"):
-        needed = np.ceil([spread_of_swap(rates[0], rate) / wanted for rate in rates[1:]]).astype(int)
+        needed = np.ceil([swap_variance(rates[0], rate) / wanted for rate in rates[1:]]).astype(int)
         if design == "shuffle":
             return SwapPlan(design, precision, len(rates), int(needed.max()), ())
-        swaps = tuple(Swap(1, rank, int(n)) for rank, n in enumerate(needed, 2))
+        swaps = tuple(PlannedSwap(1, rank, int(n)) for rank, n in enumerate(needed, 2))
         return SwapPlan(design, precision, len(rates), int(needed.sum()), swaps)
-    root = np.sqrt([spread_of_swap(a, b) for a, b in pairwise(rates)])
+    root = np.sqrt([swap_variance(a, b) for a, b in pairwise(rates)])
     needed = np.ceil(root * root.sum() / wanted).astype(int)
     if design == "adjacent":
-        swaps = tuple(Swap(rank, rank + 1, int(n)) for rank, n in enumerate(needed, 1))
+        swaps = tuple(PlannedSwap(rank, rank + 1, int(n)) for rank, n in enumerate(needed, 1))
         return SwapPlan(design, precision, len(rates), int(needed.sum()), swaps)
-    # a page exchanges every other pair: each pair is tossed on half of the pages
+    # a page exchanges every other pair, so each pair takes part in half of the pages
     pages = int(np.ceil(2 * np.sum(root**2) / wanted))
     return SwapPlan(design, precision, len(rates), pages, ())
 
 
-def spread_of_swap(first: float, second: float) -> float:
-    """The variance that one page of a swap leaves in the logarithm of the ratio."""
+def swap_variance(first: float, second: float) -> float:
+    """The variance of the logarithm of the ratio after one page of a swap."""
     return (1 - first) / first + (1 - second) / second
 
 
 def click_rates(source: ClickLog | Aggregate | ArrayLike | Sequence[float]) -> NDArray[np.float64]:
-    """Clicks by impressions at each rank; numbers are taken as such."""
+    """Clicks over impressions at each rank; numbers are returned as they are."""
     if isinstance(source, ClickLog):
         shown, clicks = np.bincount(source.position - 1), np.bincount(source.position - 1, source.click)
     elif isinstance(source, Aggregate):

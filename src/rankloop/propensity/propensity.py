@@ -1,4 +1,4 @@
-"""A propensity curve: how likely each rank was to be seen, relative to the first."""
+"""A propensity curve: the probability that each rank was examined, relative to the first."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Propensity:
     """One value per rank with its 95 % interval; rank 1 is 1.0.
 
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
-    a row; not kept in files), `identifiability` the report that comes with a joint fit.
+    a row; not kept in files), `identifiability` the report of a joint fit.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
@@ -47,13 +47,13 @@ class Propensity:
     def __post_init__(self) -> None:
         shapes = {np.shape(self.values), np.shape(self.low), np.shape(self.high)}
         if len(shapes) != 1 or len(shapes.pop()) != 1 or len(self.values) == 0:
-            raise ValueError("values, low and high are one number per rank each, and as many")
+            raise ValueError("values, low and high have one number per rank each")
         if not np.all(np.isfinite(self.values)) or not np.all(self.values > 0):
             raise ValueError(f"propensities are finite and above 0, got {np.asarray(self.values)}")
 
     @classmethod
     def given(cls, values: ArrayLike, *, layout: str | None = None) -> "Propensity":
-        """A curve that is known; it is scaled to 1 at the first rank and has no uncertainty."""
+        """A known curve, scaled to 1 at the first rank, without uncertainty."""
         curve = np.array(values, np.float64)
         if curve.ndim != 1 or len(curve) == 0 or not np.all(curve > 0):
             raise ValueError(f"a curve is one number above 0 per rank, got {curve}")
@@ -75,7 +75,7 @@ class Propensity:
         return self.values[rank - 1]
 
     def sample(self, n: int, *, seed: int = 0) -> NDArray[np.float64]:
-        """Curves that could be the true one: bootstrap resamples, or from their log-normal approximation."""
+        """Curves from the distribution of the estimate: its resamples, or a log-normal approximation."""
         rng = np.random.default_rng(seed)
         if self.resamples is not None:
             return self.resamples[rng.integers(len(self.resamples), size=n)]
@@ -93,7 +93,7 @@ class Propensity:
         weights = np.ones(len(self))
         if len(self) > 1 and self.log_covariance is not None:
             variance = np.diag(self.log_covariance) * self.values**2
-            variance[0] = variance[1]  # the first is 1 by definition: it moves as easily as the second
+            variance[0] = variance[1]  # the first is 1 by definition; it gets the weight of the second
             weights = 1.0 / np.maximum(variance, 1e-300)
         values, low, high = (_falling(one, weights) for one in (self.values, self.low, self.high))
         resamples = (
@@ -111,7 +111,7 @@ class Propensity:
         )
 
     def to_frame(self) -> "polars.DataFrame":
-        """Rank, value, low, high: what a table or a plot needs."""
+        """Rank, value, low and high, for a table or a plot."""
         import polars
 
         columns = {"value": self.values, "low": self.low, "high": self.high}
@@ -133,20 +133,22 @@ class Propensity:
         }
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Propensity":
+    def from_dict(cls, parts: Mapping[str, Any]) -> "Propensity":
         from rankloop.propensity.identifiability import Identifiability
 
-        if told.get("format") != FORMAT:
-            raise ValueError(f"wanted a propensity curve of format {FORMAT}, got {told.get('format')!r}")
-        values, low, high = (np.array(told[name], np.float64) for name in ("values", "low", "high"))
-        covariance, report = told["log_covariance"], told["identifiability"]
+        if parts.get("format") != FORMAT:
+            raise ValueError(
+                f"wanted a propensity curve of format {FORMAT}, got {parts.get('format')!r}; estimate anew"
+            )
+        values, low, high = (np.array(parts[name], np.float64) for name in ("values", "low", "high"))
+        covariance, report = parts["log_covariance"], parts["identifiability"]
         return cls(
             values,
             low,
             high,
-            told["method"],
-            told["layout"],
-            told["pages"],
+            parts["method"],
+            parts["layout"],
+            parts["pages"],
             None if covariance is None else np.array(covariance),
             identifiability=None if report is None else Identifiability.from_dict(report),
         )
@@ -158,7 +160,15 @@ class Propensity:
 
     @classmethod
     def load(cls, path: str | Path) -> "Propensity":
-        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        """What `save` wrote."""
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            parts = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{path} is damaged or not a saved propensity curve ({error}); estimate the curve again"
+            ) from None
+        return cls.from_dict(parts)
 
     def __repr__(self) -> str:
         where = "" if self.layout is None else f", layout {self.layout}"

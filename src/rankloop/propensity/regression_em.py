@@ -1,4 +1,4 @@
-"""Propensities and feature-based relevance, fitted together."""
+"""Propensities and feature-based relevance, estimated together."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,10 +29,10 @@ def regression_em(
 
     .. math:: P(c = 1 \mid x, k) = \theta_k \, \sigma(f(x))
 
-    f is linear in normal scores of the features. The maximum that EM approaches is reached by Fisher scoring
-    on the same likelihood, and the intervals are one scoring step from it under reweighted queries. No
-    intervention is needed, but the curve is only as good as the overlap of features across ranks: the report
-    of `identifiability(log, data)` comes with it, and a warning where the logger confounds the fit.
+    f is linear in normal scores of the features. The likelihood is maximised by Fisher scoring instead of EM,
+    and the intervals are one scoring step under reweighted queries. No intervention is needed, but the curve
+    is only as good as the overlap of features across ranks: the report of `identifiability(log, data)` comes
+    with it, and a warning where the logging policy confounds the fit.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -50,8 +50,8 @@ def regression_em(
     group, groups = grouped(cells.query, seed)
     documents = np.arange(len(group))
     by_group = csr_array((np.ones(len(group)), (group, documents)), shape=(groups, len(group)))
-    pull = (weights_of(resamples, groups, seed) - 1.0) @ cells.score(point, by_group)
-    moved = np.linalg.solve(cells.information(point), pull.T).T[:, -(cells.ranks - 1) :]
+    gradient = (weights_of(resamples, groups, seed) - 1.0) @ cells.score(point, by_group)
+    moved = np.linalg.solve(cells.information(point), gradient.T).T[:, -(cells.ranks - 1) :]
     curve = np.append(0.0, point[-(cells.ranks - 1) :])
     found = with_draws(
         curve,

@@ -207,9 +207,9 @@ def _check_metric(name: str) -> None:
     """The gate needs a metric that clicks can estimate and of which more is better."""
     if name == GateSettings.metric:
         return
-    from rankloop.unbiased.estimation.worth import worth_of
+    from rankloop.unbiased.estimation.rank_metric import rank_metric
 
-    if worth_of(name).name == "arp":
+    if rank_metric(name).name == "arp":
         raise ValueError("gate.metric is one of which more is better, such as dcg@10; arp counts ranks")
 
 

@@ -9,12 +9,12 @@ __all__ = ["affine"]
 
 
 def affine(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
-    r"""Take away the clicks that trust alone brings, then divide (Vardasbi et al., 2020).
+    r"""Subtract the clicks that come from trust bias, then divide (Vardasbi et al., 2020).
 
     .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id} - \beta_{k_i(d)}}{\alpha_{k_i(d)}}
 
     `propensity` is a `TrustPBM` with its alpha and beta; under a plain curve this is ips. A document that was
-    shown and not clicked counts below 0, so non-clicks must be in the log.
+    shown and not clicked gets a negative estimate, so non-clicks must be in the log.
 
     >>> from rankloop.clicks import ClickLog, TrustPBM
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])

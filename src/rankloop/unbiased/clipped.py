@@ -11,14 +11,9 @@ __all__ = ["clipped"]
 
 
 def clipped(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
-    *,
-    tau: float | None = None,
-    unseen: str = "drop",
+    log: Log, propensity: ClickBias, data: RankingDataset, *, tau: float | None = None, unseen: str = "drop"
 ) -> RankingDataset:
-    r"""IPS that trusts no click more than :math:`1/\tau` times (Strehl et al., 2010).
+    r"""IPS with weights of at most :math:`1/\tau` (Strehl et al., 2010).
 
     .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{\max(\tau, \theta_{k_i(d)})}
 
@@ -40,7 +35,7 @@ def clipped_relevance(seen: Evidence, tau: float | None = None) -> Floats:
 
 
 def bound(seen: Evidence, tau: float | None) -> float:
-    """The least propensity that is believed."""
+    """The lower bound of the propensities."""
     if tau is None:
         return float(min(1.0, 10.0 / np.sqrt(seen.sessions.sum())))
     if not 0 <= tau <= 1:

@@ -1,4 +1,4 @@
-"""A model of relevance in place of clicks."""
+"""The predictions of a relevance model in place of clicks."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +25,10 @@ def direct_method(
     seed: int = 0,
     unseen: str = "keep",
 ) -> RankingDataset:
-    r"""Labels are what a model says: :math:`y_d = \hat\gamma(x_d)`.
+    r"""Labels are the predictions of a model: :math:`y_d = \hat\gamma(x_d)`.
 
     Little variance, and as much bias as the model has. Without `relevance` (one number in [0, 1] per row) the
-    likelihood of the clicks is boosted, each fold of queries judged by the forest of the others.
+    model is boosted trees on the likelihood of the clicks, cross-fitted over folds of queries.
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
@@ -52,14 +52,14 @@ def checked(relevance: ArrayLike, data: RankingDataset) -> Floats:
 
 
 def modelled(seen: Evidence, ranker: LambdaMART | None, folds: int, seed: int) -> Floats:
-    """Relevance by boosted trees that never saw the query they judge."""
+    """Relevance by boosted trees, each query predicted by trees that were not trained on it."""
     data = seen.data
     if not 2 <= folds <= data.n_queries:
         raise ValueError(f"folds lies between 2 and the number of queries ({data.n_queries}), got {folds}")
     fold = np.random.default_rng(seed).permutation(np.arange(data.n_queries) % folds)[data.row_query]
     found = np.empty(data.n_documents)
     for one in range(folds):
-        judged = fold == one
-        fitted, cells = boosted(seen, seen.shown & ~judged, ranker, learn=False)
-        found[judged] = expit(fitted.predict(data.X[judged]) + cells.level)
+        predicted = fold == one
+        fitted, cells = boosted(seen, seen.shown & ~predicted, ranker, learn=False)
+        found[predicted] = expit(fitted.predict(data.X[predicted]) + cells.level)
     return found

@@ -1,4 +1,4 @@
-"""How likely a stochastic logger shows each document at each rank."""
+"""The probability that a stochastic logging policy shows each document at each rank."""
 
 from itertools import pairwise
 
@@ -17,10 +17,10 @@ def display_probability(
     samples: int = 1000,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    r""":math:`\rho(d \mid q, k)` of a Plackett-Luce logger: one row per document, one column per rank.
+    r""":math:`\rho(d \mid q, k)` of a Plackett-Luce policy: one row per document, one column per rank.
 
-    Rank 1 is exact. Below it, each drawn ranking counts with the exact chance of every document to come next
-    (Oosterhuis & de Rijke, 2020), which has less variance than counting who came next.
+    Rank 1 is exact. Below it, each sampled ranking counts with the exact probability of every document to
+    come next (Oosterhuis & de Rijke, 2020), which has less variance than counting which document came next.
 
     >>> display_probability([1.0, 1.0], [0, 2], k=2, samples=10_000).round(1)
     array([[0.5, 0.5],
@@ -32,7 +32,7 @@ def display_probability(
         )
     logits = np.asarray(scores, np.float64) / temperature
     bounds = np.asarray(offsets, np.int64)
-    chance = np.zeros((len(logits), k))
+    probability = np.zeros((len(logits), k))
     rng = np.random.default_rng(seed)
     for a, b in pairwise(bounds.tolist()):
         depth = min(k, b - a)
@@ -42,10 +42,10 @@ def display_probability(
         first = odds / odds.sum()
         order = np.argsort(-(logits[a:b] + rng.gumbel(size=(samples, b - a))), axis=1)[:, :depth]
         left = np.tile(odds, (samples, 1))
-        chance[a:b, 0] = first
+        probability[a:b, 0] = first
         for rank in range(1, depth):
             np.put_along_axis(left, order[:, rank - 1 : rank], 0.0, axis=1)
             total = left.sum(axis=1, keepdims=True)
             shares = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
-            chance[a:b, rank] = shares.mean(axis=0)
-    return chance
+            probability[a:b, rank] = shares.mean(axis=0)
+    return probability

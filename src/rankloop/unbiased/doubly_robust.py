@@ -1,4 +1,4 @@
-"""A model of relevance, corrected by the clicks it did not foresee."""
+"""A model of relevance, corrected by the clicks that it did not predict."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased.clipped import bound
 from rankloop.unbiased.direct_method import checked, modelled
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.display import Display, expected
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
@@ -22,7 +22,7 @@ def doubly_robust(
     *,
     relevance: ArrayLike | None = None,
     ranker: LambdaMART | None = None,
-    display: ArrayLike | None = None,
+    display: Display = None,
     tau: float | None = None,
     folds: int = 2,
     seed: int = 0,
@@ -33,7 +33,7 @@ def doubly_robust(
     .. math:: y_d = \hat\gamma_d + \frac{1}{N_q} \sum_i
         \frac{c_{id} - \beta_{k_i(d)} - \alpha_{k_i(d)} \hat\gamma_d}{\max(\tau, \bar\alpha_d)}
 
-    Unbiased if the model of relevance is right, or if the chances of being shown are and nothing is clipped;
+    Unbiased if the model of relevance is right, or if the display probabilities are and nothing is clipped;
     alpha and beta by rank must be right in both cases. A document that was never shown keeps its
     :math:`\hat\gamma`. `relevance`, `ranker` and `folds` as in `direct_method`, `display` as in
     `policy_aware`, `tau` as in `clipped`.
@@ -50,7 +50,7 @@ def doubly_robust(
 
 
 def doubly_robust_relevance(
-    seen: Evidence, guess: Floats, display: ArrayLike | None = None, tau: float | None = None
+    seen: Evidence, guess: Floats, display: Display = None, tau: float | None = None
 ) -> Floats:
     slope = np.maximum(expected(seen, display)[0], bound(seen, tau))
     error = seen.rate() - seen.floor() - seen.slope() * guess

@@ -1,11 +1,10 @@
-"""Corrections for a logger that changed on the way."""
+"""A correction for logs of several logging policies."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.display import Display, expected
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
@@ -13,12 +12,7 @@ __all__ = ["intervention_aware"]
 
 
 def intervention_aware(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
-    *,
-    display: ArrayLike | None = None,
-    unseen: str = "drop",
+    log: Log, propensity: ClickBias, data: RankingDataset, *, display: Display = None, unseen: str = "drop"
 ) -> RankingDataset:
     r"""Slope and intercept in expectation over every policy that was deployed (Oosterhuis & de Rijke, 2021).
 
@@ -26,7 +20,7 @@ def intervention_aware(
         \bar\alpha_d = \frac{1}{N_q} \sum_i \mathbb{E}_{\pi_i}[\alpha_{k(d)}]
 
     and likewise for :math:`\bar\beta`; a page that does not show d has :math:`\alpha = \beta = 0`. `display`
-    holds the chance of each row at each rank, averaged over the policies; else the log's own frequencies.
+    holds the probability of each row at each rank, averaged over the policies; else the log's frequencies.
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
@@ -38,6 +32,6 @@ def intervention_aware(
     return labelled(seen, intervention_aware_relevance(seen, display), unseen)
 
 
-def intervention_aware_relevance(seen: Evidence, display: ArrayLike | None = None) -> Floats:
+def intervention_aware_relevance(seen: Evidence, display: Display = None) -> Floats:
     slope, floor = expected(seen, display)
     return np.divide(seen.rate() - floor, slope, out=np.zeros_like(slope), where=slope > 0)

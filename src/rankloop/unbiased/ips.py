@@ -9,13 +9,13 @@ __all__ = ["ips"]
 
 
 def ips(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
-    r"""Each click counts for the looks it stands for (Joachims et al., 2017; Wang et al., 2016).
+    r"""Each click is divided by the propensity of its rank (Joachims et al., 2017; Wang et al., 2016).
 
     .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{\theta_{k_i(d)}}
 
     Unbiased for position-based users where every relevant document is shown on every page of its query. A
     click model of people who stop reading (`DBN`, `Cascade`, ...) in place of a curve divides each click by
-    the chance of a look given the clicks above it (CM-IPS; Vardasbi et al., 2020).
+    the probability of examination given the clicks above it (CM-IPS; Vardasbi et al., 2020).
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])

@@ -1,4 +1,4 @@
-"""From a data set and a log to a ranker, with every choice made from the log alone."""
+"""From a log and a data set to a ranker, with every choice made from the log alone."""
 
 import warnings
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
+from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.held_out import (
@@ -27,25 +28,25 @@ from rankloop.unbiased.estimation.held_out import (
 )
 from rankloop.unbiased.estimation.readers import stop_reading
 from rankloop.unbiased.estimation.voters import Vote, thorough
-from rankloop.unbiased.likelihood import boosted, likelihood_ranker
+from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.select import Selection
 
-__all__ = ["Learned", "candidates", "learn"]
+__all__ = ["Learned", "learn"]
 
-SURE = 0.2  # the widest interval (as a standard error of the logarithm) of a curve that is taken as given
+SURE = 0.2  # the largest standard error (of the logarithm) at which the curve of an experiment is used
 CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
-FEW = 20  # pages that may all have a click by chance
-TAME = 0.5  # the power of the curve that corrects where the order shown was good
+FEW = 20  # so many pages may all have a click by chance
+TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
 
 @dataclass(frozen=True, repr=False)
 class Learned:
-    """The ranker, and how it came to be.
+    """The ranker, and how it was chosen.
 
-    `held_out` has the negative log-likelihood of unseen clicks by candidate, `selection` how the ranker of
-    the other queries would have done on the held-out ones, against the order that was shown. `power` is that
-    of the curve by which the trees were grown: 1 corrects in full, 0 would take clicks at their word.
-    `features` are those that a large budget kept, numbered from 0, and `voters` the kinds that vote.
+    `held_out` has the negative log-likelihood of held-out clicks by candidate, `selection` the estimated
+    value of the ranker on the held-out queries (trained on the others) beside that of the logged order. The
+    trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
+    those that a large budget kept, numbered from 0, and `voters` its kinds of rankers.
     """
 
     ranker: Ranker
@@ -76,27 +77,12 @@ class Learned:
 
     def __repr__(self) -> str:
         lines = [f"learned by {self.chosen}; curve by {self.curve_by}"]
-        lines.append("seen, by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
+        lines.append("examination by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
         for name, value in self.held_out.items():
-            lines.append(f"  {name}: {value:.5f} nats a showing on held-out queries")
+            lines.append(f"  {name}: {value:.5f} nats per impression on held-out queries")
         if self.selection is not None:
             lines += ["dcg@10 on held-out queries, doubly robust:", *repr(self.selection).splitlines()]
         return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
-
-
-def candidates(*, trees: int = 150, threads: int | None = None) -> dict[str, LambdaMART]:
-    """What `learn` chooses from: lines in few leaves, or plain leaves."""
-    plain = LambdaMART(
-        trees=trees,
-        leaves=8,
-        min_sum_hessian=1.0,
-        l2=5.0,
-        params={"min_data_in_leaf": 50},
-        threads=threads,
-        patience=None,
-    )
-    lines = likelihood_ranker(trees=trees, threads=threads).set_params(learning_rate=0.06)
-    return {"linear leaves": lines, "plain leaves": plain}
 
 
 def learn(
@@ -108,21 +94,21 @@ def learn(
     budget: str = "usual",
     seed: int = 0,
 ) -> Learned:
-    r"""The ranker that our tools would choose by themselves; no label of `data` is looked at.
+    r"""Choose a curve, a loss and a ranker from the log alone; no label of `data` is used.
 
-    The curve is the one given; or that of an experiment in the log (shuffles, swaps, several rankers) if its
-    interval is narrow; or it is learned with the trees, and then `identifiability` says how far to trust it.
-    A `DBN` takes its place where it clearly predicts the clicks on held-out pages better: people who read on
-    until they are satisfied have no curve by rank. The trees are the first of `rankers`, unless others
-    clearly predict the clicks on a fifth of the queries, held out, better. Their dcg@10 is estimated beside
-    that of the order shown; then all queries teach. Where the order shown had most of that already, and the
-    log is too small to be sure of the lead, little is left to correct, much variance to pay for it, and what
-    was not shown was left out for a reason: the square root of the curve corrects then.
+    The curve is the given one; else that of an experiment in the log (shuffles, swaps, several rankers) if
+    its interval is narrow; else it is learned together with the trees, and `identifiability` says how far to
+    trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
+    who read on until they are satisfied have no curve by rank. The trees are the first of `rankers`, unless
+    others clearly predict the clicks on a held-out fifth of the queries better. Their dcg@10 is estimated
+    beside that of the logged order; then they are trained on all queries. Where the logged order has most of
+    that value already and the log is too small for a certain lead, there is little bias left to correct at
+    the price of much variance, so the square root of the curve corrects.
 
-    `budget="large"` takes some ten times as long: features that do not help to predict clicks on other
-    queries are left out (`features` names those that stay), and the ranker is an `Ensemble` of slower forests
-    with random cuts and of networks on the same likelihood, or of one kind where it predicts the held-out
-    clicks clearly better.
+    `budget="large"` takes about ten times as long: features that do not help to predict clicks on other
+    queries are left out (`features` has the others), and the ranker is an `Ensemble` of slower forests with
+    random splits and of networks on the same likelihood, or of one kind where it predicts the held-out clicks
+    clearly better.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -135,9 +121,9 @@ def learn(
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
-    said = _lacking(log)
+    notes = _missing(log)
     if propensity is None:
-        given, by, report = _curve(log, data, next(iter(known.values())), seed, said)
+        given, by, report = _curve(log, data, next(iter(known.values())), seed, notes)
     else:
         given, by, report = propensity, "the caller", None
     seen = evidence(log, given, data)
@@ -146,23 +132,25 @@ def learn(
     ranker: Ranker
     vote: Vote | None
     if held is None:
-        said.append(f"fewer than {LEAST} queries were asked: nothing was held out to choose or to judge by")
+        notes.append(f"fewer than {LEAST} queries: none was held out to choose and evaluate with")
     else:
         kept = seen.shown & ~held
         fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}
         costs = {name: unseen_costs(seen, held, one, cells.level) for name, (one, cells) in fitted.items()}
         held_out = {name: float(cost.sum()) for name, cost in costs.items()}
         chosen = first_unless_beaten(costs)
-        judge = HeldOut.of(log, seen, held, *fitted[chosen], given)
+        evaluation = HeldOut.of(log, seen, held, *fitted[chosen], given)
         best = fitted[chosen][0]
-        if judge.shown_is_good(best) and not seen.beta.any():  # what trust brought is taken off whole
-            power = TAME
+        if (
+            evaluation.shown_is_good(best) and not seen.beta.any()
+        ):  # clicks from trust bias are subtracted in full
+            power = TEMPERED
             best, _ = boosted(tempered(seen, power), kept, known[chosen], learn=False)
-            said.append(
-                "the order shown was good already: clicks are corrected by the square root of the curve"
+            notes.append(
+                "the logged order was good already: clicks are corrected by the square root of the curve"
             )
-        selection = judge.against_shown(best)
-        said += _doubt(selection)
+        selection = evaluation.against_shown(best)
+        notes += _doubt(selection)
     corrected = tempered(seen, power)
     if budget == "large":
         vote = thorough(corrected, held, known[chosen], seed)
@@ -178,15 +166,15 @@ def learn(
         held_out,
         selection,
         report,
-        tuple(said),
+        tuple(notes),
         power,
         None if vote is None else vote.features,
         () if vote is None else vote.voters,
     )
 
 
-def _lacking(log: Log) -> list[str]:
-    """A click says something beside what was shown and not clicked; logs often drop that."""
+def _missing(log: Log) -> list[str]:
+    """Errors and warnings for a log without clicks or without non-clicks, which logs often drop."""
     counts = aggregate(log) if isinstance(log, ClickLog) else log
     shown, clicked = int(counts.impressions.sum()), int(counts.clicks.sum())
     if shown == 0:
@@ -198,37 +186,37 @@ def _lacking(log: Log) -> list[str]:
     if not isinstance(log, ClickLog) or log.n_pages < FEW:
         return []
     if np.all(np.add.reduceat(log.click, log.offsets[:-1], dtype=np.int64) > 0):
-        return ["no page is without a click: keep those on which nothing was clicked, or all look better"]
+        return ["every page has a click: keep the pages without clicks too, or all documents look better"]
     return []
 
 
 def _curve(
-    log: Log, data: RankingDataset, ranker: LambdaMART, seed: int, said: list[str]
+    log: Log, data: RankingDataset, ranker: LambdaMART, seed: int, notes: list[str]
 ) -> tuple[ClickBias, str, Identifiability | None]:
-    """Who reads, the curve of an experiment, or the one that explains the clicks best; what is said of it."""
+    """A DBN, the curve of an experiment, or a learned one; its name, and a report where it was learned."""
     if isinstance(log, ClickLog) and stop_reading(log, seed):
-        said.append("people read on until they are satisfied: no curve by rank is right for them")
+        notes.append("people read on until they are satisfied: no curve by rank describes them")
         return DBN().fit(log), "a DBN of the clicks", None
     found, by, why = _experiment(log)
-    said += why
+    notes += why
     if found is not None:
         return found, by, None
     report = curves.identifiability(log, data)
-    said += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
+    notes += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
     learned = _joint_curve(evidence(log, None, data), ranker)
-    said += _rising(learned)
+    notes += _rising(learned)
     return learned, "the likelihood of the clicks", report
 
 
 def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
-    """The curve settles later than the ranking: the forest that finds it grows on, and is not kept."""
+    """A curve takes more trees to converge than a ranking: it has a forest of its own, which is not kept."""
     longer = clone(ranker).set_params(trees=CURVE_TREES * ranker.trees)
     fitted, _ = boosted(seen, seen.shown, longer, learn=True)
     return np.asarray(fitted.propensity_, np.float64)
 
 
 def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
-    """The curve of an experiment, or of several rankers, where the log holds one that is good enough."""
+    """The curve of an experiment or of several rankers, if the log has one that is precise enough."""
     if not isinstance(log, ClickLog):
         return None, "", []
     if log.page_layout is not None and len(np.unique(log.page_layout.code)) > 1:
@@ -240,23 +228,33 @@ def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
     except ValueError:  # no experiment ties the ranks together
         return None, "", []
     if len(found) < log.n_positions:
-        return None, "", [f"{found.method} reaches rank {len(found)} only; the curve was learned instead"]
+        return (
+            None,
+            "",
+            [f"{found.method} covers ranks 1 to {len(found)} only; the curve was learned instead"],
+        )
     error = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
     if not np.all(error <= SURE):
         why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
-        return None, "", [f"{why}; the curve was learned instead (propensity.plan_swaps says what it takes)"]
+        return (
+            None,
+            "",
+            [f"{why}; the curve was learned instead (propensity.plan_swaps plans a larger experiment)"],
+        )
     return found, found.method, []
 
 
 def _doubt(selection: Selection) -> list[str]:
     if selection.best == "new" and selection.behind["shown"][2] < 0:
         return []
-    return ["on held-out queries the new order is not clearly better than the one shown; do not rush it out"]
+    return ["on held-out queries the new order is not clearly better than the logged one; test it first"]
 
 
 def _rising(curve: Floats) -> list[str]:
-    """A curve that rises by much is a sign that the ranks are not told apart."""
+    """A warning for a curve that rises: a sign that position and relevance were not separated."""
     rise = float(np.max(curve[1:] / curve[:-1], initial=0.0))
     if rise > 1.5:
-        return [f"the learned curve rises {rise:.1f} times from one rank to the next; do not trust it"]
+        return [
+            f"the learned curve rises by a factor of {rise:.1f} from one rank to the next; do not trust it"
+        ]
     return []

@@ -1,4 +1,4 @@
-"""Clicks taken at their word."""
+"""Clicks without a correction."""
 
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
@@ -8,7 +8,7 @@ __all__ = ["naive"]
 
 
 def naive(log: Log, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
-    r"""Labels are clicks per page: what was shown high looks good. The baseline, not a method.
+    r"""Labels are clicks per page, with all their position bias: a baseline.
 
     .. math:: y_d = \frac{1}{N_q} \sum_i c_{id}
 

@@ -1,4 +1,4 @@
-"""Unbiased LambdaMART: pairs of a clicked and a skipped document, debiased while the trees grow."""
+"""Unbiased LambdaMART: pairs of a clicked and a skipped document, debiased while the trees are trained."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,12 +15,12 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.evidence import Floats
 from rankloop.unbiased.naive import naive
 
-__all__ = ["pair_debias"]
+__all__ = ["pair_debias_ranker"]
 
 Ints = NDArray[np.int64]
 
 
-def pair_debias(
+def pair_debias_ranker(
     log: ClickLog,
     data: RankingDataset,
     *,
@@ -29,7 +29,7 @@ def pair_debias(
     pages: int = 200_000,
     seed: int = 0,
 ) -> LambdaMART:
-    r"""Unbiased LambdaMART (Hu et al., 2019): every pair is divided by how likely it was to be seen so.
+    r"""Unbiased LambdaMART (Hu et al., 2019): every pair is weighted by its inverse propensity ratios.
 
     .. math:: \sum_{c_i = 1, c_j = 0} \frac{|\Delta_{ij}| \, l(s_i - s_j)}{t^+_{k(i)} t^-_{k(j)}}, \qquad
         t^+_k = \Big[ \frac{\sum_{k(i) = k} |\Delta_{ij}| \, l / t^-_{k(j)}}
@@ -37,18 +37,18 @@ def pair_debias(
 
     with :math:`l(x) = \log(1 + e^{-x})`, :math:`t^-` likewise, :math:`\Delta` the change of DCG when i and j
     swap. Ranks are the logged positions, also where rows are missing. `propensity_` is :math:`t^+`. At most
-    `pages` pages are used, drawn at random.
+    `pages` pages are used, sampled at random.
 
-    As published, ratios run away in small logs: trees that know the few clicks of low ranks by heart make
-    their loss vanish, so they weigh more, and so on. Two bounds of position-based clicks hold them here:
-    :math:`t^-_k \ge 1`, as skips do not get rarer down the page, and :math:`t^+_k` is at least the share of
-    the clicks at k to those at 1, as the order shown is no worse than none.
+    As published, the ratios diverge in small logs: trees that overfit the few clicks of low ranks make their
+    loss vanish, so the ratios fall and the weights grow. Two bounds that hold for position-based clicks
+    prevent it: :math:`t^-_k \ge 1`, as skips do not get rarer down the page, and :math:`t^+_k` is at least
+    the ratio of the clicks at k to those at 1, as the logged order is no worse than a random one.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=60, docs_per_query=5, n_features=5, seed=0)
     >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=3000, seed=0)
-    >>> pair_debias(log, data, ranker=LambdaMART(trees=10, leaves=4, threads=1)).n_trees_
+    >>> pair_debias_ranker(log, data, ranker=LambdaMART(trees=10, leaves=4, threads=1)).n_trees_
     10
     """
     if p < 0:
@@ -61,14 +61,14 @@ def pair_debias(
     given = LambdaMART(trees=150) if ranker is None else ranker
     fitted: LambdaMART = clone(given).set_params(loss=loss)
     fitted.fit(train.replace(query_weight=None))
-    fitted.set_params(loss="by:unbiased.pair_debias")  # the loss held the log, which no file keeps
+    fitted.set_params(loss="by:unbiased.pair_debias_ranker")  # the loss holds the log and is not saved
     fitted.propensity_ = loss.ratios[0]
     return fitted
 
 
 @dataclass(eq=False)
 class DebiasedPairs(Loss):
-    """The loss over (clicked, skipped) pairs, counted by documents and positions; ratios move every call."""
+    """The loss over (clicked, skipped) pairs by documents and positions; every call updates the ratios."""
 
     takes_pairs: ClassVar[bool] = True
 
@@ -80,7 +80,7 @@ class DebiasedPairs(Loss):
     offsets: Ints
     p: float
     ratios: Floats  # t+ and t-, by position
-    least: Floats  # what the ratios are at least
+    least: Floats  # lower bounds of the ratios
 
     @classmethod
     def of(cls, log: ClickLog, train: RankingDataset, p: float) -> "DebiasedPairs":
@@ -112,13 +112,13 @@ class DebiasedPairs(Loss):
     def derivatives(self, scores: Any, labels: Any, offsets: Any, **_: Any) -> tuple[Floats, Floats]:
         s = np.asarray(scores, np.float64)
         apart = s[self.better] - s[self.worse]
-        stake = self.count * self._swap(s)
-        self.ratios = self._next(stake * np.logaddexp(0.0, -apart))
-        mass = stake / (self.ratios[0][self.clicked_at] * self.ratios[1][self.skipped_at])
+        mass = self.count * self._swap(s)
+        self.ratios = self._next(mass * np.logaddexp(0.0, -apart))
+        weight = mass / (self.ratios[0][self.clicked_at] * self.ratios[1][self.skipped_at])
         wrong = 1.0 / (1.0 + np.exp(np.minimum(apart, 700.0)))
-        pull, bend = mass * wrong, mass * wrong * (1 - wrong)
-        gradient = np.bincount(self.worse, pull, len(s)) - np.bincount(self.better, pull, len(s))
-        hessian = np.bincount(self.worse, bend, len(s)) + np.bincount(self.better, bend, len(s))
+        lambdas, hessians = weight * wrong, weight * wrong * (1 - wrong)
+        gradient = np.bincount(self.worse, lambdas, len(s)) - np.bincount(self.better, lambdas, len(s))
+        hessian = np.bincount(self.worse, hessians, len(s)) + np.bincount(self.better, hessians, len(s))
         return np.asarray(gradient, np.float64), np.maximum(hessian, 1e-6).astype(np.float64)
 
     def _swap(self, scores: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""A stochastic ranking policy: how likely it shows what a log shows."""
+"""A stochastic ranking policy, and the probability that it shows what a log shows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,23 +44,23 @@ class PlackettLuce:
         return scores / self.temperature
 
     def conditional(self, log: ClickLog) -> Floats:
-        """The chance of each impression given what is above it; their product is that of the page."""
+        """The probability of each impression given those above it; their product is that of the page."""
         return self.expectation(log, np.zeros(self.data.n_documents))[0]
 
     def marginal(self, log: ClickLog, *, samples: int = 1000, seed: int = 0) -> Floats:
-        """The chance of each impression whatever is above it."""
+        """The probability of each impression, over all that may be above it."""
         depth = log.n_positions
-        chance = display_probability(self.logits, self.data.offsets, k=depth, samples=samples, seed=seed)
-        found: Floats = chance[log.rows(self.data), log.position - 1]
+        probability = display_probability(self.logits, self.data.offsets, k=depth, samples=samples, seed=seed)
+        found: Floats = probability[log.rows(self.data), log.position - 1]
         return found
 
     def expectation(self, log: ClickLog, values: ArrayLike) -> tuple[Floats, Floats]:
-        """For each impression its conditional chance, and the mean of `values` (one per row) at its rank."""
+        """For each impression its conditional probability, and the mean of `values` (one per row)."""
         row = log.rows(self.data)
-        chance, mean = np.empty(len(row)), np.empty(len(row))
+        probability, mean = np.empty(len(row)), np.empty(len(row))
         given = np.asarray(values, np.float64)
-        _walk(self.logits, given, self.data.offsets, self.data.row_query, row, log.offsets, chance, mean)
-        return chance, mean
+        _walk(self.logits, given, self.data.offsets, self.data.row_query, row, log.offsets, probability, mean)
+        return probability, mean
 
 
 @kernel
@@ -71,7 +71,7 @@ def _walk(
     row_query: NDArray[np.int64],
     row: NDArray[np.int64],
     pages: NDArray[np.int64],
-    chance: Floats,
+    probability: Floats,
     mean: Floats,
 ) -> None:
     for page in range(len(pages) - 1):
@@ -88,6 +88,6 @@ def _walk(
                 total += left[j]
                 inner += left[j] * values[a + j]
             here = row[i] - a
-            chance[i] = left[here] / total if total > 0 else 0.0
+            probability[i] = left[here] / total if total > 0 else 0.0
             mean[i] = inner / total if total > 0 else 0.0
             left[here] = 0.0

@@ -1,32 +1,25 @@
 """Inverse propensity scoring over all the pages that could have been shown."""
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
-from rankloop.unbiased.estimation.display import expected
+from rankloop.unbiased.estimation.display import Display
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
+from rankloop.unbiased.intervention_aware import intervention_aware_relevance
 
 __all__ = ["policy_aware"]
 
 
 def policy_aware(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
-    *,
-    display: ArrayLike | None = None,
-    unseen: str = "drop",
+    log: Log, propensity: ClickBias, data: RankingDataset, *, display: Display = None, unseen: str = "drop"
 ) -> RankingDataset:
-    r"""Divide by the chance of being shown *and* seen (Oosterhuis & de Rijke, 2020).
+    r"""Divide by the probability of being shown *and* examined (Oosterhuis & de Rijke, 2020).
 
     .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{p_d}, \qquad p_d = \sum_k \rho(d \mid q, k) \, \theta_k
 
     Unbiased under a top-k cut-off as long as every relevant document is shown sometimes. `display` holds
-    :math:`\rho`: for each row of the data set its chance at each rank (`display_probability` of a
-    Plackett-Luce logger); without it the frequencies of the log are taken.
+    :math:`\rho`: for each row of the data set its probability at each rank (`display_probability` of a
+    Plackett-Luce policy); by default the frequencies of the log.
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
@@ -37,7 +30,6 @@ def policy_aware(
     return labelled(seen, policy_aware_relevance(seen, display), unseen)
 
 
-def policy_aware_relevance(seen: Evidence, display: ArrayLike | None = None) -> Floats:
+def policy_aware_relevance(seen: Evidence, display: Display = None) -> Floats:
     refuse_trust(seen.beta, "policy_aware")
-    slope, _ = expected(seen, display)
-    return np.divide(seen.rate(), slope, out=np.zeros_like(slope), where=slope > 0)
+    return intervention_aware_relevance(seen, display)

@@ -1,4 +1,4 @@
-"""Plackett-Luce policy gradient: climb the expected value of the rankings a policy would draw."""
+"""Plackett-Luce policy gradient: maximise the expected value of the rankings that a policy samples."""
 
 from sklearn.base import clone
 

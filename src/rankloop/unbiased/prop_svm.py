@@ -25,8 +25,8 @@ def prop_svm(
     .. math:: \min_w \tfrac12 |w|^2 +
         \frac{C}{n} \sum_i \frac{c_i}{\theta_{k(i)}} \sum_{j \ne i} h(w \cdot (x_i - x_j))
 
-    Each click against every document that was shown for its query; with `unseen="keep"` against every
-    candidate, as in the paper, whose pages show them all.
+    Each click is compared with every document that was shown for its query; with `unseen="keep"` with every
+    candidate, as in the paper, where pages show all of them.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic

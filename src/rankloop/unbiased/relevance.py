@@ -1,4 +1,4 @@
-"""The estimates behind every correction, as plain numbers."""
+"""The estimates of relevance of every correction, as plain numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +39,7 @@ METHODS: dict[str, Callable[..., Floats]] = {
 def relevance(
     log: Log, propensity: ClickBias | None, data: RankingDataset, *, method: str, **options: Any
 ) -> NDArray[np.float64]:
-    """The estimate of each row as it is: below 0 where it came out so, and 0 for what was never shown.
+    """The estimate of each row, which may be negative; 0 for documents that were never shown.
 
     `method` is the name of a correction (`"ips"`, `"doubly_robust"`, ...), `options` are those of it.
 
@@ -63,15 +63,15 @@ def estimator(
     seed: int = 0,
     **options: Any,
 ) -> Callable[[Evidence], Floats]:
-    """From evidence to relevance, by name; a model of relevance is made once, on the first evidence."""
+    """From evidence to relevance, by name; a model of relevance is fitted once, on the first evidence."""
     chosen = METHODS[one_of("method", method, METHODS)]
     if method not in ("direct_method", "doubly_robust"):
         return lambda seen: chosen(seen, **options)
-    made: list[Floats] = [] if relevance is None else [checked(relevance, data)]
+    fitted: list[Floats] = [] if relevance is None else [checked(relevance, data)]
 
     def modelling(seen: Evidence) -> Floats:
-        if not made:
-            made.append(modelled(seen, ranker, folds, seed))
-        return chosen(seen, made[0], **options)
+        if not fitted:
+            fitted.append(modelled(seen, ranker, folds, seed))
+        return chosen(seen, fitted[0], **options)
 
     return modelling

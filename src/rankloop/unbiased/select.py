@@ -1,4 +1,4 @@
-"""The best of several rankers, by clicks on another one."""
+"""The best of several rankers, by the clicks on another one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,20 +7,19 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from rankloop.data import RankingDataset
-from rankloop.unbiased.counterfactual_estimate import Estimate, Question, Scorer
+from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate, Evaluator, Scorer
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.evidence import Log
-from rankloop.unbiased.estimation.interval import interval
 
 __all__ = ["Selection", "select"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Selection:
-    """Estimates by name, and by how much each is behind the best: (difference, low, high), same queries."""
+    """Estimates by name; `behind` has the difference of each to the best: (difference, low, high)."""
 
     best: str
-    estimates: dict[str, Estimate]
+    estimates: dict[str, CounterfactualEstimate]
     behind: dict[str, tuple[float, float, float]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -37,47 +36,42 @@ class Selection:
         for name, one in self.estimates.items():
             gap = "best" if name == self.best else "{:+.4f} ({:+.4f} to {:+.4f})".format(*self.behind[name])
             lines.append(f"{name:<{wide}}  {one.value:.4f} ({one.low:.4f} to {one.high:.4f})  {gap}")
-        said = dict.fromkeys(f"warning: {text}" for one in self.estimates.values() for text in one.warnings)
-        return "\n".join([*lines, *said])
+        warnings = dict.fromkeys(
+            f"warning: {text}" for one in self.estimates.values() for text in one.warnings
+        )
+        return "\n".join([*lines, *warnings])
 
 
 def select(
-    rankers: Mapping[str, Scorer | ArrayLike],
     log: Log,
+    data: RankingDataset,
+    rankers: Mapping[str, Scorer | ArrayLike],
     metric: str = "dcg@10",
     *,
-    data: RankingDataset,
     propensity: ClickBias | None = None,
     method: str = "doubly_robust",
     seed: int = 0,
     **options: Any,
 ) -> Selection:
-    """Estimate each ranker as `estimate` does, on the same corrected clicks, and name the best.
+    """Estimate each ranker as `counterfactual_estimate` does, on the same corrected clicks; name the best.
 
     Give a log that none of them was trained on: a ranker looks best on its own clicks.
 
+    >>> import numpy as np
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
     >>> log = simulate(data, logging_policy=data.X[:, 0], sessions=5000, seed=0)
-    >>> import numpy as np
     >>> rankers = {"right": data.y, "wrong": -data.y}
-    >>> select(rankers, log, data=data, propensity=1 / np.arange(1, 11), method="ips").best
+    >>> select(log, data, rankers, propensity=1 / np.arange(1, 11), method="ips").best
     'right'
     """
     if not rankers:
         raise ValueError("select needs at least one ranker, by name")
-    question = Question(log, metric, data, propensity, method, seed, options)
-    estimates = {name: question.answer(ranker) for name, ranker in rankers.items()}
-    sign = 1 if question.metric.higher_is_better else -1
+    evaluator = Evaluator(log, data, metric, propensity=propensity, method=method, seed=seed, **options)
+    scores = {name: evaluator.scores(ranker) for name, ranker in rankers.items()}
+    estimates = {name: evaluator.estimate(one) for name, one in scores.items()}
+    sign = 1 if evaluator.metric.higher_is_better else -1
     best = max(estimates, key=lambda name: sign * estimates[name].value)
-    worth = {name: question.worth(ranker) for name, ranker in rankers.items()}
-    behind = {}
-    for name, mine in worth.items():
-        gap = mine - worth[best]
-        above, below = question.sums(gap)
-        if question.metric.name == "ctr":  # what trust brings is the same for both
-            above = above - question.sums(0 * gap)[0]
-        value = float(above.sum() / below.sum())
-        behind[name] = (value, *interval(value, *question.error(gap, above, below)))
+    behind = {name: evaluator.difference(one, scores[best]) for name, one in scores.items()}
     return Selection(best, estimates, behind)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
-from rankloop.unbiased.counterfactual_estimate import Estimate
+from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate
 from rankloop.unbiased.estimation.evidence import Floats
 from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
 
@@ -25,20 +25,21 @@ def slate(
     baseline: tuple[ArrayLike, ArrayLike] | None = None,
     weight: ArrayLike | None = None,
     self_normalised: bool = False,
-) -> Estimate:
-    r"""Clicks per page (times `weight` by rank) under another policy, with ratios :math:`w_k` of chances.
+) -> CounterfactualEstimate:
+    r"""Clicks per page (times `weight` by rank) under another policy, with probability ratios :math:`w_k`.
 
-    "standard" (Li et al., 2018) weighs a page by :math:`\prod_k w_k` and asks nothing of people;
-    "reward_interaction" (McInerney et al., 2020) weighs rank k by :math:`w_{1:k}`: what is below does not
-    matter; "independent" by :math:`w_k` alone: no other document matters. `target` and `logged` (the column
-    `propensity` of the log) are the chance of each impression given what is above it, for "independent" of
-    the impression alone: `PlackettLuce(...).conditional(log)` or `.marginal(log)`. "cascade_dr" (Kiyohara et
-    al., 2022) adds a model:
+    "standard" (Li et al., 2018) weights a page by :math:`\prod_k w_k` and assumes nothing about users;
+    "reward_interaction" (McInerney et al., 2020) weights rank k by :math:`w_{1:k}`, assuming that documents
+    below do not matter; "independent" by :math:`w_k` alone, assuming that no other document matters. `target`
+    and `logged` (the column `propensity` of the log) are the probability of each impression given what is
+    above it, for "independent" of the impression alone: `PlackettLuce(...).conditional(log)` or
+    `.marginal(log)`.
+    "cascade_dr" (Kiyohara et al., 2022) adds a model:
 
     .. math:: \sum_k w_{1:k-1} \big( w_k (r_k - \hat Q_k) + \mathbb{E}_{\pi} \hat Q_k \big)
 
-    with `baseline` the pair of :math:`\hat Q_k` and its mean under the target, one number an impression each
-    (`PlackettLuce.expectation` gives the mean). The interval draws whole queries, or pages if few.
+    with `baseline` the pair of :math:`\hat Q_k` and its mean under the target, one number per impression each
+    (`PlackettLuce.expectation` gives the mean). The interval is over queries, or over pages if there are few.
 
     >>> log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
     >>> slate(log, target=[0.9, 0.1], logged=[0.5, 0.5], method="standard").value
@@ -73,15 +74,17 @@ def _ratios(log: ClickLog, target: ArrayLike, logged: ArrayLike | None) -> Float
     given = log.propensity if logged is None else logged
     if given is None:
         raise ValueError(
-            "the log has no column propensity; log the chance of each impression, or pass logged=, such as "
-            "PlackettLuce(data, ranker, temperature).conditional(log)"
+            "the log has no column propensity; log the probability of each impression, or pass logged=, such "
+            "as PlackettLuce(data, ranker, temperature).conditional(log)"
         )
     new, old = np.asarray(target, np.float64), np.asarray(given, np.float64)
-    for name, chance in (("target", new), ("logged", old)):
-        if chance.shape != (len(log),) or not np.all((chance >= 0) & (chance <= 1 + 1e-9)):
-            raise ValueError(f"{name} is one probability per impression ({len(log)}), got {chance.shape}")
+    for name, probability in (("target", new), ("logged", old)):
+        if probability.shape != (len(log),) or not np.all((probability >= 0) & (probability <= 1 + 1e-9)):
+            raise ValueError(
+                f"{name} is one probability per impression ({len(log)}), got {probability.shape}"
+            )
     if np.any(old == 0):
-        raise ValueError("logged says that something shown could not be shown (probability 0); check it")
+        raise ValueError("logged has probability 0 for an impression that was shown; check it")
     return np.asarray(new / old, np.float64)
 
 
@@ -102,7 +105,7 @@ def _cascade(
 ) -> Floats:
     if baseline is None or self_normalised:
         raise ValueError(
-            "cascade_dr needs baseline=(value, mean under the target), one number an impression each, and "
+            "cascade_dr needs baseline=(value, mean under the target), one number per impression each, and "
             "has no self-normalised form"
         )
     guess, mean = (np.asarray(one, np.float64) for one in baseline)
@@ -112,7 +115,7 @@ def _cascade(
 
 
 def _normalised(log: ClickLog, mass: Floats, reward: Floats) -> tuple[Floats, Floats]:
-    """Each rank's mean reward in shares of the mass at that rank; residuals by page are linearised."""
+    """The mean reward of each rank, weighted by the mass at that rank; linearised residuals by page."""
     rank = log.position - 1
     shown = np.bincount(rank)
     total = np.bincount(rank, mass)
@@ -122,21 +125,23 @@ def _normalised(log: ClickLog, mass: Floats, reward: Floats) -> tuple[Floats, Fl
     return np.add.reduceat(residual, log.offsets[:-1]), np.ones(log.n_pages)
 
 
-def _summed_up(log: ClickLog, method: str, mass: Floats, value: Floats, below: Floats) -> Estimate:
+def _summed_up(
+    log: ClickLog, method: str, mass: Floats, value: Floats, below: Floats
+) -> CounterfactualEstimate:
     pages = mass[log.offsets[1:] - 1]
     effective = float(pages.sum() ** 2 / max(np.sum(pages**2), 1e-300))
     warnings = []
     if effective < max(100, 0.01 * log.n_pages):
         warnings.append(
-            f"{log.n_pages:,} pages are worth {effective:,.0f}: the policies show different pages; "
-            "take a method that weighs less, or log with a policy nearer to the target"
+            f"the effective sample size of {log.n_pages:,} pages is {effective:,.0f}: the policies show "
+            "different pages; use a method with less variance, or log with a policy nearer to the target"
         )
     group = log.page_query.code.astype(np.int64)
     if log.n_queries < FEW:
         group = np.arange(log.n_pages)
-        warnings.append(f"fewer than {FEW} queries: the interval draws pages, not queries")
+        warnings.append(f"fewer than {FEW} queries: the interval is over pages, not queries")
     _, place = np.unique(group, return_inverse=True)
     sums = [np.asarray(np.bincount(place, one), np.float64) for one in (value, below)]
     middle = float(value.sum() / below.sum())
     low, high = interval(middle, clustered_error(*sums), len(sums[0]))
-    return Estimate("clicks per page", method, middle, low, high, effective, tuple(warnings))
+    return CounterfactualEstimate("clicks per page", method, middle, low, high, effective, tuple(warnings))

@@ -1,4 +1,4 @@
-"""A log from a frame whose ids are text: each distinct text is held once, however many impressions it has."""
+"""A log from a frame whose ids are text: each distinct text is stored once."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ __all__ = ["log_of_texts"]
 
 
 def log_of_texts(frame: "polars.DataFrame") -> ClickLog:
-    """What `ClickLog.from_frame` gives; a long query costs its length once, not once an impression."""
+    """The same as `ClickLog.from_frame`, in less memory: a long query is stored once, not per impression."""
     tables: dict[str, NDArray[Any]] = {}
     columns: dict[str, Any] = {}
     for name in frame.columns:

@@ -1,4 +1,4 @@
-"""What a column of a click log must be, and the sentence for one that is not."""
+"""Checks of the columns of a click log, and ids as integer codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Coded", "clicks", "code", "ids", "numbers", "one_per_page", "one_table", "probabilities", "whole"]
+__all__ = [
+    "Coded",
+    "clicks",
+    "code",
+    "ids",
+    "numbers",
+    "one_per_page",
+    "one_table",
+    "probabilities",
+    "row_column",
+    "whole",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
-    """Ids as small integers into a table: 4 bytes an entry whatever the ids are."""
+    """Ids as indices into a table: 4 bytes per entry for any kind of id."""
 
     table: NDArray[Any]
     code: NDArray[np.int32]
@@ -35,14 +46,14 @@ class Coded:
 
 
 def one_table(tables: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
-    """The ids of all tables, sorted, and where those of each are among them; ids of two kinds become text."""
+    """The sorted ids of all tables, and the index of each table's ids among them; mixed kinds become text."""
     if all(table is tables[0] for table in tables):
         return tables[0], [np.arange(len(tables[0]), dtype=np.int32)] * len(tables)
     filled = [table for table in tables if len(table)] or list(tables)
     if len({table.dtype.kind for table in filled}) > 1:
         tables = [table.astype(np.str_) for table in tables]
         filled = [table for table in tables if len(table)]
-    ids = np.sort(np.concatenate(filled), kind="stable")  # tables are sorted as a rule: this merges them
+    ids = np.sort(np.concatenate(filled), kind="stable")  # tables are usually sorted, which this merges fast
     ids = ids[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
     return ids, [np.searchsorted(ids, table).astype(np.int32) for table in tables]
 
@@ -51,7 +62,7 @@ def code(values: NDArray[Any]) -> Coded:
     """The distinct values, sorted, and for each entry its place among them."""
     if values.dtype == np.int64 and len(values):
         low, high = int(values.min()), int(values.max())
-        if high - low < 2 * len(values) + 1024:  # dense ids: counting beats sorting
+        if high - low < 2 * len(values) + 1024:  # dense ids: counting is faster than sorting
             seen = np.zeros(high - low + 1, bool)
             seen[values - low] = True
             place = np.cumsum(seen, dtype=np.int32) - np.int32(1)
@@ -61,7 +72,7 @@ def code(values: NDArray[Any]) -> Coded:
 
 
 def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
-    """Ids as int64 or as text; whatever is neither is written as text."""
+    """Ids as int64, or as text if they are not integers."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one id per impression ({rows}), got shape {array.shape}")
@@ -92,6 +103,13 @@ def whole(values: ArrayLike, rows: int, name: str) -> NDArray[np.int32]:
     return array.astype(np.int32)
 
 
+def row_column(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
+    """An optional column of impressions; dwell and timestamp may be unknown (nan)."""
+    if name == "original_position":
+        return whole(values, rows, name)
+    return numbers(values, rows, name, missing=name in ("dwell", "timestamp")).astype(np.float64)
+
+
 def clicks(values: ArrayLike, rows: int) -> NDArray[np.int8]:
     array = numbers(values, rows, "click", missing=False)
     wrong = (array != 0) & (array != 1)
@@ -105,18 +123,18 @@ def clicks(values: ArrayLike, rows: int) -> NDArray[np.int8]:
 
 
 def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> NDArray[Any]:
-    """Numbers (times become seconds); nan says "not known" where `missing` allows it."""
+    """Numbers (times become seconds); nan means unknown, where `missing` allows it."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one value per impression ({rows}), got shape {array.shape}")
-    if rows == 0:  # a file with a head and nothing below it: of no kind
+    if rows == 0:  # a file with a header only has columns of no type
         return np.zeros(0)
     if array.dtype.kind == "M":
         array = np.where(np.isnat(array), np.nan, array.astype("M8[us]").astype(np.int64) / 1e6)
     if array.dtype.kind == "O":
         array = np.array([np.nan if value is None else value for value in array.tolist()])
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, {_first_word(array)}")
+        raise ValueError(f"{name} must hold numbers, {_first_text(array)}")
     if array.dtype.kind == "f":
         wrong = np.isinf(array) if missing else ~np.isfinite(array)
         if wrong.any():
@@ -125,15 +143,13 @@ def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> NDArra
     return array
 
 
-def _first_word(array: NDArray[Any]) -> str:
-    """Where a column of text stops being numbers."""
+def _first_text(array: NDArray[Any]) -> str:
+    """The first entry of a text column that is not a number."""
     for row, value in enumerate(array.tolist()):
         try:
             float(value)
         except (TypeError, ValueError):
-            return (
-                f"got {value!r} in row {row}; write 1 and 0 for yes and no, and leave out what is not known"
-            )
+            return f"got {value!r} in row {row}; write 1 and 0 for yes and no, and leave unknown values out"
     return f"got them as {array.dtype}; write them without quotes"
 
 

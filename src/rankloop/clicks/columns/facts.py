@@ -1,4 +1,4 @@
-"""What a log holds, counted."""
+"""Counts of what a log holds."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.intervention import NONE
 
 __all__ = ["Facts", "facts_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the log holds, counted."""
+    """Counts of what a log holds."""
 
     pages: int
     impressions: int
@@ -25,9 +26,9 @@ class Facts:
     pages_with_several_clicks: int
     pages_with_missing_positions: int
     pairs: int
-    pairs_at_several_ranks: int  # the same document of the same query, seen at different ranks
+    pairs_at_several_ranks: int  # the same document of the same query, shown at different ranks
     queries_with_one_ranking: int
-    groups_of_ranks: int  # ranks that no such document ties together; 1 is what is wanted
+    groups_of_ranks: int  # ranks that such documents connect; it should be 1
     rankers: int
     layouts: int
     experiments: tuple[str, ...]
@@ -66,13 +67,13 @@ def facts_of(log: ClickLog) -> Facts:
         groups_of_ranks=_groups(counts, pair),
         rankers=0 if log.page_ranker is None else len(np.unique(log.page_ranker.code)),
         layouts=0 if log.page_layout is None else len(np.unique(log.page_layout.code)),
-        experiments=tuple(name for name in experiments if name != "none"),
+        experiments=tuple(name for name in experiments if name != NONE),
         columns=tuple(name for name, _ in log.columns()),
     )
 
 
 def _groups(counts: Aggregate, pair: NDArray[np.int32]) -> int:
-    """How many parts the graph of ranks falls into, joined by documents seen at both."""
+    """The number of components of the graph of ranks, whose edges are documents shown at both ranks."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -1,4 +1,4 @@
-"""Frames of clicks in, columns out."""
+"""The columns of a click log from a data frame."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def log_columns(frame: Any) -> dict[str, Any]:
 
 
 def require(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """The columns that are there, against those that are needed."""
+    """An error that names the columns that are missing."""
     lacking = [name for name in wanted if name not in names]
     if lacking:
         raise ValueError(
@@ -35,7 +35,7 @@ def require(names: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def exploded(frame: Any) -> Any:
-    """One impression a row, of a (lazy) frame with one page a row; positions count the list if absent."""
+    """One impression per row, from a (lazy) frame with one page per row; positions default to list order."""
     import polars as pl
 
     schema = frame.collect_schema()

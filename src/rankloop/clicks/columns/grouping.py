@@ -1,4 +1,4 @@
-"""Rows become pages, and pages become pairs of queries and documents."""
+"""Rows grouped into pages, and the distinct (query, document) pairs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,16 +6,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of"]
+from rankloop.clicks.columns.columns import Coded
+
+__all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of", "selected"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The distinct (query, document) of a log, and for each impression which one it shows."""
+    """Distinct (query, document) pairs by their ids, and for each entry of a log which one it is."""
 
-    query: NDArray[np.int32]  # per pair, a code into `log.queries`
-    document: NDArray[np.int32]  # per pair, a code into `log.documents`
-    code: NDArray[np.int32]  # per impression
+    queries: NDArray[Any]  # a table of ids
+    query: NDArray[np.int32]  # per pair, an index into `queries`
+    documents: NDArray[Any]
+    document: NDArray[np.int32]
+    code: NDArray[np.int32]  # per entry
 
     def __len__(self) -> int:
         return len(self.query)
@@ -24,7 +28,7 @@ class Pairs:
 def grouped(
     session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The order that puts pages in the order of their first row and rows by position; the pages' offsets."""
+    """The order of rows by page (pages by their first row) and position, and the offsets of the pages."""
     rows = len(session)
     key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
     starts = np.ones(rows, bool)
@@ -41,6 +45,15 @@ def grouped(
     return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
+def selected(
+    offsets: NDArray[np.int64], pages: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The offsets of some pages, one after another, and the rows they consist of."""
+    lengths = np.diff(offsets)[pages]
+    new = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return new, np.repeat(offsets[:-1][pages] - new[:-1], lengths) + np.arange(new[-1])
+
+
 def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:
     same = position[1:] == position[:-1]
     same[offsets[1:-1] - 1] = False
@@ -53,8 +66,9 @@ def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessi
         )
 
 
-def pairs_of(query: NDArray[np.int32], document: NDArray[np.int32], n_documents: int) -> Pairs:
-    """The distinct pairs of two columns of codes, ordered by query, then by document."""
+def pairs_of(queries: Coded, documents: Coded) -> Pairs:
+    """The distinct pairs of two columns, ordered by query, then by document."""
+    query, document, n_documents = queries.code, documents.code, len(documents.table)
     owner = np.full(n_documents, -1, np.int32)
     owner[document] = query
     if np.array_equal(owner[document], query):  # every document belongs to one query
@@ -62,7 +76,9 @@ def pairs_of(query: NDArray[np.int32], document: NDArray[np.int32], n_documents:
         shown = shown[np.argsort(owner[shown], kind="stable")]
         place = np.empty(n_documents, np.int32)
         place[shown] = np.arange(len(shown), dtype=np.int32)
-        return Pairs(owner[shown], shown.astype(np.int32), place[document])
-    distinct, code = np.unique(query.astype(np.int64) * n_documents + document, return_inverse=True)
-    one, other = np.divmod(distinct, n_documents)
-    return Pairs(one.astype(np.int32), other.astype(np.int32), code.astype(np.int32))
+        one, other, code = owner[shown], shown, place[document]
+    else:
+        distinct, code = np.unique(query.astype(np.int64) * n_documents + document, return_inverse=True)
+        one, other = np.divmod(distinct, n_documents)
+    parts = (part.astype(np.int32) for part in (one, other, code))
+    return Pairs(queries.table, next(parts), documents.table, next(parts), next(parts))

@@ -1,12 +1,13 @@
-"""What each estimator needs of a log, and the sentence for a log that lacks it."""
+"""What each estimator needs in a log, and the sentence for a log without it."""
 
 from dataclasses import dataclass
 
 from rankloop.clicks.columns.facts import Facts
+from rankloop.clicks.intervention import FairPairs, Shuffle, Swap, intervention
 
 __all__ = ["NEEDS", "Problems"]
 
-FEW_CLICKS = 100  # at a rank: one standard error is a tenth of the rate
+FEW_CLICKS = 100  # at a rank: with fewer, the standard error exceeds a tenth of the rate
 
 NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ctr": ("labels", ("clicks", "non_clicks")),
@@ -48,7 +49,7 @@ _Found = tuple[str, str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """For each thing an estimator may need: (severity, why, fix) where the log lacks it."""
+    """For each need of an estimator: (severity, why, fix) where the log does not meet it."""
 
     facts: Facts
 
@@ -98,20 +99,20 @@ class Problems:
             return "no", "every query was shown in one ranking only", fix
         if facts.pairs_at_several_ranks < 0.01 * facts.pairs:
             moved = f"{facts.pairs_at_several_ranks:,} of {facts.pairs:,}"
-            why = f"only {moved} documents were seen at several ranks"
+            why = f"only {moved} documents were shown at several ranks"
             return "weak", why, "swap or shuffle some pages"
         return None
 
     def overlap(self) -> _Found:
         if self.facts.pairs_at_several_ranks == 0:
-            why = "every query was shown in one ranking only, so the curve rests on features alone"
+            why = "every query was shown in one ranking only, so the curve relies on features alone"
             return "weak", why, "swap or shuffle some pages"
         return self.connected()
 
     def connected(self) -> _Found:
         groups = self.facts.groups_of_ranks
         if groups > 1:
-            why = f"no document ties the ranks together: they fall into {groups} groups"
+            why = f"no document connects the ranks: they fall into {groups} groups"
             return "weak", why, "swap documents between the groups, or merge ranks"
         return None
 
@@ -120,7 +121,7 @@ class Problems:
         if pages:
             return (
                 "weak",
-                f"{pages:,} pages have several clicks, which the model says cannot be",
+                f"{pages:,} pages have several clicks, which are impossible in the model",
                 "fit a DCM or DBN",
             )
         return None
@@ -132,21 +133,21 @@ class Problems:
         return None
 
     def shuffle(self) -> _Found:
-        if any(name.startswith("shuffle") for name in self.facts.experiments):
+        if self._experiment(Shuffle):
             return None
         fix = "show some pages with the first n shuffled and log intervention"
         return "no", "no page was shuffled", fix
 
     def swap(self) -> _Found:
-        if any(name.startswith("swap") for name in self.facts.experiments):
+        if self._experiment(Swap):
             return None
         fix = "show some pages with two ranks exchanged and log intervention and original_position"
         return "no", "no page was part of a swap experiment", fix
 
     def pairs_swapped(self) -> _Found:
-        if any(name.startswith("fairpairs") for name in self.facts.experiments):
+        if self._experiment(FairPairs):
             return None
-        if any(name.startswith("swap") for name in self.facts.experiments):
+        if self._experiment(Swap):
             return "weak", "single swaps only", "exchange neighbours in all pairs with probability 1/2"
         return (
             "no",
@@ -157,8 +158,11 @@ class Problems:
     def varied_pages(self) -> _Found:
         if "propensity" in self.facts.columns or self.facts.pairs_at_several_ranks:
             return None
-        fix = "rank stochastically (a temperature), or log propensity"
-        return "no", "the logger shows one page per query: what it hides is never seen", fix
+        fix = "rank stochastically (with a temperature), or log propensity"
+        return "no", "the logging policy shows one page per query: other documents are never shown", fix
+
+    def _experiment(self, kind: type) -> bool:
+        return any(isinstance(intervention(name), kind) for name in self.facts.experiments)
 
     def _column(self, name: str, fix: str) -> _Found:
         return None if name in self.facts.columns else ("no", f"there is no column {name}", fix)
@@ -179,5 +183,5 @@ class Problems:
 
     def ranker(self) -> _Found:
         if self.facts.rankers == 1:
-            return "weak", "one ranker only", "use ips or doubly_robust, which need no more"
+            return "weak", "there is one ranker only", "use ips or doubly_robust, which need one only"
         return self._column("ranker", "log which ranker and version made each page")

@@ -1,4 +1,4 @@
-"""Where the documents of a log are in a data set."""
+"""The rows of a data set that the documents of a log are."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._names import one_of
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.data import RankingDataset
 
 __all__ = ["dataset_documents", "dataset_rows", "places"]
@@ -16,15 +17,9 @@ def dataset_documents(data: RankingDataset) -> NDArray[Any]:
     return np.arange(data.n_documents) if data.docid is None else data.docid
 
 
-def dataset_rows(
-    data: RankingDataset,
-    queries: NDArray[Any],
-    query: NDArray[np.int32],
-    documents: NDArray[Any],
-    document: NDArray[np.int32],
-    missing: str = "raise",
-) -> NDArray[np.int64]:
-    """For each (query, document), as codes into two tables of ids, its row in the data set."""
+def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> NDArray[np.int64]:
+    """For each pair its row in the data set; -1 for pairs that are not there if `missing` is "mark"."""
+    queries, query, documents, document = pairs.queries, pairs.query, pairs.documents, pairs.document
     one_of("missing", missing, ("raise", "mark"))
     query_at = places(queries, data.qid)[query]
     if data.docid is None:

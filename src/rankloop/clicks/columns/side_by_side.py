@@ -1,4 +1,4 @@
-"""Cells of parts that share no query: whole queries move to their places, and nothing is sorted again."""
+"""Merging the cells of aggregates that share no query: whole queries are copied, nothing is sorted."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["KINDS", "Cells", "side_by_side"]
 
 
 class Cells(NamedTuple):
-    """The columns of an aggregate, with ids as numbers."""
+    """The columns of an aggregate, with ids as codes."""
 
     query: NDArray[Any]
     document: NDArray[Any]
@@ -30,27 +30,28 @@ def side_by_side(
     document_places: Sequence[NDArray[np.int32]],
     queries: int,
 ) -> Cells | None:
-    """The cells of all parts by query, document and position; None where only a sort can tell.
+    """The cells of all parts by query, document and position; None where they have to be sorted.
 
-    `places` say which number each id of a part has among the ids of all. Each part must be sorted within its
-    queries, and no query may be in two of them, or twice in one. Shorter integers than usual will do.
+    `query_places` and `document_places` have the code of each id of a part among the ids of all. Each part
+    must be sorted within its queries, and no query may be in two parts, or twice in one. Integers may be
+    shorter than `KINDS`.
     """
     sizes = np.zeros(queries, np.int64)
     longest = max(len(part.query) for part in parts)
-    room = Cells(*(np.empty(longest, kind) for kind in KINDS))  # memory is dear to get, so it is used again
+    room = Cells(*(np.empty(longest, kind) for kind in KINDS))  # reused for all parts
     for part, query, document in zip(parts, query_places, document_places, strict=True):
         fits = all(np.can_cast(column.dtype, kind) for column, kind in zip(part, KINDS, strict=True))
-        if not fits or not _measure(sizes, query, document, *_usual(part[:3], room)):
+        if not fits or not _measure(sizes, query, document, tuple(_typed(part[:3], room))):
             return None
     starts = np.cumsum(sizes) - sizes
     found = Cells(*(np.empty(int(sizes.sum()), kind) for kind in KINDS))
     for part, query, document in zip(parts, query_places, document_places, strict=True):
-        _move(starts, query, document, *[*_usual(part, room), *found])
+        _move(starts, query, document, tuple(_typed(part, room)), found)
     return found
 
 
-def _usual(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
-    """Columns in the integers that the kernels take, copied to where others were before."""
+def _typed(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
+    """Columns in the integer types of the kernels, copied into reused memory."""
     found = [space[: len(column)] for column, space in zip(columns, room, strict=False)]
     for column, space in zip(columns, found, strict=True):
         space[:] = column
@@ -58,15 +59,9 @@ def _usual(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
 
 
 @kernel
-def _measure(
-    sizes: NDArray[np.int64],
-    query_place: NDArray[np.int32],
-    document_place: NDArray[np.int32],
-    query: NDArray[np.int32],
-    document: NDArray[np.int32],
-    position: NDArray[np.int32],
-) -> bool:
-    """Note how many cells each query has; whether all queries are new and their cells in order."""
+def _measure(sizes: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any) -> bool:
+    """Count the cells of each query; False unless all queries are new and their cells in order."""
+    query, document, position = cells
     begin, n = 0, len(query)
     while begin < n:
         place = query_place[query[begin]]
@@ -84,26 +79,15 @@ def _measure(
 
 
 @kernel
-def _move(
-    starts: NDArray[np.int64],
-    query_place: NDArray[np.int32],
-    document_place: NDArray[np.int32],
-    query: NDArray[np.int32],
-    document: NDArray[np.int32],
-    position: NDArray[np.int32],
-    impressions: NDArray[np.int64],
-    clicks: NDArray[np.int64],
-    all_query: NDArray[np.int32],
-    all_document: NDArray[np.int32],
-    all_position: NDArray[np.int32],
-    all_impressions: NDArray[np.int64],
-    all_clicks: NDArray[np.int64],
-) -> None:
+def _move(starts: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any, merged: Any) -> None:
+    """Copy the cells of one part to the places of their queries."""
+    query, document, position, impressions, clicks = cells
     to = 0
     for i in range(len(query)):
         if i == 0 or query[i] != query[i - 1]:
             to = starts[query_place[query[i]]]
-        all_query[to] = query_place[query[i]]
-        all_document[to] = document_place[document[i]]
-        all_position[to], all_impressions[to], all_clicks[to] = position[i], impressions[i], clicks[i]
+        merged.query[to] = query_place[query[i]]
+        merged.document[to] = document_place[document[i]]
+        merged.position[to] = position[i]
+        merged.impressions[to], merged.clicks[to] = impressions[i], clicks[i]
         to += 1

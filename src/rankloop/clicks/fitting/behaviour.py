@@ -1,13 +1,12 @@
-"""What all click models have in common: one reader, going down the page.
+"""What all click models have in common: one reader who goes down the page.
 
 At rank k, still reading and with the last click at rank l (0: none yet), the reader clicks document d with
-probability `examination[k, l] * attraction[d] + floor[k]`, then reads on with probability
-`after_click[k] * keep[d]` or `after_skip[k]`. Every model of this family is a choice of these numbers, so one
-sampler and one exact recursion serve all.
+probability `examination[k, l] * attraction[d] + floor[k]`, then reads on with probability `after_click[k] *
+keep[d]` or `after_skip[k]`. Every click model is a choice of these numbers, so one sampler and one exact
+recursion serve all.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,9 @@ from rankloop.clicks.simulation.random import stream, uniform
 __all__ = ["Behaviour", "conditional", "draw", "marginal"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Behaviour:
+class Behaviour(NamedTuple):
+    """The numbers of one model on some pages, in the form that the kernels take."""
+
     attraction: NDArray[np.float64]  # per impression (or per row of a data set)
     keep: NDArray[np.float64]
     examination: NDArray[np.float64]  # ranks × (1 or ranks + 1)
@@ -39,12 +39,12 @@ class Behaviour:
         after_click: float | NDArray[np.float64] = 1.0,
         after_skip: float = 1.0,
     ) -> "Behaviour":
-        """Reads everything and clicks what attracts, where nothing else is said."""
-        sight = np.ones((depth, 1)) if examination is None else examination.reshape(depth, -1)
+        """A reader who reads everything and clicks what attracts, but for what is given."""
+        matrix = np.ones((depth, 1)) if examination is None else examination.reshape(depth, -1)
         return Behaviour(
             np.ascontiguousarray(attraction, np.float64),
             np.ones(len(attraction)) if keep is None else np.ascontiguousarray(keep, np.float64),
-            np.array(sight, np.float64, order="C"),
+            np.array(matrix, np.float64, order="C"),
             np.zeros(depth) if floor is None else np.array(floor, np.float64),
             np.array(np.broadcast_to(after_click, depth), np.float64),
             np.full(depth, float(after_skip)),
@@ -56,69 +56,47 @@ class Behaviour:
         stay = min(self.after_click.min(), self.after_skip.min(), self.keep.min())
         return bool(self.examination.shape[1] > 1 or stay < 1)
 
-    def _numbers(self) -> tuple[NDArray[np.float64], ...]:
-        return (
-            self.attraction,
-            self.keep,
-            self.examination,
-            self.floor,
-            self.after_click,
-            self.after_skip,
-        )
-
 
 def conditional(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
     """P(click | the clicks above it) of each impression."""
     out = np.empty(len(pages))
-    numbers = behaviour._numbers()
     clicks = pages.clicks
 
     def work(a: int, b: int) -> None:
-        _conditional(a, b, pages.offsets, pages.position, clicks, out, *numbers)
+        _conditional(a, b, pages.offsets, pages.position, clicks, behaviour, out)
 
     over_lists(work, pages.offsets)
     return out
 
 
 def marginal(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
-    """P(click) of each impression, whatever was clicked above."""
+    """P(click) of each impression, over all that may be clicked above it."""
     out = np.empty(len(pages))
-    numbers = behaviour._numbers()
-    over_lists(lambda a, b: _marginal(a, b, pages.offsets, pages.position, out, *numbers), pages.offsets)
+    over_lists(lambda a, b: _marginal(a, b, pages.offsets, pages.position, behaviour, out), pages.offsets)
     return out
 
 
 def draw(pages: Pages, behaviour: Behaviour, seed: int) -> NDArray[np.int8]:
-    """Clicks; page i has its own stream of random numbers, so threads do not matter."""
+    """Clicks; page i has its own stream of random numbers, so the number of threads does not matter."""
     out = np.empty(len(pages), np.int8)
-    numbers = behaviour._numbers()
     key = np.uint64(seed)
-    over_lists(lambda a, b: _draw(a, b, key, pages.offsets, pages.position, out, *numbers), pages.offsets)
+    over_lists(lambda a, b: _draw(a, b, key, pages.offsets, pages.position, behaviour, out), pages.offsets)
     return out
 
 
 @kernel
 def _conditional(
-    first: int,
-    last: int,
-    offsets: Any,
-    position: Any,
-    click: Any,
-    out: Any,
-    attraction: Any,
-    keep: Any,
-    sight: Any,
-    floor: Any,
-    after_click: Any,
-    after_skip: Any,
+    first: int, last: int, offsets: Any, position: Any, click: Any, reader: Any, out: Any
 ) -> None:
-    history = sight.shape[1] > 1
+    """Bayes' rule down the page: P(still reading) after each click or skip."""
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
     for page in range(first, last):
         reading = 1.0
         clicked = 0
         for i in range(offsets[page], offsets[page + 1]):
             k = position[i] - 1
-            p = sight[k, clicked if history else 0] * attraction[i] + floor[k]
+            p = examination[k, clicked if history else 0] * attraction[i] + floor[k]
             out[i] = reading * p
             if click[i] == 1:
                 clicked = k + 1
@@ -129,21 +107,11 @@ def _conditional(
 
 
 @kernel
-def _marginal(
-    first: int,
-    last: int,
-    offsets: Any,
-    position: Any,
-    out: Any,
-    attraction: Any,
-    keep: Any,
-    sight: Any,
-    floor: Any,
-    after_click: Any,
-    after_skip: Any,
-) -> None:
-    history = sight.shape[1] > 1
-    state = np.zeros(sight.shape[0] + 1)
+def _marginal(first: int, last: int, offsets: Any, position: Any, reader: Any, out: Any) -> None:
+    """The distribution over (reading, rank of the last click), moved down the page."""
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
+    state = np.zeros(examination.shape[0] + 1)
     for page in range(first, last):
         state[:] = 0.0
         state[0] = 1.0
@@ -151,7 +119,7 @@ def _marginal(
             k = position[i] - 1
             clicks = 0.0
             for j in range(k + 1 if history else 1):
-                p = sight[k, j] * attraction[i] + floor[k]
+                p = examination[k, j] * attraction[i] + floor[k]
                 clicks += state[j] * p
                 state[j] *= (1.0 - p) * after_skip[k]
             out[i] = clicks
@@ -159,21 +127,10 @@ def _marginal(
 
 
 @kernel
-def _draw(
-    first: int,
-    last: int,
-    key: Any,
-    offsets: Any,
-    position: Any,
-    out: Any,
-    attraction: Any,
-    keep: Any,
-    sight: Any,
-    floor: Any,
-    after_click: Any,
-    after_skip: Any,
-) -> None:
-    history = sight.shape[1] > 1
+def _draw(first: int, last: int, key: Any, offsets: Any, position: Any, reader: Any, out: Any) -> None:
+    """A click where u is below its probability, then the decision to read on."""
+    attraction, keep, examination, floor, after_click, after_skip = reader
+    history = examination.shape[1] > 1
     for page in range(first, last):
         state = stream(key, np.uint64(page))
         reading = True
@@ -184,7 +141,7 @@ def _draw(
                 continue
             k = position[i] - 1
             state, u = uniform(state)
-            if u < sight[k, clicked if history else 0] * attraction[i] + floor[k]:
+            if u < examination[k, clicked if history else 0] * attraction[i] + floor[k]:
                 out[i] = 1
                 clicked = k + 1
                 onward = after_click[k] * keep[i]

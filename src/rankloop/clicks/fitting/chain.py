@@ -1,4 +1,4 @@
-"""What models of readers who stop share: where the clicks are."""
+"""The clicks of a log, as models of readers who stop need them."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ __all__ = ["Chain"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """The clicks of a log that were followed by another one, and the last ones that had something below.
+    """The clicks that were followed by another one, and last clicks with documents below them.
 
-    A click in the last row of a page says nothing about reading on, and is in neither.
+    A click in the last row of a page has no information about reading on, and is in neither.
     """
 
     pages: Pages
@@ -48,7 +48,7 @@ class Chain:
         return self.last[self.final]
 
     def run(self, attraction: NDArray[np.float64], go_on: NDArray[np.float64], after_skip: float) -> Tail:
-        """Forward-backward; `go_on` is the chance of reading on after each click of `final`."""
+        """Forward-backward; `go_on` is the probability of reading on after each click of `final`."""
         enter = np.ones(len(self.last))
         enter[self.final] = go_on
         pages = self.pages

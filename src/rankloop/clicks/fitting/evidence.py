@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.fitting.expect import Cells
-from rankloop.clicks.fitting.pages import Names, Pages, pages_of
+from rankloop.clicks.fitting.pages import Pages, pages_of
 from rankloop.clicks.fitting.parameters import ByPair, Parameter
 from rankloop.data import RankingDataset
 
@@ -19,7 +20,7 @@ __all__ = ["Evidence"]
 @dataclass(frozen=True, eq=False)
 class Evidence:
     pages: Pages
-    names: Names
+    names: Pairs
     counts: Aggregate | None
 
     @staticmethod
@@ -47,7 +48,7 @@ class Evidence:
 
     @cached_property
     def first_rate(self) -> float:
-        """The click rate of the first rank: what an examined document gets, about."""
+        """The click rate of the first rank: about that of an examined document."""
         first = self.pages.position == self.pages.position.min()
         if self.counts is None:
             clicks, shown = float(self.pages.clicks[first].sum(dtype=np.int64)), float(first.sum())
@@ -62,9 +63,9 @@ class Evidence:
         return np.full(self.n_pairs, self.first_rate)
 
     def pages_only(self, model: str) -> Pages:
-        """The pages, for models that need to know what was clicked above."""
+        """The pages, for models in which the clicks above matter."""
         if self.counts is not None:
-            raise ValueError(f"{model} reads whole pages; fit it on a ClickLog, not on an Aggregate")
+            raise ValueError(f"{model} needs whole pages; fit it on a ClickLog, not on an Aggregate")
         return self.pages
 
     def cells(self, factor: NDArray[np.int32] | None = None, n_factors: int | None = None) -> Cells:

@@ -1,25 +1,27 @@
-"""Expected counts: what each hidden coin of a model was tossed, and how often it came up, given the clicks.
+"""Expected counts: for each probability of a model its trials and successes, given the clicks.
 
-EM divides successes by tosses; the gradient of the log-likelihood in a coin's logit is
-`successes - tosses * probability` (Fisher's identity). Coins that cannot matter are not counted.
+EM divides successes by trials; the gradient of the log-likelihood in the logit of a probability is `successes
+- trials * probability` (Fisher's identity). Trials without influence on the clicks are not counted.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlog1py, xlogy
 
 from rankloop._jit import kernel, over_lists
 
-__all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture"]
+__all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture", "rates"]
 
 Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Impressions and clicks of each (pair, factor): a factor is a rank, or whatever sets the bias."""
+    """Impressions and clicks of each (pair, factor): a factor is a rank, or whatever determines the bias."""
 
     pair: NDArray[np.int32]
     factor: NDArray[np.int32]
@@ -50,7 +52,7 @@ class Cells:
 def factors(
     cells: Cells, attraction: NDArray[np.float64], examination: NDArray[np.float64]
 ) -> tuple[float, Counts]:
-    """A click is seen and attractive: P = examination[factor] * attraction[pair]."""
+    """A clicked document is examined and attractive: P = examination[factor] * attraction[pair]."""
     seen_pair, seen = np.zeros(len(attraction)), np.zeros(len(examination))
     value = _factors(
         cells.pair, cells.factor, cells.impressions, cells.clicks, attraction, examination, seen_pair, seen
@@ -78,23 +80,31 @@ def mixture(
         sums,
     )
     shown = np.bincount(cells.pair, cells.impressions, len(attraction))
-    counts = {
-        "attraction": (is_relevant, shown),
-        "relevant": (sums[0], sums[1]),
-        "other": (sums[2], sums[3]),
-    }
+    counts = {"attraction": (is_relevant, shown), "relevant": (sums[0], sums[1]), "other": (sums[2], sums[3])}
     return value, counts
+
+
+def rates(name: str, cells: Cells, entry: NDArray[Any], size: int) -> Callable[[Any], tuple[float, Counts]]:
+    """Plain click rates: the expected counts of `values[name]`, with one entry of it for each cell."""
+    clicks = np.bincount(entry, cells.clicks, size)
+    shown = np.bincount(entry, cells.impressions, size)
+
+    def expect(values: Any) -> tuple[float, Counts]:
+        p = values[name]
+        return float(np.sum(xlogy(clicks, p) + xlog1py(shown - clicks, -p))), {name: (clicks, shown)}
+
+    return expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tail:
-    """What the clicks say about reading on after the last one."""
+    """Expected counts of readers who stop, given the clicks."""
 
     value: float  # log-likelihood of attractions, skips and tails (not of going on after a click)
     read: NDArray[np.float64]  # per pair: expected number of times it was read
     onward: NDArray[np.float64]  # per page: P(read on after the last click | clicks)
-    skips: float  # expected decisions after a skip, and how many were to go on
-    skips_onward: float
+    skips: float  # expected number of decisions after a skip
+    skips_onward: float  # and of those to read on
 
 
 def chain(
@@ -108,8 +118,8 @@ def chain(
 ) -> Tail:
     """Forward-backward for readers who go down and stop for good.
 
-    `last` is the row of the last click of each page (before its first row: none), `enter` the chance of
-    reading on after it.
+    `last` is the row of the last click of each page (before its first row: none), `enter` the
+    probability of reading on after it.
     """
     with np.errstate(divide="ignore"):
         log_click, log_skip = np.log(attraction), np.log1p(-attraction)
@@ -126,7 +136,7 @@ def chain(
         parts[a] = read, sums
 
     over_lists(work, offsets)
-    in_order = [parts[a] for a in sorted(parts)]  # sums do not depend on which thread was first
+    in_order = [parts[a] for a in sorted(parts)]  # so that sums do not depend on the order of threads
     read = np.sum([part for part, _ in in_order], axis=0)
     sums = np.sum([part for _, part in in_order], axis=0)
     return Tail(float(sums[0]), read, onward, float(sums[1]), float(sums[2]))
@@ -134,20 +144,27 @@ def chain(
 
 @kernel
 def _factors(
-    pair: Any, factor: Any, shown: Any, clicks: Any, attraction: Any, sight: Any, seen_pair: Any, seen: Any
+    pair: Any,
+    factor: Any,
+    shown: Any,
+    clicks: Any,
+    attraction: Any,
+    examination: Any,
+    seen_pair: Any,
+    seen: Any,
 ) -> float:
     value = 0.0
     for i in range(len(pair)):
-        a, e = attraction[pair[i]], sight[factor[i]]
+        a, e = attraction[pair[i]], examination[factor[i]]
         p, skipped = a * e, shown[i] - clicks[i]
         if clicks[i] > 0.0:
             value += clicks[i] * np.log(p)
-        looked = clicks[i]
+        examined = clicks[i]
         if skipped > 0.0:
             value += skipped * np.log1p(-p)
-            looked += skipped * e * (1.0 - a) / (1.0 - p)
-        seen_pair[pair[i]] += looked
-        seen[factor[i]] += looked
+            examined += skipped * e * (1.0 - a) / (1.0 - p)
+        seen_pair[pair[i]] += examined
+        seen[factor[i]] += examined
     return value
 
 
@@ -201,11 +218,14 @@ def _chain(
     onward: Any,
     sums: Any,
 ) -> None:
+    """Add the pages `first` to `end` to `read`, `onward` and `sums` (log-likelihood, skips, skips onward)."""
     go_on = np.empty(longest + 1)
     log_after = np.log(after_skip)
     for page in range(first, end):
         start, stop, at = offsets[page], offsets[page + 1], last[page]
-        for i in range(start, at + 1):  # everything down to the last click was read
+
+        # Down to the last click everything was read. Logarithms are examined up: there is one per document.
+        for i in range(start, at + 1):
             read[pair[i]] += 1.0
             if click[i] == 1:
                 sums[0] += log_click[pair[i]]
@@ -215,7 +235,10 @@ def _chain(
                 sums[2] += 1.0
         if at + 1 >= stop:
             continue
-        none, log_none = 1.0, 0.0  # P(no click from here on | read)
+
+        # Backward below the last click: P(no click from here on | read), and for each row P(read the next |
+        # read this one, no click below). Readers who never tire need sums of logarithms only.
+        none, log_none = 1.0, 0.0
         for i in range(stop - 1, at, -1):
             if after_skip == 1.0:
                 go_on[i - start] = 1.0
@@ -229,15 +252,19 @@ def _chain(
             none = np.exp(log_none)
         else:
             log_none = np.log(none)
-        way = enter[page]
-        if way == 1.0:
+
+        # Whether reading went on after the last click, given that there was none below.
+        entered = enter[page]
+        if entered == 1.0:
             reading = 1.0
             sums[0] += log_none
         else:
-            total = way * none + 1.0 - way
-            reading = way * none / total
+            total = entered * none + 1.0 - entered
+            reading = entered * none / total
             sums[0] += np.log(total)
         onward[page] = reading
+
+        # Forward: the expected number of times each row was read, and of decisions after a skip.
         for i in range(at + 1, stop):
             read[pair[i]] += reading
             if i < stop - 1:

@@ -20,10 +20,10 @@ Pseudo = float | NDArray[np.float64]
 
 @dataclass(eq=False)
 class Problem:
-    """A model on a log: free probabilities, where they start, and the expected counts.
+    """A model on a log: its probabilities, their starting values, and the expected counts.
 
-    `prior` holds pseudo-counts (successes, failures) by parameter, alike or one per entry; `held` marks
-    entries that are given.
+    `prior` holds pseudo-counts (successes, failures) by parameter, one for all or one per entry; `held` marks
+    entries that are fixed.
     """
 
     start: Values
@@ -33,7 +33,7 @@ class Problem:
     held: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def centre(self, name: str) -> float:
-        """Where the prior of a parameter is centred; its start where it has none."""
+        """The centre of the prior of a parameter; its starting value where it has none."""
         yes, no = self.prior[name]
         total = float(np.mean(yes) + np.mean(no))
         return float(np.mean(yes)) / total if total > 0 else float(self.start[name].mean())
@@ -43,24 +43,24 @@ class Problem:
         value, counts = self.expect(values)
         with_prior: Counts = {}
         for name in self.start:
-            successes, tosses = counts[name]
+            successes, trials = counts[name]
             yes, no = self.prior.get(name, (0.0, 0.0))
             free = ~self.held[name] if name in self.held else np.ones(len(successes), bool)
             p = values[name]
             value += float(np.sum(xlogy(yes, p)[free]) + np.sum(xlog1py(no, -p)[free]))
-            with_prior[name] = successes + yes, tosses + yes + no
+            with_prior[name] = successes + yes, trials + yes + no
         return value, with_prior
 
 
 def pooled(problem: Problem, names: list[str], iterations: int = 5) -> dict[str, float]:
-    """For each parameter one value for all its entries, with the others as they start."""
+    """For each parameter the best single value for all entries, with the others at their start."""
     values = dict(problem.start)
     found: dict[str, float] = {}
     for _ in range(iterations if names else 0):
         _, counts = problem.expect(values)
         for name in names:
-            successes, tosses = counts[name]
-            share = float(successes.sum()) / max(float(tosses.sum()), 1e-12)
+            successes, trials = counts[name]
+            share = float(successes.sum()) / max(float(trials.sum()), 1e-12)
             found[name] = min(max(share, 0.001), 0.999)
             values[name] = np.full(len(problem.start[name]), found[name])
     return found
@@ -77,8 +77,8 @@ def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, lis
             advance(1, f"log-likelihood {value / max(problem.impressions, 1):.6f}")
             if len(history) > 1 and value - history[-2] <= tolerance * problem.impressions:
                 break
-            for name, (successes, tosses) in counts.items():
-                new = np.divide(successes, tosses, out=values[name].copy(), where=tosses > 0)
+            for name, (successes, trials) in counts.items():
+                new = np.divide(successes, trials, out=values[name].copy(), where=trials > 0)
                 if name in problem.held:
                     new[problem.held[name]] = values[name][problem.held[name]]
                 values[name] = np.clip(new, 0.0, 1.0)
@@ -86,11 +86,7 @@ def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, lis
 
 
 def gradient(
-    problem: Problem,
-    iterations: int,
-    tolerance: float,
-    features: dict[str, NDArray[np.float32]],
-    l2: float,
+    problem: Problem, iterations: int, tolerance: float, features: dict[str, NDArray[np.float32]], l2: float
 ) -> tuple[Values, dict[str, ByFeatures], list[float]]:
     """The same maximum by L-BFGS in logits; `features` (one row per entry) makes a parameter linear."""
     from scipy.optimize import minimize
@@ -128,8 +124,8 @@ def gradient(
         values = values_at(theta)
         value, counts = problem.penalised(values)
         slope = np.empty_like(theta)
-        for name, (successes, tosses) in counts.items():
-            residual = successes - tosses * values[name]
+        for name, (successes, trials) in counts.items():
+            residual = successes - trials * values[name]
             if name in inputs:
                 weights = theta[parts[name]][:-1]
                 value -= 0.5 * l2 * problem.impressions * float(weights @ weights)
@@ -157,7 +153,7 @@ def gradient(
 
 
 def _design(features: dict[str, NDArray[np.float32]]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Standardised features, and by what."""
+    """Standardised features, and their means and scales."""
     inputs: dict[str, Any] = {}
     shape: dict[str, Any] = {}
     for name, X in features.items():

@@ -1,32 +1,21 @@
-"""Pages as a click model sees them: a log, a data set in its own order, or grades in displayed order."""
+"""The pages a click model works on: a log, a data set in its own order, or grades in displayed order."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.columns import Coded
+from rankloop.clicks.columns.grouping import Pairs
 from rankloop.clicks.columns.rows import dataset_documents, dataset_rows
 from rankloop.data import RankingDataset
 from rankloop.lists.ranks import ranks
 
-__all__ = ["Names", "Pages", "Shown", "pages_of"]
+__all__ = ["Pages", "Shown", "pages_of"]
 
 Shown = ClickLog | RankingDataset | ArrayLike
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """(query, document) pairs by their ids, and which one each impression shows."""
-
-    queries: NDArray[Any]
-    query: NDArray[np.int32]
-    documents: NDArray[Any]
-    document: NDArray[np.int32]
-    code: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +25,7 @@ class Pages:
     click: NDArray[np.int8] | None = None
     grades: NDArray[np.float32] | None = None
     data: RankingDataset | None = None
-    names: Names | None = None
+    names: Pairs | None = None
     layout: Coded | None = None
 
     def __len__(self) -> int:
@@ -60,17 +49,15 @@ class Pages:
         return self.data
 
     @property
-    def known_names(self) -> Names:
+    def known_names(self) -> Pairs:
         if self.names is None:
-            raise ValueError("a fitted model knows documents by id; pass a ClickLog or a RankingDataset")
+            raise ValueError("a fitted model looks documents up by id; pass a ClickLog or a RankingDataset")
         return self.names
 
     @cached_property
     def row(self) -> NDArray[np.int64]:
         """For each impression its row in the data set."""
-        data, names = self.known_data, self.known_names
-        found = dataset_rows(data, names.queries, names.query, names.documents, names.document)
-        return found[names.code]
+        return dataset_rows(self.known_data, self.known_names)[self.known_names.code]
 
     @property
     def label(self) -> NDArray[np.float32]:
@@ -85,17 +72,10 @@ class Pages:
 
 def pages_of(shown: Shown, data: RankingDataset | None = None, offsets: ArrayLike | None = None) -> Pages:
     if isinstance(shown, ClickLog):
-        pairs = shown.pairs
-        names = Names(shown.queries, pairs.query, shown.documents, pairs.document, pairs.code)
-        return Pages(shown.offsets, shown.position, shown.click, None, data, names, layout=shown.page_layout)
+        return Pages(shown.offsets, shown.position, shown.click, None, data, shown.pairs, shown.page_layout)
     if isinstance(shown, RankingDataset):
-        names = Names(
-            shown.qid,
-            shown.row_query.astype(np.int32),
-            dataset_documents(shown),
-            np.arange(shown.n_documents, dtype=np.int32),
-            np.arange(shown.n_documents, dtype=np.int32),
-        )
+        row = np.arange(shown.n_documents, dtype=np.int32)
+        names = Pairs(shown.qid, shown.row_query.astype(np.int32), dataset_documents(shown), row, row)
         return Pages(shown.offsets, ranks(shown.offsets, np.int32), None, shown.y, shown, names)
     grades = np.asarray(shown, np.float32)
     if grades.ndim != 1:

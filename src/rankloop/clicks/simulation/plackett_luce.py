@@ -1,4 +1,4 @@
-"""Pages drawn from a Plackett-Luce distribution, in time that grows with the page and not with the list."""
+"""Pages drawn from a Plackett-Luce distribution by alias tables: time grows with the page, not the list."""
 
 from typing import Any, NamedTuple
 
@@ -11,19 +11,19 @@ from rankloop.clicks.simulation.random import uniform
 
 __all__ = ["NO_URN", "Urn", "draw_page", "urn_of"]
 
-_MOST = 0.75  # of the mass: once so much is shown, drawing again until something new comes takes too long
-_FINE = 1e-6  # of a sum: a difference that small has lost too many digits
-_LEAST = 1e-290  # below this a sum of shares has lost its digits
+_MOST = 0.75  # of the probability: once this much is shown, rejection takes too many draws
+_FINE = 1e-6  # relative to a sum: a smaller difference has lost too many digits
+_LEAST = 1e-290  # a smaller sum of probabilities has lost too many digits
 
 
 class Urn(NamedTuple):
-    """What a page is drawn from: alias tables (Walker, 1977; Vose, 1991), one per list."""
+    """Alias tables (Walker, 1977; Vose, 1991) that pages are drawn from, one per list."""
 
     logits: NDArray[np.float64]
-    share: NDArray[np.float64]  # the chance of each row to stand first
-    cut: NDArray[np.float64]  # of the column that is drawn, the part that is its own row
-    alias: NDArray[np.int64]  # the row that has the other part
-    handicap: NDArray[np.float64]  # of lists that are short enough to race
+    share: NDArray[np.float64]  # the probability of each row to be first
+    cut: NDArray[np.float64]  # the part of a column that belongs to its own row
+    alias: NDArray[np.int64]  # the row that the rest belongs to
+    handicap: NDArray[np.float64]  # of lists that are short enough for `race`
 
 
 NO_URN = Urn(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0))
@@ -43,7 +43,7 @@ def urn_of(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> Urn:
 
 @kernel
 def _fill(offsets: Any, share: Any, cut: Any, alias: Any, waiting: Any) -> None:
-    """Rows with less than their column are topped up by rows with more."""
+    """Vose's method: rows with less than one column are filled up by rows with more."""
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]
         poor, rich = 0, stop - start  # two stacks that grow towards each other
@@ -64,7 +64,7 @@ def _fill(offsets: Any, share: Any, cut: Any, alias: Any, waiting: Any) -> None:
                 rich += 1
                 waiting[poor] = large
                 poor += 1
-        for i in range(poor):  # what rounding left over is full
+        for i in range(poor):  # left over by rounding errors: full columns
             cut[waiting[i]] = 1.0
         for i in range(rich, stop - start):
             cut[waiting[i]] = 1.0
@@ -83,10 +83,10 @@ def draw_page(
     mass: Any,
     rows: Any,
 ) -> Any:
-    """Fill `rows` without replacement; `shown` holds the last page that each row of the list was put on.
+    """Fill `rows` without replacement; `shown` has for each row of the list the last page that it is on.
 
-    A row that is drawn twice is drawn again: given what is shown, the next of a Plackett-Luce draw is any
-    other row in proportion to its share. When most is shown, those left are looked through one by one.
+    A row that is on the page already is rejected: given what is shown, the next row of a Plackett-Luce draw
+    is any other in proportion to its share. Once most of the probability is shown, the others are searched.
     """
     logits, share, cut, alias, _ = urn
     n, have, seen = len(rows), 0, 0.0
@@ -104,13 +104,13 @@ def draw_page(
     if have == n:
         return state
     m = 0
-    for at in range(start, stop):  # best first: the search for the next is short
+    for at in range(start, stop):  # best first, so that the search is short
         d = order[at]
         left[m], mass[m] = d, share[d]
         m += shown[d - start] != mark
     total, sure = 0.0, 0.0
     while have < n:
-        if total <= sure:  # what is left of a difference has few digits left: add up anew
+        if total <= sure:  # the running difference has lost too many digits: sum again
             total = mass[:m].sum()
             sure = total * _FINE
             if total < _LEAST:
@@ -121,7 +121,7 @@ def draw_page(
         while i < m - 1 and u >= mass[i]:
             u -= mass[i]
             i += 1
-        while mass[i] == 0.0:  # rounding went past the last one
+        while mass[i] == 0.0:  # rounding errors led past the last one
             i -= 1
         rows[have] = left[i]
         have += 1
@@ -132,7 +132,7 @@ def draw_page(
 
 @kernel
 def _by_noise(state: Any, logits: Any, left: Any, noisy: Any, rows: Any) -> Any:
-    """The largest logits with Gumbel noise, for shares that are too small for numbers."""
+    """The largest logits with Gumbel noise, for shares that underflow."""
     for i in range(len(left)):
         state, u = uniform(state)
         noisy[i] = np.inf if left[i] < 0 else np.log(-np.log(u + 1e-300)) - logits[left[i]]

@@ -1,8 +1,8 @@
-"""Pages of short lists drawn from a Plackett-Luce distribution: all documents run, the first ones are shown.
+"""Pages of short lists drawn from a Plackett-Luce distribution, by a race of exponential times.
 
-With running times that are exponential, at the rate of each document's odds, the order of arrival is a
-Plackett-Luce draw. No step waits for the one before and nothing branches on chance, so a page of ten out of
-twenty takes about as long as ten draws from an alias table that are never drawn again.
+If every document gets an exponential time whose rate is its odds, the order of the times is a Plackett-Luce
+draw. No step depends on the one before and no branch on a random number, so a page of ten out of twenty takes
+about as long as ten draws from an alias table without rejections.
 """
 
 from typing import Any
@@ -15,15 +15,15 @@ from rankloop.clicks.simulation.random import exponential, skip
 
 __all__ = ["BLOCK", "LONGEST", "handicaps", "race"]
 
-BLOCK = 32  # times are compared so many at a time
-LONGEST = 2 * BLOCK  # documents: comparing all with all takes the square of it
-_WIDEST = 600.0  # between two logits: beyond it a running time would be no number
+BLOCK = 32  # times that are compared at once (vectorised)
+LONGEST = 2 * BLOCK  # documents: all pairs are compared, which takes quadratic time
+_WIDEST = 600.0  # difference of two logits beyond which a time overflows
 _NEVER = np.int32(2**31 - 1)
 _32 = np.int64(32)
 
 
 def handicaps(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """One over the odds of each row, the best of its list at 1; 0 in lists that cannot race."""
+    """One over the odds of each row, the best of its list at 1; 0 in lists that are too long or too wide."""
     lengths = np.diff(offsets)
     full = np.flatnonzero(lengths)
     best, worst = (each.reduceat(logits, offsets[full]) for each in (np.maximum, np.minimum))
@@ -36,10 +36,11 @@ def handicaps(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArra
 def race(
     state: Any, start: int, stop: int, handicap: Any, time: Any, short: Any, arrived: Any, rows: Any
 ) -> Any:
-    """Fill `rows` with the first to arrive; `time`, `short` and `arrived` have room for `LONGEST`.
+    """Fill `rows` with the smallest times; `time`, `short` and `arrived` have room for `LONGEST`.
 
-    Numbers above 0 are ordered as their bits are: the upper half of them tells nearly all apart, and where
-    it does not, some place is taken twice and the sum of the places is too small.
+    Positive floats are ordered like their bits, so integers are compared. The upper 32 bits separate nearly
+    all times; where two are equal, some place is taken twice, the sum of the places is too small, and all 64
+    bits are compared.
     """
     m, n = stop - start, len(rows)
     width = (m + BLOCK - 1) // BLOCK * BLOCK

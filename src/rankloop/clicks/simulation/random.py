@@ -1,4 +1,4 @@
-"""Random numbers by counter: each page has its own stream, whichever thread draws it."""
+"""Counter-based random numbers: each page has its own stream, independent of threads."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def key_of(seed: int | np.random.Generator) -> int:
 
 
 def thresholds(p: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """The numbers t with `whole_number(...) < t` exactly where the uniform number is below p."""
+    """The integers t with `whole_number(...) < t` exactly where the uniform number is below p."""
     return np.ceil(p / _UNIT).astype(np.uint64)
 
 
@@ -40,7 +40,7 @@ def _mix(z: Any) -> Any:
 
 @kernel
 def stream(key: Any, page: Any) -> Any:
-    """The state with which a page begins: splitmix64, twice mixed so that near pages are far apart."""
+    """The first state of a page: splitmix64, mixed twice to separate the streams of neighbouring pages."""
     return _mix(key + _GOLDEN * _mix(page * _GOLDEN + _FIRST))
 
 
@@ -53,13 +53,13 @@ def uniform(state: Any) -> Any:
 
 @kernel
 def whole_number(state: Any, n: Any) -> Any:
-    """What the n-th call of `uniform` from here draws, times 2^53: loops over n can run in parallel."""
+    """The result of the n-th call of `uniform` from here, times 2^53; loops over n can be vectorised."""
     return _mix(state + n * _GOLDEN) >> _11
 
 
 @kernel
 def uniform_at(state: Any, n: Any) -> Any:
-    """What the n-th call of `uniform` from here draws."""
+    """The result of the n-th call of `uniform` from here."""
     return np.float64(np.int64(whole_number(state, n))) * _UNIT
 
 
@@ -73,7 +73,7 @@ def skip(state: Any, n: Any) -> Any:
 def exponential(state: Any, n: Any) -> Any:
     """Minus the logarithm of the n-th number in (0, 1) from here.
 
-    The logarithm is that of fdlibm (Sun, 1993) without its special cases: loops over n can run in parallel.
+    The logarithm is that of fdlibm (Sun, 1993) without its special cases; loops over n can be vectorised.
     """
     u = np.uint64((_mix(state + n * _GOLDEN) >> _12) | _ONE).view(np.float64) - (1.0 - _UNIT)
     bits = np.float64(u).view(np.int64)

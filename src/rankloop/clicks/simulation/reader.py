@@ -1,10 +1,10 @@
-"""One person, one page at a time: what online learning needs of a simulated user."""
+"""A simulated user who sees one page at a time, as online learning needs it."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.clicks.click_model import ClickModel
-from rankloop.clicks.fitting.behaviour import Behaviour, draw
+from rankloop.clicks.fitting.behaviour import draw
 from rankloop.clicks.fitting.pages import Pages, pages_of
 from rankloop.data import RankingDataset
 
@@ -12,7 +12,7 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """Clicks on pages of a data set's rows; what the user thinks of each row is worked out once.
+    """Clicks on pages of a data set's rows; the user's parameters for each row are computed once.
 
     >>> from rankloop.clicks import user
     >>> data = RankingDataset([[0.0]] * 4, [0, 4, 1, 4], ["q"] * 4)
@@ -29,12 +29,5 @@ class Reader:
         """One click or non-click for each shown row, from the top."""
         whole, places = self._whole, len(rows)
         page = Pages(np.array([0, places]), self._position[:places])
-        here = Behaviour(
-            whole.attraction[rows],
-            whole.keep[rows],
-            whole.examination,
-            whole.floor,
-            whole.after_click,
-            whole.after_skip,
-        )
+        here = whole._replace(attraction=whole.attraction[rows], keep=whole.keep[rows])
         return draw(page, here, int(random.integers(2**62))).astype(np.bool_)

@@ -1,8 +1,9 @@
-"""What is the same for all pages of a simulation, and how pages are played on it."""
+"""A simulation, prepared: what is the same for all pages, and how pages are drawn."""
 
+import inspect
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +11,42 @@ from numpy.typing import NDArray
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.clicks.click_model import ClickModel
-from rankloop.clicks.columns import columns as _columns
+from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.rows import dataset_documents
-from rankloop.clicks.ctr import RankDocumentCTR
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.pages import pages_of
+from rankloop.clicks.rank_document_ctr import RankDocumentCTR
 from rankloop.clicks.simulation.plackett_luce import NO_URN, Urn, urn_of
 from rankloop.clicks.simulation.random import key_of, thresholds
 from rankloop.clicks.simulation.sessions import DESIGNS, choose_queries, run_fixed, run_sessions, run_stopping
-from rankloop.clicks.users import user as user_named
+from rankloop.clicks.user import user as user_named
 from rankloop.data import RankingDataset
 from rankloop.lists.ranks import ranks
 
-__all__ = ["Stage", "stage_of"]
+__all__ = ["OPTIONS", "Played", "Stage", "stage_of"]
+
+
+class Played(NamedTuple):
+    """Simulated pages: one query per page, the rest per impression but for `experiment` (per page)."""
+
+    query: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    row: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    click: NDArray[np.int8]
+    experiment: NDArray[np.int32]  # empty where the simulation has none, and so is `original`
+    original: NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Everything that is the same for all sessions."""
+    """What is the same for all sessions of a simulation."""
 
     data: RankingDataset
     behaviour: Behaviour
     depth: int
-    urn: Urn | None  # to draw pages from; None where the order is fixed
+    urn: Urn | None  # that pages are drawn from; None where the order is fixed
     order: NDArray[np.int32]  # rows of each query, best first
     design: int
     rate: float
@@ -43,8 +56,10 @@ class Stage:
 
     @cached_property
     def cuts(self) -> tuple[NDArray[np.uint64], ...] | None:
-        """For each row in the order shown: below the first number it is clicked, below the second also read
-        on, and read on without a click up to the third. None where chance or the last click moves them.
+        """Thresholds of the random integer, for each row in the order shown; None where they are not fixed.
+
+        Below the first the row is clicked, below the second it is clicked and reading goes on, and between
+        the first and the third it is skipped and reading goes on.
         """
         reader = self.behaviour
         if self.urn is not None or self.design or reader.examination.shape[1] > 1:
@@ -55,64 +70,67 @@ class Stage:
         skip = click + (1.0 - click) * reader.after_skip[rank]
         return tuple(thresholds(one) for one in (click, stay, skip))
 
-    def play(self, first: int, last: int) -> tuple[NDArray[Any], ...]:
-        """Query, offsets, row, position, click, experiment and original position of pages first..last."""
-        data = self.data
-        query = np.empty(last - first, np.int32)
+    def play(self, first: int, last: int) -> Played:
+        """The pages `first` to `last`."""
+        data, pages = self.data, last - first
+        query = np.empty(pages, np.int32)
         choose_queries(np.uint64(self.key), first, self.cumulative, query)
-        lengths = np.minimum(data.lengths, self.depth)[query]
-        offsets = np.zeros(last - first + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = np.zeros(pages + 1, np.int64)
+        np.cumsum(np.minimum(data.lengths, self.depth)[query], out=offsets[1:])
         n = int(offsets[-1])
-        row, rank, click = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int8)
         moved = self.design > 0
-        experiment = np.zeros(last - first if moved else 0, np.int32)
-        original = np.empty(n if moved else 0, np.int32)
-        numbers = self.behaviour._numbers()
-        key = np.uint64(self.key)
-        cuts = self.cuts
+        played = Played(
+            query,
+            offsets,
+            row=np.empty(n, np.int32),
+            rank=np.empty(n, np.int32),
+            click=np.empty(n, np.int8),
+            experiment=np.zeros(pages if moved else 0, np.int32),
+            original=np.empty(n if moved else 0, np.int32),
+        )
+        key, cuts = np.uint64(self.key), self.cuts
         urn = NO_URN if self.urn is None else self.urn
 
         def work(a: int, b: int) -> None:
             if cuts is not None:
                 run = run_stopping if self.behaviour.dependent else run_fixed
-                run(a, b, key, first, query, offsets, data.offsets, self.order, cuts, row, rank, click)
+                run(a, b, key, first, data.offsets, self.order, cuts, played)
                 return
             run_sessions(
-                a, b, key, first, query, offsets, data.offsets, self.order, urn,
-                self.design, self.rate, self.top,
-                row, rank, click, experiment, original, *numbers,
+                a, b, key, first, data.offsets, self.order, urn,
+                self.design, self.rate, self.top, played, self.behaviour,
             )  # fmt: skip
 
         over_lists(work, offsets)
-        return query, offsets, row, rank, click, experiment, original
+        return played
 
     def coded_rows(self) -> tuple[Coded, Coded]:
         """For each row of the data set its query and its document, as a log codes them."""
         data = self.data
         documents = dataset_documents(data)
         coded = (
-            Coded(documents, documents.astype(np.int32)) if data.docid is None else _columns.code(documents)
+            Coded(documents, documents.astype(np.int32)) if data.docid is None else checked.code(documents)
         )
         return Coded(data.qid, data.row_query.astype(np.int32)), coded
 
 
 def stage_of(
     data: RankingDataset,
+    *,
     logging_policy: Any,
-    user: str | ClickModel,
-    k: int,
-    randomize: str | None,
-    rate: float,
-    top: int | None,
-    temperature: float | None,
-    layout: str | None,
-    seed: int,
+    user: str | ClickModel = "pbm",
+    k: int = 10,
+    randomize: str | None = None,
+    rate: float = 1.0,
+    top: int | None = None,
+    temperature: float | None = None,
+    layout: str | None = None,
+    seed: int = 0,
 ) -> Stage:
     if k < 1:
         raise ValueError(f"k is at least 1, got {k}")
     if temperature is not None and not temperature > 0:
-        raise ValueError(f"temperature is above 0 (None shows the same ranking always), got {temperature}")
+        raise ValueError(f"temperature is above 0 (None always shows the same ranking), got {temperature}")
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is a share between 0 and 1, got {rate}")
     depth = int(min(k, data.lengths.max()))
@@ -142,6 +160,9 @@ def stage_of(
     )
 
 
+OPTIONS = tuple(inspect.signature(stage_of).parameters)[1:]
+
+
 def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: str | None) -> Behaviour:
     most = int(max(data.y.max(), 1)) if data.n_documents else 1
     model = user_named(user, max_grade=max(most, 4)) if isinstance(user, str) else user
@@ -151,7 +172,9 @@ def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: st
             raise ValueError("this user depends on the layout of the page; pass layout=")
         model = at(layout)
     if isinstance(model, RankDocumentCTR):
-        raise ValueError("RankDocumentCTR knows each document at each rank only; simulate with another model")
+        raise ValueError(
+            "RankDocumentCTR has one rate for each document at each rank; simulate with another model"
+        )
     return model._behaviour(pages_of(data), depth)
 
 

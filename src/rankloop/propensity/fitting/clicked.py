@@ -1,14 +1,15 @@
-"""Pages with clicks, and a linear scorer learned on them in turns with a curve."""
+"""Pages with clicks, and the alternating fit of a linear scorer and a curve on them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from rankloop.clicks import ClickLog
+from rankloop.clicks.columns.grouping import selected
 from rankloop.data import RankingDataset
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import grouped, weights_of, with_draws
@@ -16,19 +17,19 @@ from rankloop.propensity.fitting.features import design
 from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["JOINT_DRAWS", "ClickedPages", "in_turns"]
+__all__ = ["JOINT_RESAMPLES", "ClickedPages", "Method", "alternating"]
 
-JOINT_DRAWS = 30  # every draw is a fit of its own
+JOINT_RESAMPLES = 30  # every resample is fitted again
 SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
 RIDGE = 1.0
 
 Loss = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]
-Turn = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+NextCurve = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class ClickedPages:
-    """Pages on which something was clicked: what each shows, and how much each counts."""
+    """Pages with clicks: their documents, and the weight of each page."""
 
     offsets: NDArray[np.int64]
     document: NDArray[np.int64]  # per impression, into X
@@ -46,9 +47,9 @@ class ClickedPages:
         inside = log.position <= ranks
         page = log.row_page
         clicked = np.bincount(page[inside], log.click[inside], log.n_pages) > 0
-        heard = np.bincount(log.position[inside] - 1, log.click[inside], ranks)
-        if ranks < 2 or np.any(heard == 0):
-            where = "one rank only" if ranks < 2 else f"none at rank {int(np.argmin(heard)) + 1}"
+        clicks = np.bincount(log.position[inside] - 1, log.click[inside], ranks)
+        if ranks < 2 or np.any(clicks == 0):
+            where = "one rank only" if ranks < 2 else f"none at rank {int(np.argmin(clicks)) + 1}"
             raise ValueError(
                 f"a joint fit needs clicks at two ranks or more, got {where}; log more or set depth"
             )
@@ -72,15 +73,18 @@ class ClickedPages:
             design(data, part.pair_rows(data)[documents])[:, :-1],
         )
 
+    @property
+    def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
+        """What every kernel takes first."""
+        return self.offsets, self.document, self.rank, self.click, self.weight
+
     def sample(self, most: int, seed: int) -> "ClickedPages":
         """A part of the pages, for the scorer."""
         n = len(self.weight)
         if n <= most:
             return self
         chosen = np.sort(np.random.default_rng([seed, 3]).choice(n, most, replace=False))
-        lengths = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        rows = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        offsets, rows = selected(self.offsets, chosen)
         return replace(
             self,
             offsets=offsets,
@@ -95,42 +99,46 @@ class ClickedPages:
         return replace(self, weight=weights[self.group])
 
 
-def in_turns(
+class Method(NamedTuple):
+    """`loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
+    `next_curve(pages, scores, curve)` gives the next curve, of which the first row is log theta;
+    `start(ranks)` is the first one.
+    """
+
+    name: str
+    start: Callable[[int], NDArray[np.float64]]
+    loss: Loss
+    next_curve: NextCurve
+
+
+def alternating(
+    method: Method,
     log: ClickLog,
     data: RankingDataset,
-    method: str,
-    *,
-    start: Callable[[int], NDArray[np.float64]],
-    loss: Loss,
-    turn: Turn,
     depth: int | None,
     pages: int,
     iterations: int,
+    resamples: int,
     monotone: bool,
     layout: str | None,
-    resamples: int,
     seed: int,
 ) -> Propensity:
-    """Learn a scorer given the curve and the curve given the scorer, until neither moves; then for each draw.
-
-    `loss(pages, scores, curve, gradient)` gives a value and fills the gradient by document;
-    `turn(pages, scores, curve)` gives the next curve, of which the first row is log theta.
-    """
+    """Fit the scorer given the curve and the curve given the scorer until convergence, then each resample."""
     log, layout = one_layout(log, layout)
-    report = report_first(log, data, method)
+    report = report_first(log, data, method.name)
     clicked = ClickedPages.of(log, data, depth, pages, seed)
     sample = clicked.sample(SCORER_PAGES, seed)
-    weights, curve = np.zeros(clicked.X.shape[1]), start(clicked.ranks)
-    weights, curve = _settled(clicked, sample, weights, curve, loss, turn, iterations, 10)
+    weights, curve = np.zeros(clicked.X.shape[1]), method.start(clicked.ranks)
+    weights, curve = _converged(method, clicked, sample, weights, curve, iterations, 10)
     drawn = []
     for one in weights_of(resamples, clicked.groups, seed):
-        _, again = _settled(clicked.reweighted(one), sample.reweighted(one), weights, curve, loss, turn, 2, 5)
+        _, again = _converged(method, clicked.reweighted(one), sample.reweighted(one), weights, curve, 2, 5)
         drawn.append(np.atleast_2d(again)[0])
     found = with_draws(
         np.atleast_2d(curve)[0],
         np.array(drawn),
         groups=clicked.groups,
-        method=method,
+        method=method.name,
         layout=layout,
         pages=log.n_pages,
         identifiability=report,
@@ -138,15 +146,14 @@ def in_turns(
     return found.monotone() if monotone else found
 
 
-def _settled(
+def _converged(
+    method: Method,
     pages: ClickedPages,
     sample: ClickedPages,
     weights: NDArray[np.float64],
     curve: NDArray[np.float64],
-    loss: Loss,
-    turn: Turn,
     iterations: int,
-    steps: int,
+    scorer_iterations: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     X = pages.X
     for _ in range(iterations):
@@ -155,13 +162,15 @@ def _settled(
             w: NDArray[np.float64], curve: NDArray[np.float64] = curve
         ) -> tuple[float, NDArray[np.float64]]:
             slope = np.zeros(len(X))
-            value = loss(sample, X @ w, curve, slope)
+            value = method.loss(sample, X @ w, curve, slope)
             n = len(sample.weight)
             return (value + 0.5 * RIDGE * float(w @ w)) / n, (slope @ X + RIDGE * w) / n
 
-        done: Any = minimize(objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+        done: Any = minimize(
+            objective, weights, jac=True, method="L-BFGS-B", options={"maxiter": scorer_iterations}
+        )
         weights = done.x
-        new = turn(pages, X @ weights, curve)
+        new = method.next_curve(pages, X @ weights, curve)
         moved = float(np.abs(new - curve).max())
         curve = new
         if moved < 1e-3:

@@ -1,4 +1,4 @@
-"""How far features tell ranks apart, and what relevance they leave hidden."""
+"""How far features separate ranks, and how much relevance they do not explain."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def overlap_of_features(counts: Aggregate, data: RankingDataset, ranks: int) -> 
 def hidden_relevance(
     counts: Aggregate, data: RankingDataset, rates: NDArray[np.float64]
 ) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None, float | None]:
-    """How far features move log theta, how far the rest might, and the share of relevance they show."""
+    """How far features move log theta, how far other relevance may, and the share that features explain."""
     clicks = np.bincount(counts.position - 1, counts.clicks, len(rates))
     if len(rates) < 2 or np.any(clicks == 0):
         return None, None, None
@@ -49,7 +49,7 @@ def hidden_relevance(
     point = joint.fit()
     shift = np.append(0.0, point[1 - len(rates) :]) - np.log(rates / rates[0])
     shown, unseen = joint.variances(point)
-    # without documents that were clicked twice there is no telling: take the rest to be as large
+    # without documents that were clicked twice it is unknown: assume that the rest is as large
     ratio = 1.0 if unseen is None else float(np.sqrt(unseen / max(shown, 1e-12)))
     bias = np.minimum(np.abs(shift) * ratio, 10.0)
     explained = None if unseen is None else shown / max(shown + unseen, 1e-12)

@@ -1,4 +1,4 @@
-"""The documents of a log as rows of features on one scale."""
+"""The features of documents as normal scores."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ KNOTS = 256
 def design(data: RankingDataset, row: NDArray[np.int64]) -> NDArray[np.float64]:
     """Normal scores of each feature (its quantile on the bell curve), 0 where missing; a column of ones last.
 
-    Heavy tails and odd scales then do no harm, and a linear model bends with the feature.
+    Heavy tails and different scales then do not matter, and a linear model becomes monotone in each feature.
     """
     X = data.X[row]
     out = np.ones((len(X), X.shape[1] + 1))
@@ -26,7 +26,7 @@ def design(data: RankingDataset, row: NDArray[np.int64]) -> NDArray[np.float64]:
         if known.any():
             knots, first = np.unique(np.quantile(column[known], at), return_index=True)
             last = np.append(first[1:], KNOTS) - 1
-            middle = (at[first] + at[last]) / 2  # values that tie share the middle of their quantiles
+            middle = (at[first] + at[last]) / 2  # equal values get the middle of their quantiles
             score[known] = ndtri(np.interp(column[known], knots, middle))
         spread = score.std()
         out[:, j] = (score - score.mean()) / spread if spread > 1e-9 else 0.0

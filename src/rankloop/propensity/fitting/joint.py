@@ -1,10 +1,11 @@
-"""What every joint fit does first: say whether its curve can be trusted."""
+"""The report that comes with every joint fit."""
 
 import warnings
 
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.identifiability import Identifiability, IdentifiabilityWarning, identifiability
+from rankloop.propensity.identifiability import Identifiability, identifiability
+from rankloop.propensity.identifiability_warning import IdentifiabilityWarning
 
 __all__ = ["report_first"]
 

@@ -11,7 +11,7 @@ from rankloop.propensity.fitting.features import design
 
 __all__ = ["JointLikelihood"]
 
-CLICKED_TWICE = 200  # pairs of clicks on one document at one rank, to tell chance from relevance
+CLICKED_TWICE = 200  # pairs of clicks on one document at one rank, needed to estimate the other variance
 RIDGE = 1.0  # a standard normal prior on each weight
 
 
@@ -25,9 +25,9 @@ class JointLikelihood:
         self.rank = counts.position[keep] - 1
         self.shown = counts.impressions[keep].astype(np.float64)
         self.clicks = counts.clicks[keep].astype(np.float64)
-        silent = np.flatnonzero(np.bincount(self.rank, self.clicks, self.ranks) == 0)
-        if self.ranks < 2 or len(silent):
-            where = f"none at rank {int(silent[0]) + 1}" if len(silent) else "one rank only"
+        unclicked = np.flatnonzero(np.bincount(self.rank, self.clicks, self.ranks) == 0)
+        if self.ranks < 2 or len(unclicked):
+            where = f"none at rank {int(unclicked[0]) + 1}" if len(unclicked) else "one rank only"
             raise ValueError(
                 f"a joint fit needs clicks at two ranks or more, got {where}; log more or set depth"
             )
@@ -79,22 +79,22 @@ class JointLikelihood:
         return float(likelihood - 0.5 * np.sum(self._prior() * point**2))
 
     def score(self, point: NDArray[np.float64], by_group: csr_array | None = None) -> NDArray[np.float64]:
-        """The slope of the likelihood for each document, or for each group of them."""
+        """The gradient of the likelihood for each document, or for each group of them."""
         relevance, p = self._parts(point)
-        slope = self._by_rank(self.clicks - (self.shown - self.clicks) * p / (1 - p))  # by log p
-        bend = 1 - relevance  # how log relevance moves with its score
+        slope = self._by_rank(self.clicks - (self.shown - self.clicks) * p / (1 - p))  # in log p
+        bend = 1 - relevance  # the derivative of log relevance in its score
         parts = (self.X * (slope.sum(axis=1) * bend)[:, None], slope[:, 1:])
         return np.concatenate(parts if by_group is None else [by_group @ one for one in parts], axis=1)
 
     def information(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         width = self.X.shape[1]
         relevance, p = self._parts(point)
-        heft, bend = self._by_rank(self.shown * p / (1 - p)), 1 - relevance
+        weight, bend = self._by_rank(self.shown * p / (1 - p)), 1 - relevance
         out = np.diag(self._prior() + 1e-9 * self.shown.sum())
-        out[:width, :width] += self.X.T @ (self.X * (heft.sum(axis=1) * bend**2)[:, None])
-        out[:width, width:] = self.X.T @ (heft[:, 1:] * bend[:, None])
+        out[:width, :width] += self.X.T @ (self.X * (weight.sum(axis=1) * bend**2)[:, None])
+        out[:width, width:] = self.X.T @ (weight[:, 1:] * bend[:, None])
         out[width:, :width] = out[:width, width:].T
-        out[width:, width:] += np.diag(heft[:, 1:].sum(axis=0))
+        out[width:, width:] += np.diag(weight[:, 1:].sum(axis=0))
         return out
 
     def _by_rank(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ class JointLikelihood:
     def variances(self, point: NDArray[np.float64]) -> tuple[float, float | None]:
         """Of relevance among the documents at one rank, relative to its mean: by features, and the rest.
 
-        The rest is what clicks vary beyond chance; None where too few documents were clicked twice to tell.
+        The rest is the variance of clicks beyond chance; None if too few documents were clicked twice.
         """
         relevance, p = self._parts(point)
         mine = relevance[self.document]

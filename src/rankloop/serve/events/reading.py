@@ -140,9 +140,11 @@ def _randomness(shown: "polars.DataFrame", key: str) -> dict[int, dict[str, Any]
 
 
 def _interventions(shown: "polars.DataFrame") -> list[str]:
-    names = ["none"] * shown.height
+    from rankloop.clicks.intervention import NONE, Swap
+
+    names = [NONE] * shown.height
     for index, drawn in _randomness(shown, "swap").items():
-        names[index] = "swap {}-{}".format(*drawn["swap"])
+        names[index] = str(Swap(*drawn["swap"]))
     return names
 
 

@@ -14,7 +14,7 @@ from rankloop.propensity import Propensity
 from rankloop.rankers import LinearRanker, Ranker
 from rankloop.serve.json_value import json_value
 from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
-from rankloop.unbiased.counterfactual_estimate import Question
+from rankloop.unbiased.counterfactual_estimate import Evaluator
 
 __all__ = ["Candidate", "Gain", "Trained", "estimate_gains", "train_candidates"]
 
@@ -106,21 +106,21 @@ def estimate_gains(
     The interval of a value is two-sided; each bound of a gain is one-sided, with the given confidence.
     """
     judge = likelihood_ranker(trees=JUDGE, threads=1)
-    question = Question(log, metric, data, curve, "doubly_robust", seed, {"ranker": judge})
-    base = question.worth(production)
+    evaluator = Evaluator(log, data, metric, propensity=curve, seed=seed, ranker=judge)
+    base = evaluator.weights(production)
     found = {}
     for name, one in {"production": production, **scores}.items():
-        worth = question.worth(one)
-        value, low, high = _bounds(question, worth, (1 + confidence) / 2)
-        gain = _bounds(question, worth - base, confidence) if name != "production" else (0.0, 0.0, 0.0)
-        found[name] = Gain(value, low, high, *gain, question.answer(one).effective_sample_size)
+        weights = evaluator.weights(one)
+        value, low, high = _bounds(evaluator, weights, (1 + confidence) / 2)
+        gain = _bounds(evaluator, weights - base, confidence) if name != "production" else (0.0, 0.0, 0.0)
+        found[name] = Gain(value, low, high, *gain, evaluator.effective_sample_size())
     return found
 
 
-def _bounds(question: Question, worth: Floats, confidence: float) -> tuple[float, float, float]:
-    above, below = question.sums(worth)
+def _bounds(evaluator: Evaluator, weights: Floats, confidence: float) -> tuple[float, float, float]:
+    above, below = evaluator.sums(weights)
     value = float(above.sum() / below.sum())
-    error, clusters = question.error(worth, above, below)
+    error, clusters = evaluator.error(weights, above, below)
     reach = float(t.ppf(confidence, max(clusters - 1, 1))) * error
     return value, value - reach, value + reach
 

@@ -33,17 +33,17 @@ class Bias:
 
 
 def by_rank(propensity: ClickBias | None) -> bool:
-    """Whether the rank alone says how likely a look is; if not, the layout or the clicks above matter too."""
+    """Whether examination depends on the rank alone, and not on the layout or the clicks above too."""
     return isinstance(propensity, TrustPBM) or not isinstance(propensity, Mapping | ClickModel)
 
 
 def by_page(propensity: ClickBias | None) -> bool:
-    """Whether the clicks above say how likely a look is."""
+    """Whether examination depends on the clicks above."""
     return isinstance(propensity, ClickModel) and not isinstance(propensity, TrustPBM)
 
 
 def bias_of(propensity: ClickBias | None, depth: int) -> Bias:
-    """From a propensity curve (or its values), a user with trust bias, or None: every rank is seen."""
+    """From a propensity curve (or its values) or a user with trust bias; None: every rank is examined."""
     if propensity is None:
         return Bias(np.ones(depth), np.zeros(depth))
     if isinstance(propensity, TrustPBM):
@@ -61,9 +61,9 @@ def bias_of(propensity: ClickBias | None, depth: int) -> Bias:
 
 
 def refuse_trust(beta: Floats, method: str) -> None:
-    """Methods that only divide cannot take away clicks that came from trust."""
+    """An error if there is trust bias: methods that only divide cannot subtract its clicks."""
     if np.any(beta != 0):
         raise ValueError(
-            f"{method} divides by a propensity and keeps the clicks that trust alone brought; "
+            f"{method} divides by a propensity and keeps the clicks that come from trust bias; "
             "use affine, intervention_aware or doubly_robust"
         )

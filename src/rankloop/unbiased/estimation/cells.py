@@ -1,4 +1,4 @@
-"""The likelihood of clicks as a loss that boosted trees can descend."""
+"""The likelihood of clicks as a loss for boosted trees."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,9 +10,9 @@ from scipy.special import expit
 from rankloop.losses import Loss
 from rankloop.unbiased.estimation.evidence import Evidence, Floats
 
-__all__ = ["CellLikelihood"]
+__all__ = ["CellLikelihood", "next_curve"]
 
-STEPS = 3  # of EM for the curve in each round: it creeps, and trees are what costs
+STEPS = 3  # of EM for the curve per tree: EM converges slowly, and the trees take most of the time
 
 
 @dataclass(eq=False)
@@ -20,7 +20,8 @@ class CellLikelihood(Loss):
     r"""Minus the log-likelihood of :math:`P(c = 1) = \alpha_k \sigma(s_d + b) + \beta_k`, cell by cell.
 
     The gradient and the Fisher information of a document are sums over the ranks it was shown at. With
-    `learn`, every call also moves the curve by a few steps of EM: trees and curve grow together.
+    `learn`, every call also moves the curve by a few steps of EM, so that trees and curve are learned
+    together.
     """
 
     pointwise: ClassVar[bool] = True
@@ -38,7 +39,7 @@ class CellLikelihood(Loss):
 
     @classmethod
     def of(cls, seen: Evidence, kept: NDArray[np.bool_], curve: Floats | None) -> "CellLikelihood":
-        """Of the cells whose row is kept; a `curve` to start from is learned, else alpha and beta hold."""
+        """Of the cells whose row is kept. A `curve` is the start of a learned one; else alpha is fixed."""
         cells = kept[seen.row]
         place = np.cumsum(kept) - 1
         rank = seen.position[cells].astype(np.int64) - 1
@@ -69,9 +70,9 @@ class CellLikelihood(Loss):
         if self.learn:
             for _ in range(STEPS):
                 self._step(relevance)
-        chance, slope = self._chance(relevance)
-        lambda_ = -(self.clicks / chance - (self.impressions - self.clicks) / (1 - chance)) * slope
-        information = self.impressions * slope**2 / (chance * (1 - chance))
+        probability, slope = self._probability(relevance)
+        lambda_ = -(self.clicks / probability - (self.impressions - self.clicks) / (1 - probability)) * slope
+        information = self.impressions * slope**2 / (probability * (1 - probability))
         gradient = np.asarray(np.bincount(self.row, lambda_, self.rows), np.float64)
         hessian = np.asarray(np.bincount(self.row, information, self.rows), np.float64)
         return gradient, np.maximum(hessian, 1e-6)
@@ -82,20 +83,30 @@ class CellLikelihood(Loss):
 
     def costs(self, scores: Floats) -> Floats:
         """Minus the log-likelihood of the clicks on each row."""
-        chance, _ = self._chance(expit(scores + self.level)[self.row])
-        total = self.clicks * np.log(chance) + (self.impressions - self.clicks) * np.log1p(-chance)
+        probability, _ = self._probability(expit(scores + self.level)[self.row])
+        total = self.clicks * np.log(probability) + (self.impressions - self.clicks) * np.log1p(-probability)
         return np.asarray(np.bincount(self.row, -total, self.rows), np.float64)
 
-    def _chance(self, relevance: Floats) -> tuple[Floats, Floats]:
-        chance = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)
-        return chance, self.alpha * relevance * (1 - relevance)
+    def _probability(self, relevance: Floats) -> tuple[Floats, Floats]:
+        probability = np.clip(self.alpha * relevance + self.beta, 1e-7, 1 - 1e-7)
+        return probability, self.alpha * relevance * (1 - relevance)
 
     def _step(self, relevance: Floats) -> None:
-        """The share of showings at each rank that were seen, given the clicks (Wang et al., 2018)."""
-        missed = self.alpha * (1 - relevance) / np.maximum(1 - self.alpha * relevance, 1e-12)
-        seen = self.clicks + (self.impressions - self.clicks) * missed
-        shown = np.bincount(self.rank, self.impressions, len(self.curve))
-        new = np.bincount(self.rank, seen, len(self.curve)) / np.maximum(shown, 1e-300)
-        new = np.where(shown > 0, new, self.curve)
-        self.curve = new / new.max()
+        self.curve = next_curve(self.curve, self.rank, self.impressions, self.clicks, self.alpha, relevance)
         self.alpha = self.curve[self.rank]
+
+
+def next_curve(
+    curve: Floats,
+    rank: NDArray[np.integer[Any]],
+    impressions: Floats,
+    clicks: Floats,
+    examination: Floats,
+    relevance: Floats,
+) -> Floats:
+    """One step of EM: the expected share of impressions examined at each rank (Wang et al., 2018)."""
+    skipped = examination * (1 - relevance) / np.maximum(1 - examination * relevance, 1e-12)
+    examined = np.bincount(rank, clicks + (impressions - clicks) * skipped, len(curve))
+    shown = np.bincount(rank, impressions, len(curve))
+    new = np.where(shown > 0, examined / np.maximum(shown, 1e-300), curve)
+    return np.asarray(new / new.max(), np.float64)

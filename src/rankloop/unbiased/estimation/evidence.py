@@ -1,4 +1,4 @@
-"""What a log says about each document of a data set: where it was shown, how often, and what was clicked."""
+"""A log, counted on the rows of a data set: where each document was shown, how often, and its clicks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    r"""One cell per (document, rank, layout): its clicks :math:`\alpha \gamma + \beta` a showing.
+    r"""One cell per (document, rank, layout), with :math:`\alpha \gamma + \beta` clicks per impression.
 
-    `sessions` counts the pages of each query: what a document was not shown in counts too.
+    `sessions` counts the pages of each query, also those that did not show the document.
     """
 
     data: RankingDataset
@@ -35,7 +35,7 @@ class Evidence:
 
     @property
     def row_sessions(self) -> Floats:
-        """The pages of each document's query, and 1 where there are none, so that it can divide."""
+        """The pages of each document's query, 1 where there are none: a divisor."""
         found: Floats = np.where(self.sessions > 0, self.sessions, 1.0)[self.data.row_query]
         return found
 
@@ -45,22 +45,22 @@ class Evidence:
         return self.by_row(self.impressions) > 0
 
     def by_row(self, cells: Floats) -> Floats:
-        """The sum of a cell's quantity over the cells of each document."""
+        """The sum over the cells of each document."""
         return np.asarray(np.bincount(self.row, cells, self.data.n_documents), np.float64)
 
     def slope(self) -> Floats:
-        """How much relevance earned in clicks, per page of the query, where and as often as it was shown."""
+        """Clicks per page of the query and unit of relevance: the mean alpha, 0 for pages without it."""
         return self.by_row(self.impressions * self.alpha) / self.row_sessions
 
     def curve(self) -> Floats:
-        """The slope of the clicks at each rank: the mean over what was shown there, 1 where nothing was."""
+        """The mean slope of the clicks at each rank; 1 where nothing was shown."""
         depth = int(self.position.max())
         shown = np.bincount(self.position - 1, self.impressions, depth)
         total = np.bincount(self.position - 1, self.impressions * self.alpha, depth)
         return np.divide(total, shown, out=np.ones(depth), where=shown > 0)
 
     def floor(self) -> Floats:
-        """The clicks per page of the query that relevance did not earn."""
+        """The clicks per page of the query that do not depend on relevance (trust bias)."""
         return self.by_row(self.impressions * self.beta) / self.row_sessions
 
     def rate(self) -> Floats:
@@ -71,8 +71,8 @@ class Evidence:
 def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Evidence:
     """Count the log on the rows of the data set; curves by layout go each to its own pages.
 
-    A model of people who stop reading (`DBN`, `Cascade`, ...) makes one cell of every impression: how likely
-    it was to be looked at depends on the clicks above it.
+    A model of people who stop reading (`DBN`, `Cascade`, ...) makes one cell of every impression, because
+    examination depends on the clicks above it.
     """
     if isinstance(propensity, ClickModel) and by_page(propensity):
         return _page_by_page(log, propensity, data)
@@ -97,18 +97,20 @@ def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Ev
 
 def _page_by_page(log: Log, user: ClickModel, data: RankingDataset) -> Evidence:
     if not isinstance(log, ClickLog):
-        raise ValueError("people who stop reading need a ClickLog: counts have forgotten the clicks above")
+        raise ValueError(
+            "a model of people who stop reading needs a ClickLog; an Aggregate has no clicks above"
+        )
     alpha = user.conditional_examination(log, data)
-    looked = alpha > 0  # what cannot have been seen says nothing
-    lost = np.count_nonzero(log.click[~looked])
+    examined = alpha > 0  # an impression that cannot have been examined has no information
+    lost = np.count_nonzero(log.click[~examined])
     if lost:
         raise ValueError(
             f"{type(user).__name__} finds {lost} clicks impossible, such as a second click on a page; "
             "use a model that allows them, such as DBN"
         )
-    row, position = log.rows(data)[looked], log.position[looked]
+    row, position = log.rows(data)[examined], log.position[examined]
     shown = np.ones(len(row))
-    clicks, alpha = log.click[looked].astype(np.float64), alpha[looked]
+    clicks, alpha = log.click[examined].astype(np.float64), alpha[examined]
     sessions = _sessions(log, data, row, position, shown)
     return Evidence(data, row, position, shown, clicks, alpha, np.zeros(len(row)), sessions)
 
@@ -129,17 +131,13 @@ def _parts(log: Log, propensity: ClickBias | None) -> Iterator[tuple[Aggregate, 
 
 
 def _sessions(
-    log: Log,
-    data: RankingDataset,
-    row: NDArray[np.int64],
-    position: NDArray[np.int32],
-    impressions: Floats,
+    log: Log, data: RankingDataset, row: NDArray[np.int64], position: NDArray[np.int32], impressions: Floats
 ) -> Floats:
     """The pages of each query of the data set."""
     if isinstance(log, ClickLog):
         query = places(log.queries, data.qid)[log.page_query.code]
         return np.bincount(query, minlength=data.n_queries).astype(np.float64)
-    # Counts have forgotten their pages: no page shows a rank twice, so the fullest rank has them all.
+    # An aggregate does not count pages. No page shows a rank twice, so the most shown rank counts them.
     depth = int(position.max())
     key = data.row_query[row] * depth + (position - 1)
     by_rank = np.bincount(key, impressions, data.n_queries * depth).reshape(-1, depth)

@@ -1,4 +1,4 @@
-"""Queries that no tree has seen, and what their clicks say of an order."""
+"""Queries held out from training, and the value of rankings by their clicks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,44 +17,37 @@ from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log
 from rankloop.unbiased.select import Selection, select
 
-__all__ = [
-    "LEAST",
-    "HeldOut",
-    "first_unless_beaten",
-    "held_out_rows",
-    "tempered",
-    "unseen_costs",
-]
+__all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
 
-SHARE = 0.2  # of the queries, to choose by
-LEAST = 30  # queries below which nothing is held out
-GOOD = 0.7  # of the gain over a random order: an order that had so much is hard to improve
-SURELY = 4.0  # standard errors of a lead that is no chance
-SOME = 0.3  # what makes an order good where few looks are left below a click
+SHARE = 0.2  # of the queries are held out
+LEAST = 30  # with fewer queries none is held out
+GOOD = 0.7  # of the new ranker's gain over a random order: a logged order with this much is good already
+CERTAIN = 4.0  # standard errors at which a lead counts as certain
+SOME = 0.3  # the same as GOOD for people who stop reading, who examine little below a click
 
 
 def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
-    """Which rows belong to the queries that are held out."""
-    asked = np.flatnonzero(seen.sessions > 0)
-    if len(asked) < LEAST:
+    """Which rows belong to the queries that are held out; None where there are too few queries."""
+    queries = np.flatnonzero(seen.sessions > 0)
+    if len(queries) < LEAST:
         return None
-    chosen = np.random.default_rng(seed).choice(asked, max(1, int(SHARE * len(asked))), replace=False)
+    chosen = np.random.default_rng(seed).choice(queries, max(1, int(SHARE * len(queries))), replace=False)
     return np.isin(seen.data.row_query, chosen)
 
 
 def unseen_costs(seen: Evidence, held: NDArray[np.bool_], ranker: Ranker, level: float) -> Floats:
-    """Minus the log-likelihood of the clicks on each held-out query, by its share of all showings."""
+    """Minus the log-likelihood of the clicks on each held-out query, per impression of all of them."""
     kept = seen.shown & held
-    judge = CellLikelihood.of(seen, kept, None)
-    judge.level = level
-    asked = seen.data.row_query[kept]
-    by_row = judge.costs(ranker.predict(seen.data.X[kept], qid=asked)) / judge.impressions.sum()
-    _, query = np.unique(asked, return_inverse=True)
+    cells = CellLikelihood.of(seen, kept, None)
+    cells.level = level
+    row_query = seen.data.row_query[kept]
+    by_row = cells.costs(ranker.predict(seen.data.X[kept], qid=row_query)) / cells.impressions.sum()
+    _, query = np.unique(row_query, return_inverse=True)
     return np.asarray(np.bincount(query, by_row), np.float64)
 
 
 def first_unless_beaten(costs: Mapping[str, Floats]) -> str:
-    """The first name, or the cheapest of those that are cheaper by two standard errors over queries."""
+    """The first name, or the cheapest of those that are cheaper by two standard errors (over queries)."""
     names = list(costs)
     found, least = names[0], 0.0
     for name in names[1:]:
@@ -65,13 +58,13 @@ def first_unless_beaten(costs: Mapping[str, Floats]) -> str:
 
 
 def tempered(seen: Evidence, power: float) -> Evidence:
-    r"""Clicks as if the curve were :math:`\theta^p`: 1 corrects in full, 0 takes clicks at their word."""
+    r"""The evidence with the curve :math:`\theta^p`: 1 corrects in full, 0 does not correct."""
     return replace(seen, alpha=seen.alpha**power)
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Orders of the documents shown for held-out queries, compared by their doubly robust dcg@10."""
+    """Rankings of the documents shown for held-out queries, compared by their doubly robust dcg@10."""
 
     log: Log
     part: RankingDataset
@@ -90,10 +83,10 @@ class HeldOut:
         cells: CellLikelihood,
         given: ClickBias,
     ) -> "HeldOut":
-        """`ranker` and `cells` are the model of relevance that the estimates lean on."""
+        """`ranker` and `cells` are the model of relevance in the doubly robust estimates."""
         queries = np.unique(seen.data.row_query[seen.shown & held])
         data = seen.data
-        if data.docid is None:  # rows keep their numbers as names
+        if data.docid is None:  # the selected rows keep their numbers as ids
             data = data.replace(docid=np.arange(data.n_documents))
         part = data.select(queries)
         rows = np.isin(data.row_query, queries)
@@ -108,9 +101,9 @@ class HeldOut:
         )
 
     def shown_is_good(self, ranker: LambdaMART) -> bool:
-        """The order shown had most of what the ranker gains over a random one; its lead may be chance.
+        """Whether the logged order has most of the ranker's gain over a random one and no lead is certain.
 
-        Where people stop reading, most of the ranker's estimate is what the ranker itself believes.
+        Where people stop reading, most of the ranker's estimate comes from the ranker's own model.
         """
         orders = {"new": ranker.predict(self.part), "shown": -self.place, "random": np.zeros(len(self.place))}
         found = self._compare({name: self._order(scores) for name, scores in orders.items()})
@@ -119,25 +112,18 @@ class HeldOut:
             return shown - random > SOME * (new - random)
         behind, low, high = found.behind["shown"]
         error = (high - low) / 3.92
-        return shown - random > GOOD * (new - random) and (found.best != "new" or -behind < SURELY * error)
+        return shown - random > GOOD * (new - random) and (found.best != "new" or -behind < CERTAIN * error)
 
     def _order(self, scores: Floats) -> Floats:
-        """What was not shown is last: nothing is known of it."""
+        """Documents that were not shown are put last: there is no evidence for them."""
         return np.where(self.shown, scores, scores[self.shown].min() - 1.0)
 
     def _compare(self, orders: Mapping[str, Floats]) -> Selection:
-        return select(
-            orders,
-            self.log,
-            "dcg@10",
-            data=self.part,
-            propensity=self.given,
-            relevance=self.relevance,
-        )
+        return select(self.log, self.part, orders, "dcg@10", propensity=self.given, relevance=self.relevance)
 
 
 def _of_queries(log: Log, part: RankingDataset) -> Log:
-    """The part of a log that belongs to these queries."""
+    """The part of a log with these queries."""
     if isinstance(log, ClickLog):
         return log.select((places(log.queries, part.qid) >= 0)[log.page_query.code])
     kept = (places(log.row_query.table, part.qid) >= 0)[log.row_query.code]

@@ -1,4 +1,4 @@
-"""Estimates of relevance as the labels of a data set that every ranker can fit."""
+"""Estimates of relevance as the labels of a data set that any ranker can fit."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +11,25 @@ __all__ = ["labelled", "rows_of"]
 
 
 def labelled(seen: Evidence, values: Floats, unseen: str) -> RankingDataset:
-    """The data set with the estimates as labels, weighed by the pages of each query.
+    """The data set with the estimates as labels, and the pages of each query as its weight.
 
-    Labels are at least 0: a list with a negative estimate is raised by its lowest one, which changes no
-    difference inside it. Queries that were never asked are left out; documents that were never shown too,
-    unless `unseen="keep"` (their estimate is 0, or what a model of relevance says).
+    Labels are at least 0: in a list with negative estimates the lowest one is subtracted from all, which
+    changes no difference within the list. Queries without pages are left out; documents that were never shown
+    too, unless `unseen="keep"` (their estimate is 0, or that of a model of relevance).
     """
     one_of("unseen", unseen, ("drop", "keep"))
     data = seen.data
-    asked = seen.sessions > 0
-    kept = (seen.shown if unseen == "drop" else np.ones(data.n_documents, bool)) & asked[data.row_query]
+    used = seen.sessions > 0
+    kept = (seen.shown if unseen == "drop" else np.ones(data.n_documents, bool)) & used[data.row_query]
     lowest = np.minimum(np.minimum.reduceat(np.where(kept, values, 0.0), data.offsets[:-1]), 0.0)
-    weight = seen.sessions / seen.sessions[asked].mean()
+    weight = seen.sessions / seen.sessions[used].mean()
     return rows_of(data, kept, values - lowest[data.row_query], weight)
 
 
 def rows_of(
     data: RankingDataset, kept: NDArray[np.bool_], y: Floats, query_weight: Floats | None = None
 ) -> RankingDataset:
-    """Some rows with other labels; rows without a docid are named by their number, as a log does."""
+    """Some rows with other labels; without docids the row numbers become docids, as in a log."""
     names = np.arange(data.n_documents) if data.docid is None else data.docid
     return RankingDataset(
         data.X[kept],

@@ -1,4 +1,4 @@
-"""The likelihood of clicks for networks, which see a batch of documents at a time."""
+"""The likelihood of clicks as a loss for networks, which train on batches of documents."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,7 +13,7 @@ from rankloop.unbiased.estimation.cells import CellLikelihood
 
 __all__ = ["MOST", "NumberedLikelihood"]
 
-MOST = 1 << 24  # labels are float32: above this they are no longer whole numbers
+MOST = 1 << 24  # rows: labels are float32, which has all integers up to here
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class NumberedLikelihood(Loss):
 
 
 def _taken(cells: CellLikelihood, at: NDArray[np.int64], row: NDArray[np.int64], rows: int) -> CellLikelihood:
-    """These cells, as those of other rows."""
+    """Some cells, with new row numbers."""
     return replace(
         cells,
         row=row,

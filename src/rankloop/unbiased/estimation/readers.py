@@ -1,4 +1,4 @@
-"""Do people look where a page puts things, or do they read on until they have found something?"""
+"""Does examination depend on the rank, or do people read on until they are satisfied?"""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from rankloop.clicks import DBN, PBM, ClickLog
 
 __all__ = ["stop_reading"]
 
-PAGES = 200_000  # that are enough to tell
-TAUGHT = 0.8  # of the pages; the others are predicted
+PAGES = 200_000  # that are used at most
+TRAIN = 0.8  # of the pages; the others are predicted
 LEAST = 30  # queries among those
 CLEARLY = 3.0  # standard errors over queries
 
@@ -15,8 +15,9 @@ CLEARLY = 3.0  # standard errors over queries
 def stop_reading(log: ClickLog, seed: int) -> bool:
     """Whether a `DBN` predicts the clicks on held-out pages clearly better than a `PBM`.
 
-    Documents have parameters for each query here: what features do not explain makes the clicks of a page
-    alike too, and would pass for people who have stopped. So would pages of several layouts: none is asked.
+    Both have one parameter per (query, document): with features instead, relevance that they do not explain
+    would correlate the clicks of a page, as stopping does. So would several layouts: then the answer is
+    False.
     """
     if log.page_layout is not None and len(np.unique(log.page_layout.code)) > 1:
         return False
@@ -24,10 +25,10 @@ def stop_reading(log: ClickLog, seed: int) -> bool:
     if log.n_pages > PAGES:
         chosen = np.random.default_rng(seed).choice(log.n_pages, PAGES, replace=False)
         part = log.select(np.sort(chosen))
-    taught, asked = part.split(TAUGHT, seed=seed)
-    queries, query = np.unique(asked.page_query.code, return_inverse=True)
+    train, test = part.split(TRAIN, seed=seed)
+    queries, query = np.unique(test.page_query.code, return_inverse=True)
     if len(queries) < LEAST:
         return False
-    by_rank, stopping = (user.fit(taught).log_likelihood(asked) for user in (PBM(), DBN()))
+    by_rank, stopping = (user.fit(train).log_likelihood(test) for user in (PBM(), DBN()))
     gain = np.bincount(query, stopping - by_rank)
     return bool(gain.sum() > CLEARLY * np.sqrt(len(gain)) * gain.std())

@@ -1,4 +1,4 @@
-"""Who may vote where time is no object: slow forests with random cuts, and networks."""
+"""The ensemble of a large budget: slow forests with random splits, and networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence, Floats
 from rankloop.unbiased.estimation.held_out import first_unless_beaten, unseen_costs
-from rankloop.unbiased.estimation.informative import telling
+from rankloop.unbiased.estimation.informative import informative
 from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.estimation.network_likelihood import MOST, NumberedLikelihood
 from rankloop.unbiased.likelihood import LEARNED, boosted
@@ -22,8 +22,8 @@ __all__ = ["Vote", "thorough"]
 
 FORESTS = "forests"
 TRANSFORMS = ("standard", "log1p", "quantile")  # of features, for networks
-EACH = 5  # voters of a kind
-SLOWER = 4  # times the trees of one forest, with steps two thirds as long
+EACH = 5  # members of a kind
+SLOWER = 4  # times the trees of one forest, at two thirds of the learning rate
 EPOCHS, STEPS = 40, 2400  # of a network, at least
 
 Rows = NDArray[np.bool_]
@@ -32,7 +32,7 @@ Kinds = tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Vote:
-    """The ranker of all voters, the features they look at, their kinds, and how that was decided."""
+    """The ensemble, its features, its kinds of members, and the held-out costs they were chosen by."""
 
     ranker: Ensemble
     features: tuple[int, ...]
@@ -41,13 +41,13 @@ class Vote:
 
 
 def thorough(seen: Evidence, held: Rows | None, ranker: LambdaMART, seed: int) -> Vote:
-    """A few voters of each kind, each with random numbers of its own; their scores are averaged.
+    """Members of each kind with seeds of their own; their scores are averaged.
 
-    Forests and networks vote, unless one kind alone predicts the clicks on held-out queries clearly better.
+    Forests and networks are combined, unless one kind alone predicts the held-out clicks clearly better.
     """
     if ranker.backend != "lightgbm":
         raise ValueError(f"a large budget is for the backend lightgbm, got {ranker.backend}")
-    features = telling(seen, ranker, seed)
+    features = informative(seen, ranker, seed)
     kinds: Kinds = (FORESTS,)
     costs: dict[str, float] = {}
     if held is not None and _networks_can(seen):
@@ -62,7 +62,7 @@ def thorough(seen: Evidence, held: Rows | None, ranker: LambdaMART, seed: int) -
 def _elected(
     seen: Evidence, held: Rows, ranker: LambdaMART, features: Rows, seed: int
 ) -> tuple[Kinds, dict[str, float]]:
-    """The kinds that vote, and what the clicks on held-out queries cost one voter of each."""
+    """The kinds that take part, and the held-out cost of one member of each."""
     kept = seen.shown & ~held
     level = CellLikelihood.of(seen, kept, None).level
     made = {kind: _voter(kind, seen, kept, ranker, features, seed) for kind in (FORESTS, *TRANSFORMS)}
@@ -88,7 +88,7 @@ def _networks_can(seen: Evidence) -> bool:
 def _voter(
     kind: str, seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed: int
 ) -> Ranker | None:
-    """One of a kind; none where a network left all bounds, as features beyond all measure can make it."""
+    """One member of a kind; None where a network diverged, as extreme feature values can make it."""
     if kind == FORESTS:
         return _forest(seen, kept, ranker, features, seed)
     from rankloop.rankers.neural.training import DivergenceError
@@ -113,7 +113,7 @@ def _forest(seen: Evidence, kept: Rows, ranker: LambdaMART, features: Rows, seed
 def _network(
     seen: Evidence, kept: Rows, transform: str, threads: int | None, features: Rows, seed: int
 ) -> NeuralRanker:
-    """A network on the same likelihood; what does not vary in training it does not look at."""
+    """A network on the same likelihood; features that were left out are set to 0."""
     cells = CellLikelihood.of(seen, kept, None)
     batch = min(4096, max(64, EPOCHS * cells.rows // STEPS))
     network = NeuralRanker(

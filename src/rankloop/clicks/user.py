@@ -14,7 +14,7 @@ from rankloop.clicks.trust_pbm import TrustPBM
 
 __all__ = ["PRESETS", "attraction_by_grade", "eye_tracking", "power_law", "user"]
 
-# Joachims et al. (2017), from eye tracking: how often each of ten ranks is looked at.
+# Joachims et al. (2017), from eye tracking: the share of users who look at each of ten ranks.
 _EYE_TRACKING = (0.68, 0.61, 0.48, 0.34, 0.28, 0.20, 0.11, 0.10, 0.08, 0.06)
 
 
@@ -50,7 +50,7 @@ def eye_tracking(eta: float = 1.0) -> Callable[[NDArray[np.int64]], NDArray[np.f
 
 
 def _cascade(click: tuple[float, ...], stop: tuple[float, ...]) -> Callable[[float, float, int], ClickModel]:
-    """Guo et al. (2009) as instantiated in online learning: P(click | grade), P(stop | click, grade)."""
+    """Guo et al. (2009), with the parameters of online learning: P(click | grade), P(stop | click, grade)."""
 
     def made(eta: float, noise: float, max_grade: int) -> ClickModel:
         at = np.linspace(0, 4, max_grade + 1)
@@ -73,12 +73,12 @@ def _position(
 def _trust(eta: float, noise: float, max_grade: int) -> ClickModel:
     """Oosterhuis (2022), from the estimates of Agarwal et al. (2019); relevance is y / y_max."""
 
-    def seen(rank: NDArray[np.int64]) -> NDArray[np.float64]:
+    def examined(rank: NDArray[np.int64]) -> NDArray[np.float64]:
         return (0.35 / rank + 0.65 / (1 + 0.05 * (rank - 1))) ** eta
 
     return TrustPBM(
-        relevant=lambda rank: seen(rank) / (1 + 0.005 * (rank - 1)),
-        other=lambda rank: seen(rank) * 0.65 / rank,
+        relevant=lambda rank: examined(rank) / (1 + 0.005 * (rank - 1)),
+        other=lambda rank: examined(rank) * 0.65 / rank,
         attraction=np.arange(max_grade + 1) / max_grade,
     )
 
@@ -102,9 +102,9 @@ PRESETS: dict[str, Callable[[float, float, int], ClickModel]] = {
 def user(who: str | ClickModel, *, eta: float = 1.0, noise: float = 0.1, max_grade: int = 4) -> ClickModel:
     """A simulated user by name; a click model passes through.
 
-    `eta` steepens the examination of "pbm", "eye_tracking" and "trust", `noise` is how often a document of
-    grade 0 attracts in "pbm", "eye_tracking" and "dbn"; "perfect", "navigational" and "informational" have
-    their published tables, interpolated where `max_grade` is not 4.
+    `eta` is the steepness of the examination of "pbm", "eye_tracking" and "trust", `noise` the attraction of
+    grade 0 in "pbm", "eye_tracking" and "dbn"; "perfect", "navigational" and "informational" have their
+    published tables, interpolated where `max_grade` is not 4.
 
     >>> user("navigational").click_probability([4, 0]).round(5)
     array([0.95   , 0.00725])
