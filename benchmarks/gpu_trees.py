@@ -53,10 +53,7 @@ def speed():
     start = time.perf_counter()
     _, state = our_epochs(train, valid, 100)
     taken = time.perf_counter() - start
-    print(
-        f"| us, 100 epochs, with data transfer | {taken:.1f} | {max(state.qualities):.4f} |\n",
-        flush=True,
-    )
+    print(f"| us, 100 epochs, with data transfer | {taken:.1f} | {max(state.qualities):.4f} |\n", flush=True)
 
 
 def quality():

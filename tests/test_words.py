@@ -52,11 +52,7 @@ INSTEAD = {
 }
 ENGINES = {"search", "engines", "serve", "demo", "cli"}  # where an engine is a search engine
 # Words with another meaning: alpha is a rate of redundancy (Clarke et al., 2008), error a numerical one.
-MEANT = {
-    ("metrics.alpha_dcg", "alpha"),
-    ("metrics.alpha_ndcg", "alpha"),
-    ("rankers.Contributions", "error"),
-}
+MEANT = {("metrics.alpha_dcg", "alpha"), ("metrics.alpha_ndcg", "alpha"), ("rankers.Contributions", "error")}
 # Options that a command names otherwise.
 OPTIONS = {
     "--judgments": "--qrels",

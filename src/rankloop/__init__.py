@@ -60,11 +60,7 @@ _FAMILIES = (
 )
 
 _PUBLIC = {
-    "clicks": (
-        "ClickLog",
-        "read_clicks",
-        "simulate",
-    ),
+    "clicks": ("ClickLog", "read_clicks", "simulate"),
     "data": (
         "Qrels",
         "RankingDataset",
@@ -78,10 +74,7 @@ _PUBLIC = {
         "read_svmlight",
         "synthetic",
     ),
-    "metrics": (
-        "compare",
-        "evaluate",
-    ),
+    "metrics": ("compare", "evaluate"),
     "rankers": (
         "Ensemble",
         "LambdaMART",
@@ -95,13 +88,7 @@ _PUBLIC = {
         "tune",
         "why",
     ),
-    "search": (
-        "BM25",
-        "Features",
-        "Index",
-        "first",
-        "read_documents",
-    ),
+    "search": ("BM25", "Features", "Index", "first", "read_documents"),
     "unbiased": ("learn",),
 }
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rankloop
+from rankloop._arrays import Array
 from rankloop._atomic import replacing
 
 __all__ = ["FORMAT", "Archive", "Member", "pack", "read", "read_manifest", "unpack", "write"]
 
-Member = NDArray[Any] | str | bytes
+Member = Array | str | bytes
 
 FORMAT = 2
 _MANIFEST = "manifest.json"
@@ -157,7 +157,7 @@ def _from_bytes(whole: bytes, form: str) -> Member:
         return whole.decode()
     if form == "bytes":
         return whole
-    array: NDArray[Any] = np.load(io.BytesIO(whole), allow_pickle=False)
+    array: Array = np.load(io.BytesIO(whole), allow_pickle=False)
     return array
 
 

@@ -18,6 +18,5 @@ def require(module: str, extra: str) -> Any:
         if error.name is None or not module.startswith(error.name):
             raise
         raise ModuleNotFoundError(
-            f"this needs {error.name}; install it with: pip install 'rankloop[{extra}]'",
-            name=error.name,
+            f"this needs {error.name}; install it with: pip install 'rankloop[{extra}]'", name=error.name
         ) from None

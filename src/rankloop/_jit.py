@@ -10,8 +10,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop._kernel_cache import KernelCache
 
 __all__ = ["compiled", "inlined", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
@@ -50,9 +50,7 @@ def compiled(function: F, *, cached: bool, **options: Any) -> F:
     return cast(F, dispatcher)
 
 
-def over_lists(
-    work: Callable[[int, int], None], offsets: NDArray[np.int64], *, threads: int | None = None
-) -> None:
+def over_lists(work: Callable[[int, int], None], offsets: Ints, *, threads: int | None = None) -> None:
     """Run `work(first_list, last_list)` over spans of lists with about the same number of documents.
 
     The spans run in threads (kernels release the interpreter lock); small inputs run in place.

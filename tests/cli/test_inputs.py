@@ -15,11 +15,7 @@ from rankloop.data.kind_of import DATASETS, KINDS
 from rankloop.rankers import LinearRanker
 
 DATA = synthetic(n_queries=12, docs_per_query=4, n_features=2, seed=0)
-LINES = {
-    "run": "q1 Q0 doc-7 1 12.5 bm25\n",
-    "qrels": "q1 0 doc-7 2\n",
-    "scores": "0.25\n1e-3\n",
-}
+LINES = {"run": "q1 Q0 doc-7 1 12.5 bm25\n", "qrels": "q1 0 doc-7 2\n", "scores": "0.25\n1e-3\n"}
 
 
 @pytest.fixture(scope="module")

@@ -142,8 +142,7 @@ def test_the_ids_of_an_array_survive_json(method, ids):
 
 @pytest.mark.parametrize("method", [*METHODS, Balanced()], ids=lambda m: m.name)
 @given(
-    rankings=st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=2, max_size=2),
-    k=st.integers(1, 12),
+    rankings=st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=2, max_size=2), k=st.integers(1, 12)
 )
 def test_pages_are_whole(method, rankings, k):
     page = method.combine(rankings, k)

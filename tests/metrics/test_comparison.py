@@ -121,10 +121,7 @@ def test_tables_for_papers():
 
 def test_html_shows_any_name_as_text():
     evil = "<script>alert(1)</script>"
-    systems = {
-        "a": evaluation([0.1, 0.2], qid=[evil, "q2"]),
-        evil: evaluation([0.9, 0.3], qid=[evil, "q2"]),
-    }
+    systems = {"a": evaluation([0.1, 0.2], qid=[evil, "q2"]), evil: evaluation([0.9, 0.3], qid=[evil, "q2"])}
     page = Comparison(systems, "a")._repr_html_()
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 3  # the system, in its row and its note, and the query

@@ -5,15 +5,7 @@ import pytest
 
 from rankloop.clicks import PBM, ClickLog, simulate
 from rankloop.data import synthetic
-from rankloop.propensity import (
-    Propensity,
-    by_layout,
-    contextual,
-    drift,
-    estimate,
-    harvest,
-    randomized,
-)
+from rankloop.propensity import Propensity, by_layout, contextual, drift, estimate, harvest, randomized
 
 CURVES = {"phone": [1, 0.3, 0.1], "desktop": [1, 0.8, 0.6]}
 

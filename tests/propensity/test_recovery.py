@@ -21,11 +21,7 @@ from rankloop.propensity import (
 )
 
 TRUTH = 1 / np.arange(1, 11)
-EXPERIMENTS = {
-    randomized: "shuffle",
-    swap_intervention: "swap",
-    fair_pairs: "fairpairs",
-}
+EXPERIMENTS = {randomized: "shuffle", swap_intervention: "swap", fair_pairs: "fairpairs"}
 
 
 @pytest.fixture(scope="module")

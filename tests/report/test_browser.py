@@ -13,10 +13,7 @@ pytest.importorskip("playwright", reason="the browser is driven by playwright: p
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")]
 COLLIDING = (Path(__file__).parent / "colliding.js").read_text(encoding="utf-8")
 LONG = "a rather long name that somebody gave to the thing with the number"
 CASES = {

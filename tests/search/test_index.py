@@ -197,12 +197,7 @@ def test_filters_and_facets(shop):
 
 def test_facets_match_like_the_search(tmp_path):
     index = Index.create(tmp_path / "i", {"t": "text", "brand": "keyword"})
-    index.add(
-        [
-            {"id": 1, "t": "red shoes", "brand": "Hare"},
-            {"id": 2, "t": "red hat", "brand": "Fox"},
-        ]
-    )
+    index.add([{"id": 1, "t": "red shoes", "brand": "Hare"}, {"id": 2, "t": "red hat", "brand": "Fox"}])
     index.commit()
     assert index.facets("red shoes", "brand") == {"Fox": 1, "Hare": 1}
     assert index.facets("red shoes", "brand", match="all") == {"Hare": 1}

@@ -108,15 +108,7 @@ def test_clicks_reach_the_store_once(shop):
     assert frame["click"].to_list() == [int(id == chosen) for id in shown.documents]
 
 
-@pytest.mark.parametrize(
-    "forged",
-    [
-        "nothing",
-        "a.b.c",
-        "é.1.x",
-        "0" * 32 + ".99999999999.AAAA",
-    ],
-)
+@pytest.mark.parametrize("forged", ["nothing", "a.b.c", "é.1.x", "0" * 32 + ".99999999999.AAAA"])
 def test_clicks_without_the_signature_do_not_count(shop, forged):
     client, service = shop
     page = found(client)

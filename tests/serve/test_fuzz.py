@@ -11,12 +11,7 @@ from schemathesis.specs.openapi.checks import (
 
 from serve.running import ADMIN, another, client_of
 
-CHECKS = (
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-)
+CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 
 
 EXAMPLES = 6  # of each operation

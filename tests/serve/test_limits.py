@@ -98,11 +98,7 @@ def test_other_sites_may_call_only_where_named(tmp_path):
         assert "access-control-allow-origin" not in evil.headers
 
 
-@given(
-    st.floats(0.1, 100),
-    st.integers(1, 20),
-    st.lists(st.floats(0, 2), min_size=1, max_size=100),
-)
+@given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=100))
 def test_no_more_than_the_burst_and_the_rate(rate, burst, pauses):
     buckets = TokenBuckets(rate, burst, most=10)
     now, passed = 0.0, 0

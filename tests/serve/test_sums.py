@@ -45,9 +45,7 @@ def test_by_position(store, traffic, since, until):
     seen = people(traffic, since or 0, until or np.inf)
     expected = [
         PositionSum(
-            rank,
-            sum(len(one.documents) >= rank for one, _ in seen),
-            sum(rank in ranks for _, ranks in seen),
+            rank, sum(len(one.documents) >= rank for one, _ in seen), sum(rank in ranks for _, ranks in seen)
         )
         for rank in range(1, 6)
     ]

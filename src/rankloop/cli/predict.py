@@ -9,9 +9,7 @@ from rankloop.cli.options.arguments import DataSet, Model
 from rankloop.cli.options.cluster import Backend, Workers, check_on
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from rankloop._arrays import Floats
     from rankloop.data import RankingDataset
 
 __all__ = ["predict"]
@@ -66,7 +64,7 @@ def predict(
     typer.echo(f"{len(scores):,} scores written to {out}")
 
 
-def _write_parquet(documents: "RankingDataset", scores: "NDArray[np.float64]", path: Path) -> None:
+def _write_parquet(documents: "RankingDataset", scores: "Floats", path: Path) -> None:
     import polars
 
     named = {} if documents.docid is None else {"docid": documents.docid}

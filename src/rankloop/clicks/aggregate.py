@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints, Ints32
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded, one_table
@@ -40,9 +40,9 @@ class Aggregate:
 
     row_query: Coded
     row_document: Coded
-    position: NDArray[np.int32]
-    impressions: NDArray[np.int64]
-    clicks: NDArray[np.int64]
+    position: Ints32
+    impressions: Ints
+    clicks: Ints
 
     def __len__(self) -> int:
         return len(self.position)
@@ -57,11 +57,11 @@ class Aggregate:
         return merged([self, other])
 
     @property
-    def query(self) -> NDArray[Any]:
+    def query(self) -> Array:
         return self.row_query.values
 
     @property
-    def document(self) -> NDArray[Any]:
+    def document(self) -> Array:
         return self.row_document.values
 
     @cached_property
@@ -74,7 +74,7 @@ class Aggregate:
         code = (np.cumsum(starts) - 1).astype(np.int32)
         return Pairs(self.row_query.table, query[at], self.row_document.table, document[at], code)
 
-    def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+    def rows(self, data: RankingDataset, *, missing: str = "raise") -> Ints:
         """For each cell the row of the data set it counts."""
         return dataset_rows(data, self.names, missing)[self.names.code]
 
@@ -128,12 +128,12 @@ def _cells(part: Aggregate) -> Cells:
     return Cells(part.row_query.code, part.row_document.code, part.position, part.impressions, part.clicks)
 
 
-def _named(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggregate:
+def _named(queries: Array, documents: Array, cells: Cells) -> Aggregate:
     query, document, *rest = cells
     return Aggregate(Coded(queries, query), Coded(documents, document), *rest)
 
 
-def _summed(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Aggregate:
+def _summed(queries: Array, documents: Array, cells: Cells) -> Aggregate:
     """The cells in order, with cells of the same key added up."""
     if len(cells.query) == 0:
         return _named(queries, documents, cells)
@@ -147,14 +147,14 @@ def _summed(queries: NDArray[Any], documents: NDArray[Any], cells: Cells) -> Agg
     return _named(queries, documents, Cells(*(column[order[at]] for column in cells[:3]), *sums))
 
 
-def _key(cells: Cells, documents: int) -> NDArray[np.int64] | None:
+def _key(cells: Cells, documents: int) -> Ints | None:
     """Query, document and position as one integer, which sorts faster; None if it does not fit in 64 bits."""
     low, queries = int(cells.position.min()), int(cells.query.max()) + 1
     depth = int(cells.position.max()) - low + 1
     if queries * documents * depth >= 1 << 63:
         return None
     pair = cells.query * np.int64(documents) + cells.document
-    key: NDArray[np.int64] = pair * np.int64(depth) + (cells.position - low)
+    key: Ints = pair * np.int64(depth) + (cells.position - low)
     return key
 
 

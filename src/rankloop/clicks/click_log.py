@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop.clicks.columns import columns as checked
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.grouping import Pairs, grouped, no_rank_twice, pairs_of, selected
@@ -49,22 +50,22 @@ class ClickLog:
     (array([1, 3, 3]), array([1, 0, 0], dtype=int8), array([0, 2, 3]))
     """
 
-    offsets: NDArray[np.int64]
-    sessions: NDArray[Any]  # one id per page
+    offsets: Ints
+    sessions: Array  # one id per page
     page_query: Coded
     row_document: Coded
-    position: NDArray[np.int32]
+    position: Ints32
     click: NDArray[np.int8]
     page_ranker: Coded | None
     page_layout: Coded | None
     page_user: Coded | None
     page_intervention: Coded | None
-    timestamp: NDArray[np.float64] | None
-    score: NDArray[np.float64] | None
-    propensity: NDArray[np.float64] | None
-    dwell: NDArray[np.float64] | None
-    conversion: NDArray[np.float64] | None
-    original_position: NDArray[np.int32] | None
+    timestamp: Floats | None
+    score: Floats | None
+    propensity: Floats | None
+    dwell: Floats | None
+    conversion: Floats | None
+    original_position: Ints32 | None
 
     def __init__(
         self,
@@ -142,55 +143,55 @@ class ClickLog:
         return int(self.position.max()) if len(self) else 0
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """The number of documents of each page."""
         return np.diff(self.offsets)
 
     @property
-    def row_page(self) -> NDArray[np.int64]:
+    def row_page(self) -> Ints:
         """For each impression the index of its page."""
         return np.repeat(np.arange(self.n_pages), self.lengths)
 
     @property
-    def session(self) -> NDArray[Any]:
+    def session(self) -> Array:
         return np.repeat(self.sessions, self.lengths)
 
     @property
-    def query(self) -> NDArray[Any]:
+    def query(self) -> Array:
         return self.queries[np.repeat(self.page_query.code, self.lengths)]
 
     @property
-    def queries(self) -> NDArray[Any]:
+    def queries(self) -> Array:
         """The table of query ids; `page_query.code` points into it."""
         return self.page_query.table
 
     @property
-    def document(self) -> NDArray[Any]:
+    def document(self) -> Array:
         return self.row_document.values
 
     @property
-    def documents(self) -> NDArray[Any]:
+    def documents(self) -> Array:
         """The table of document ids; `row_document.code` points into it."""
         return self.row_document.table
 
     @property
-    def ranker(self) -> NDArray[Any] | None:
+    def ranker(self) -> Array | None:
         return self._expanded(self.page_ranker)
 
     @property
-    def layout(self) -> NDArray[Any] | None:
+    def layout(self) -> Array | None:
         return self._expanded(self.page_layout)
 
     @property
-    def user(self) -> NDArray[Any] | None:
+    def user(self) -> Array | None:
         return self._expanded(self.page_user)
 
     @property
-    def intervention(self) -> NDArray[Any] | None:
+    def intervention(self) -> Array | None:
         """The experiment of each page, such as "swap 1-4", "shuffle 10" or "none" (`clicks.intervention`)."""
         return self._expanded(self.page_intervention)
 
-    def _expanded(self, column: Coded | None) -> NDArray[Any] | None:
+    def _expanded(self, column: Coded | None) -> Array | None:
         return None if column is None else column.table[np.repeat(column.code, self.lengths)]
 
     @cached_property
@@ -199,7 +200,7 @@ class ClickLog:
         query = Coded(self.queries, np.repeat(self.page_query.code, self.lengths))
         return pairs_of(query, self.row_document)
 
-    def rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+    def rows(self, data: RankingDataset, *, missing: str = "raise") -> Ints:
         """For each impression the row of the data set it shows; -1 for unknown ones if `missing="mark"`.
 
         >>> data = RankingDataset([[0.0], [1.0]], [0, 1], ["q", "q"], docid=["x", "y"])
@@ -208,7 +209,7 @@ class ClickLog:
         """
         return self.pair_rows(data, missing=missing)[self.pairs.code]
 
-    def pair_rows(self, data: RankingDataset, *, missing: str = "raise") -> NDArray[np.int64]:
+    def pair_rows(self, data: RankingDataset, *, missing: str = "raise") -> Ints:
         """The same for each of `pairs`."""
         return dataset_rows(data, self.pairs, missing)
 
@@ -259,7 +260,7 @@ class ClickLog:
             columns[field.name] = joined
         return ClickLog._trusted(**columns)
 
-    def columns(self) -> Iterator[tuple[str, NDArray[Any]]]:
+    def columns(self) -> Iterator[tuple[str, Array]]:
         """The columns the log has, one entry per impression."""
         for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS):
             values = getattr(self, name)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
@@ -102,21 +103,17 @@ class ClickModel(ABC):
 
     def click_probability(
         self, shown: Shown, data: RankingDataset | None = None, *, offsets: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """P(click) of each impression, before anything is clicked."""
         pages = pages_of(shown, data, offsets)
         return marginal(pages, self._behaviour(pages, pages.depth))
 
-    def conditional_click_probability(
-        self, log: ClickLog, data: RankingDataset | None = None
-    ) -> NDArray[np.float64]:
+    def conditional_click_probability(self, log: ClickLog, data: RankingDataset | None = None) -> Floats:
         """P(click | the clicks above it on the page) of each impression."""
         pages = pages_of(log, data)
         return conditional(pages, self._behaviour(pages, pages.depth))
 
-    def conditional_examination(
-        self, log: ClickLog, data: RankingDataset | None = None
-    ) -> NDArray[np.float64]:
+    def conditional_examination(self, log: ClickLog, data: RankingDataset | None = None) -> Floats:
         """P(examined | the clicks above it on the page) of each impression."""
         pages = pages_of(log, data)
         reader = self._behaviour(pages, pages.depth)
@@ -125,7 +122,7 @@ class ClickModel(ABC):
         least = np.maximum(reader.attraction, 1e-9)  # a divisor
         return conditional(pages, reader._replace(attraction=least)) / least
 
-    def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> NDArray[np.float64]:
+    def log_likelihood(self, log: ClickLog, data: RankingDataset | None = None) -> Floats:
         """The natural logarithm of the probability of each page's clicks; `-inf` if they are impossible."""
         terms = _log(self.conditional_click_probability(log, data), log.click)
         ends = np.concatenate(([0.0], np.cumsum(np.where(np.isfinite(terms), terms, 0.0))))
@@ -148,7 +145,7 @@ class ClickModel(ABC):
             per_rank = np.bincount(log.position - 1, bits) / np.where(count > 0, count, np.nan)
         return Perplexity(float(2 ** np.mean(bits)), 2**per_rank)
 
-    def relevance(self, shown: Shown, data: RankingDataset | None = None) -> NDArray[np.float64]:
+    def relevance(self, shown: Shown, data: RankingDataset | None = None) -> Floats:
         """The model's estimate of relevance, one per impression (or row of a data set)."""
         if "attraction" not in self.documents:
             raise ValueError(f"{type(self).__name__} has no parameters of documents; fit a PBM or a DBN")
@@ -193,23 +190,23 @@ class ClickModel(ABC):
             )
         return learned[name]
 
-    def _document(self, name: str, pages: Pages) -> NDArray[np.float64]:
+    def _document(self, name: str, pages: Pages) -> Floats:
         parameter: Parameter = by_document(self._learned(name), name)
         return parameter.at(pages)
 
-    def _rank(self, name: str, depth: int) -> NDArray[np.float64]:
+    def _rank(self, name: str, depth: int) -> Floats:
         return by_rank(self._learned(name), depth, name)
 
     def _scalar(self, name: str) -> float:
         return float(by_rank(self._learned(name), 1, name)[0])
 
-    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, name: str, given: Any, seen: Evidence, like: Floats) -> Floats:
         """A given parameter in the form in which it would be learned."""
         if name in self.documents:
             return seen.by_pair(by_document(given, name))
         return by_rank(given, len(like), name)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
         """A learned parameter in the form in which it would be given; `default` for unseen documents."""
         if name in self.documents:
             return seen.table(value, default)
@@ -224,7 +221,7 @@ class ClickModel(ABC):
             problem.start[name][:] = value
             problem.prior[name] = self.prior * value, self.prior * (1 - value)
 
-    def _make(self, seen: Evidence, expect: Any, **start: NDArray[np.float64]) -> Problem:
+    def _make(self, seen: Evidence, expect: Any, **start: Floats) -> Problem:
         """A problem with this model's priors; those of parameters that all documents share are symmetric."""
         pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
         if min(pair) < 0:
@@ -235,6 +232,6 @@ class ClickModel(ABC):
         return Problem(values, expect, prior, seen.impressions)
 
 
-def _log(p: NDArray[np.float64], click: NDArray[np.int8]) -> NDArray[np.float64]:
+def _log(p: Floats, click: NDArray[np.int8]) -> Floats:
     with np.errstate(divide="ignore"):
         return np.where(click == 1, np.log(p), np.log1p(-np.minimum(p, 1.0)))

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints32
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
@@ -80,19 +80,19 @@ class ContextualPBM(ClickModel):
     def _layouts(self, seen: Evidence) -> list[str]:
         return [] if seen.pages.layout is None else [str(name) for name in seen.pages.layout.table]
 
-    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, name: str, given: Any, seen: Evidence, like: Floats) -> Floats:
         if name == "examination":
             curves = [by_rank(given[layout], seen.depth, name) for layout in self._layouts(seen)]
             return np.concatenate(curves)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
         if name == "examination":
             return dict(zip(self._layouts(seen), value.reshape(-1, seen.depth), strict=True))
         return super()._stored(name, value, seen, default)
 
 
-def _layout_of_rows(pages: Pages) -> NDArray[np.int32]:
+def _layout_of_rows(pages: Pages) -> Ints32:
     if pages.layout is None:
         raise ValueError(
             "ContextualPBM needs the layout of each page; add the column layout, or use .at(layout)"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.chain import Chain
@@ -75,7 +75,7 @@ class DBN(ClickModel):
             self._document("attraction", pages), depth, keep=keep, after_click=g, after_skip=g
         )
 
-    def relevance(self, shown: Shown, data: RankingDataset | None = None) -> NDArray[np.float64]:
+    def relevance(self, shown: Shown, data: RankingDataset | None = None) -> Floats:
         pages = pages_of(shown, data)
         return self._document("attraction", pages) * self._document("satisfaction", pages)
 

@@ -1,11 +1,10 @@
 """Labels from clicks: one number per (query, document)."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.grouping import Pairs
@@ -20,8 +19,8 @@ class ClickLabels:
     """Values by (query, document), with the impressions behind each."""
 
     pairs: Pairs
-    values: NDArray[np.float64]
-    impressions: NDArray[np.int64]
+    values: Floats
+    impressions: Ints
 
     def __len__(self) -> int:
         return len(self.values)
@@ -30,11 +29,11 @@ class ClickLabels:
         return f"ClickLabels({len(self):,} documents of {len(np.unique(self.pairs.query)):,} queries)"
 
     @property
-    def query(self) -> NDArray[Any]:
+    def query(self) -> Array:
         return self.pairs.queries[self.pairs.query]
 
     @property
-    def document(self) -> NDArray[Any]:
+    def document(self) -> Array:
         return self.pairs.documents[self.pairs.document]
 
     def on(self, data: RankingDataset, *, unseen: float = 0.0) -> RankingDataset:
@@ -108,7 +107,7 @@ def conversion_rate(log: ClickLog, *, strength: float = 0.0) -> ClickLabels:
     return _rate(log, log.conversion, strength)
 
 
-def _rate(log: ClickLog, value: NDArray[np.float64], strength: float) -> ClickLabels:
+def _rate(log: ClickLog, value: Floats, strength: float) -> ClickLabels:
     pairs = log.pairs
     shown = np.bincount(pairs.code, minlength=len(pairs))
     total = np.bincount(pairs.code, value, len(pairs))
@@ -116,7 +115,7 @@ def _rate(log: ClickLog, value: NDArray[np.float64], strength: float) -> ClickLa
     return ClickLabels(pairs, rate, shown)
 
 
-def _totals(log: ClickLog | Aggregate) -> tuple[NDArray[np.int64], NDArray[np.float64], Aggregate]:
+def _totals(log: ClickLog | Aggregate) -> tuple[Ints, Floats, Aggregate]:
     counts = aggregate(log) if isinstance(log, ClickLog) else log
     if len(counts) == 0:
         raise ValueError("the log is empty; there is nothing to label")

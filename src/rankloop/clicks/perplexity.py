@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from rankloop._arrays import Floats
 
 __all__ = ["Perplexity"]
 
@@ -15,4 +14,4 @@ class Perplexity(NamedTuple):
     """
 
     overall: float
-    per_rank: NDArray[np.float64]
+    per_rank: Floats

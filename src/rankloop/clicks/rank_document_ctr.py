@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
@@ -39,8 +39,8 @@ class RankDocumentCTR(ClickModel):
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
         return Behaviour.plain(self._document("attraction", pages), depth)
 
-    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, name: str, given: Any, seen: Evidence, like: Floats) -> Floats:
         return np.repeat(super()._given(name, given, seen, like), seen.depth)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
         return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen, default)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["read_graphcm", "read_graphcm_grades"]
@@ -27,7 +27,7 @@ def read_graphcm(path: str | Path) -> ClickLog:
     return _graphcm(Path(path))[0]
 
 
-def read_graphcm_grades(path: str | Path) -> tuple[ClickLog, NDArray[np.float32]]:
+def read_graphcm_grades(path: str | Path) -> tuple[ClickLog, Singles]:
     """The same with a sixth column of human grades: the log, and one grade per impression."""
     log, grades = _graphcm(Path(path))
     if grades is None:
@@ -35,7 +35,7 @@ def read_graphcm_grades(path: str | Path) -> tuple[ClickLog, NDArray[np.float32]
     return log, grades
 
 
-def _graphcm(path: Path) -> tuple[ClickLog, NDArray[np.float32] | None]:
+def _graphcm(path: Path) -> tuple[ClickLog, Singles | None]:
     columns: dict[str, list[Any]] = {
         name: [] for name in ("session", "user", "query", "document", "position", "click")
     }

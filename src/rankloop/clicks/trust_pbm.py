@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
@@ -39,11 +39,11 @@ class TrustPBM(ClickModel):
 
     ranked: ClassVar[tuple[str, ...]] = ("relevant", "other")
 
-    def alpha(self, depth: int) -> NDArray[np.float64]:
+    def alpha(self, depth: int) -> Floats:
         """The slope at each rank."""
         return self._rank("relevant", depth) - self._rank("other", depth)
 
-    def beta(self, depth: int) -> NDArray[np.float64]:
+    def beta(self, depth: int) -> Floats:
         """The intercept at each rank: clicks that do not depend on relevance."""
         return self._rank("other", depth)
 

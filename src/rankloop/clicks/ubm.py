@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints32
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
@@ -54,18 +54,18 @@ class UBM(ClickModel):
         matrix = _matrix(self._learned("examination"), depth)
         return Behaviour.plain(self._document("attraction", pages), depth, examination=matrix)
 
-    def _given(self, name: str, given: Any, seen: Evidence, like: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _given(self, name: str, given: Any, seen: Evidence, like: Floats) -> Floats:
         if name == "examination":
             return _matrix(given, seen.depth).reshape(-1)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: NDArray[np.float64], seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
         if name == "examination":
             return value.reshape(seen.depth, seen.depth + 1)
         return super()._stored(name, value, seen, default)
 
 
-def last_click(pages: Pages) -> NDArray[np.int32]:
+def last_click(pages: Pages) -> Ints32:
     """For each impression the position of the last click above it, 0 for none."""
     at = np.where(pages.clicks == 1, np.arange(len(pages)), -1)
     latest = np.concatenate(([-1], np.maximum.accumulate(at)[:-1]))
@@ -73,7 +73,7 @@ def last_click(pages: Pages) -> NDArray[np.int32]:
     return np.where(inside, pages.position[latest], 0).astype(np.int32)
 
 
-def _matrix(given: Any, depth: int) -> NDArray[np.float64]:
+def _matrix(given: Any, depth: int) -> Floats:
     matrix = np.asarray(given, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] < depth or matrix.shape[1] < depth + 1:
         raise ValueError(

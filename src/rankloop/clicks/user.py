@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._names import unknown
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.dbn import DBN
@@ -18,7 +18,7 @@ __all__ = ["PRESETS", "attraction_by_grade", "eye_tracking", "power_law", "user"
 _EYE_TRACKING = (0.68, 0.61, 0.48, 0.34, 0.28, 0.20, 0.11, 0.10, 0.08, 0.06)
 
 
-def attraction_by_grade(*, noise: float = 0.1, max_grade: int = 4) -> NDArray[np.float64]:
+def attraction_by_grade(*, noise: float = 0.1, max_grade: int = 4) -> Floats:
     r"""Ai et al. (2018): :math:`\epsilon + (1 - \epsilon) (2^y - 1) / (2^{y_{max}} - 1)`.
 
     >>> attraction_by_grade().round(2)
@@ -30,7 +30,7 @@ def attraction_by_grade(*, noise: float = 0.1, max_grade: int = 4) -> NDArray[np
     return np.asarray(noise + (1 - noise) * (2.0**grade - 1) / (2.0**max_grade - 1))
 
 
-def power_law(eta: float = 1.0) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+def power_law(eta: float = 1.0) -> Callable[[Ints], Floats]:
     r"""Examination :math:`(1/k)^\eta` for any rank.
 
     >>> power_law(2.0)(np.array([1, 2]))
@@ -39,7 +39,7 @@ def power_law(eta: float = 1.0) -> Callable[[NDArray[np.int64]], NDArray[np.floa
     return lambda rank: (1.0 / np.asarray(rank)) ** eta
 
 
-def eye_tracking(eta: float = 1.0) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+def eye_tracking(eta: float = 1.0) -> Callable[[Ints], Floats]:
     """The eye-tracking curve to the power `eta`; beyond rank 10 it stays at the last value.
 
     >>> eye_tracking()(np.array([1, 2, 11]))
@@ -61,7 +61,7 @@ def _cascade(click: tuple[float, ...], stop: tuple[float, ...]) -> Callable[[flo
 
 
 def _position(
-    curve: Callable[[float], Callable[[NDArray[np.int64]], NDArray[np.float64]]],
+    curve: Callable[[float], Callable[[Ints], Floats]],
 ) -> Callable[[float, float, int], ClickModel]:
     def made(eta: float, noise: float, max_grade: int) -> ClickModel:
         attraction = attraction_by_grade(noise=noise, max_grade=max_grade)
@@ -73,7 +73,7 @@ def _position(
 def _trust(eta: float, noise: float, max_grade: int) -> ClickModel:
     """Oosterhuis (2022), from the estimates of Agarwal et al. (2019); relevance is y / y_max."""
 
-    def examined(rank: NDArray[np.int64]) -> NDArray[np.float64]:
+    def examined(rank: Ints) -> Floats:
         return (0.35 / rank + 0.65 / (1 + 0.05 * (rank - 1))) ** eta
 
     return TrustPBM(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.inputs import each, ranker_bytes, ranker_of, shards_of
 from rankloop.data.shards.shards import Shards
@@ -63,16 +63,14 @@ def evaluations(
     return {system: _joined([part[system] for part in parts], wanted, confidence) for system in systems}
 
 
-def _graded(one: Metric, grades: NDArray[np.float32]) -> Metric:
+def _graded(one: Metric, grades: Singles) -> Metric:
     """The metric with the highest grade of all shards, which one shard may lack."""
     if "max_label" in one.options and one.options["max_label"] is None:
         return replace(one, options={**one.options, "max_label": float(grades.max())})
     return one
 
 
-def _measure(
-    given: tuple[Shards, dict[str, bytes], list[Metric], dict[str, Any]],
-) -> dict[str, Evaluation]:
+def _measure(given: tuple[Shards, dict[str, bytes], list[Metric], dict[str, Any]]) -> dict[str, Evaluation]:
     shard, systems, wanted, options = given
     part = shard.dataset(0)
     return {

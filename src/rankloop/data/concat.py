@@ -1,11 +1,10 @@
 """Several data sets as one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Singles
 from rankloop.data.pairs import Pairs
 from rankloop.data.ranking_dataset import RankingDataset
 
@@ -59,7 +58,7 @@ def _check_features(parts: Sequence[RankingDataset]) -> None:
             )
 
 
-def _queries(parts: Sequence[RankingDataset]) -> NDArray[Any]:
+def _queries(parts: Sequence[RankingDataset]) -> Array:
     kinds = {part.qid.dtype.kind for part in parts}
     joined = [part.qid if len(kinds) == 1 else part.qid.astype(np.str_) for part in parts]
     qid = np.concatenate(joined)
@@ -74,7 +73,7 @@ def _queries(parts: Sequence[RankingDataset]) -> NDArray[Any]:
     return qid
 
 
-def _all_or_none(parts: Sequence[RankingDataset], name: str) -> NDArray[Any] | None:
+def _all_or_none(parts: Sequence[RankingDataset], name: str) -> Array | None:
     columns = [getattr(part, name) for part in parts]
     have = [column is not None for column in columns]
     if not any(have):
@@ -89,7 +88,7 @@ def _all_or_none(parts: Sequence[RankingDataset], name: str) -> NDArray[Any] | N
     return np.concatenate(columns)
 
 
-def _weights(parts: Sequence[RankingDataset], name: str) -> NDArray[np.float32] | None:
+def _weights(parts: Sequence[RankingDataset], name: str) -> Singles | None:
     if all(getattr(part, name) is None for part in parts):
         return None
     sizes = [part.n_queries if name == "query_weight" else part.n_documents for part in parts]

@@ -20,11 +20,7 @@ from rankloop.data.write_dataset import form_of, write_dataset
 __all__ = ["convert"]
 
 
-def convert(
-    source: str | Path | Sequence[str | Path],
-    target: str | Path,
-    **options: Any,
-) -> None:
+def convert(source: str | Path | Sequence[str | Path], target: str | Path, **options: Any) -> None:
     """Write `source` in the form that the name of `target` asks for; `options` are those of its reader.
 
     `source` is anything that `open_dataset` reads. A `target` named `.txt`, `.svm` and the like is SVMLight

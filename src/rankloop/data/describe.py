@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints, Singles
 from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["Description", "describe"]
@@ -111,7 +112,7 @@ def describe(data: RankingDataset) -> Description:
     )
 
 
-def _scan(X: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _scan(X: Singles) -> tuple[Array, Array, Array, Array]:
     """Least and greatest value and number missing of each feature, and a hash of each row."""
     rows, features = X.shape
     low, high = np.full(features, np.nan, np.float32), np.full(features, np.nan, np.float32)
@@ -130,13 +131,13 @@ def _scan(X: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[A
     return low, high, missing, hashes
 
 
-def _repeated(query: NDArray[np.int64], hashes: NDArray[np.uint64]) -> int:
+def _repeated(query: Ints, hashes: NDArray[np.uint64]) -> int:
     order = np.lexsort((hashes, query))
     same = (query[order][1:] == query[order][:-1]) & (hashes[order][1:] == hashes[order][:-1])
     return int(same.sum())
 
 
-def _histogram(y: NDArray[np.float32]) -> dict[str, int]:
+def _histogram(y: Singles) -> dict[str, int]:
     """Documents of each grade, or of ten ranges where there are more than twenty grades."""
     grades, counts = np.unique(y, return_counts=True)
     if len(grades) <= 20:

@@ -6,8 +6,8 @@ import mmap
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array
 from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["fingerprint"]
@@ -36,7 +36,7 @@ def fingerprint(dataset: RankingDataset) -> str:
     return digest.hexdigest()
 
 
-def _add(digest: "hashlib.blake2b", name: str, values: NDArray[Any]) -> None:
+def _add(digest: "hashlib.blake2b", name: str, values: Array) -> None:
     text = values.dtype.kind == "U"
     kind = "text" if text else values.dtype.str
     digest.update(f"{name} {kind} {values.shape}\n".encode())
@@ -51,7 +51,7 @@ def _add(digest: "hashlib.blake2b", name: str, values: NDArray[Any]) -> None:
         _forget(values)
 
 
-def _forget(values: NDArray[Any]) -> None:
+def _forget(values: Array) -> None:
     """Tell the system that pages of a memory map, once read, need not stay in memory."""
     base: Any = values.base
     if isinstance(base, mmap.mmap) and isinstance(values, np.memmap) and values.mode == "r":

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats, Singles
 from rankloop._names import unknown
 from rankloop.data.columns.check import warn_of_empty
 from rankloop.data.ranking_dataset import RankingDataset
@@ -78,7 +78,7 @@ def to_frame(data: RankingDataset) -> "polars.DataFrame":
 
     names = data.feature_names or tuple(f"f{j}" for j in range(data.n_features))
     weight = data.query_weight
-    columns: dict[str, NDArray[Any] | None] = {
+    columns: dict[str, Array | None] = {
         "qid": data.row_qid,
         "docid": data.docid,
         "label": data.y,
@@ -135,12 +135,12 @@ def _from_pandas(frame: Any) -> "polars.DataFrame":
     return polars.DataFrame(columns)
 
 
-def _floats(values: Any) -> NDArray[np.float64]:
-    numbers: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+def _floats(values: Any) -> Floats:
+    numbers: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
 
 
-def _feature(column: "polars.Series") -> NDArray[np.float32]:
+def _feature(column: "polars.Series") -> Singles:
     import polars
 
     if not (column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null)):
@@ -159,7 +159,7 @@ def _feature(column: "polars.Series") -> NDArray[np.float32]:
     return single
 
 
-def _numbers(column: "polars.Series") -> NDArray[Any]:
+def _numbers(column: "polars.Series") -> Array:
     import polars
 
     if not (column.dtype.is_numeric() or column.dtype == polars.Boolean):
@@ -172,7 +172,7 @@ def _numbers(column: "polars.Series") -> NDArray[Any]:
     return column.to_numpy()
 
 
-def _ids(column: "polars.Series") -> NDArray[Any]:
+def _ids(column: "polars.Series") -> Array:
     import polars
 
     fits = column.dtype.is_numeric() and not column.dtype.is_decimal()

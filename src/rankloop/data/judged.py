@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop.data.qrels import Qrels
 from rankloop.data.run import Run
 from rankloop.data.trec.by_query import places_in
@@ -26,17 +27,17 @@ class JudgedRun:
     """
 
     qid: NDArray[np.str_]
-    offsets: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    labels: NDArray[np.float32]
+    offsets: Ints
+    scores: Floats
+    labels: Singles
     docid: NDArray[np.str_]
-    unjudged: NDArray[np.bool_]
-    pool_labels: NDArray[np.float32]
-    pool_offsets: NDArray[np.int64]
+    unjudged: Bools
+    pool_labels: Singles
+    pool_offsets: Ints
     unknown: tuple[str, ...]
 
     @property
-    def missing(self) -> NDArray[np.bool_]:
+    def missing(self) -> Bools:
         """For each query, whether nothing was retrieved for it."""
         return np.equal(np.diff(self.offsets), 0)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array
 from rankloop._atomic import replacing_folder
 from rankloop.data.files.manifest import parse_manifest
 from rankloop.data.files.npy_stream import mapped
@@ -120,7 +120,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     )
 
 
-def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> NDArray[Any] | None:
+def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> Array | None:
     path = folder / f"{name}.npy"
     size = manifest["files"].get(path.name)
     if size is None:
@@ -133,7 +133,7 @@ def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> NDA
             f"{_AGAIN}"
         )
     try:
-        values: NDArray[Any] = mapped(path) if mmap else np.load(path)
+        values: Array = mapped(path) if mmap else np.load(path)
     except (ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path} is damaged or cut short ({error}); {_AGAIN}") from None
     dtype = _DTYPES.get(name)

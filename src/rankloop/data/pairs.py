@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Ints, Singles
 
 __all__ = ["Pairs"]
 
@@ -16,10 +18,10 @@ class Pairs:
     array([1., 1.], dtype=float32)
     """
 
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
-    probability: NDArray[np.float32]
-    weight: NDArray[np.float32]
+    better: Ints
+    worse: Ints
+    probability: Singles
+    weight: Singles
 
     def __init__(
         self,
@@ -52,14 +54,14 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.better)
 
-    def moved(self, new_row: NDArray[np.int64]) -> "Pairs":
+    def moved(self, new_row: Ints) -> "Pairs":
         """The same pairs where old row r is now `new_row[r]`; pairs with a row at -1 are left out."""
         better, worse = new_row[self.better], new_row[self.worse]
         kept = (better >= 0) & (worse >= 0)
         return Pairs(better[kept], worse[kept], self.probability[kept], self.weight[kept])
 
 
-def _rows(values: ArrayLike) -> NDArray[np.int64]:
+def _rows(values: ArrayLike) -> Ints:
     rows = np.asarray(values).reshape(-1)
     if rows.size == 0:
         return np.zeros(0, np.int64)
@@ -72,6 +74,6 @@ def _rows(values: ArrayLike) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
-def _column(values: ArrayLike) -> NDArray[np.float32]:
+def _column(values: ArrayLike) -> Singles:
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(np.float32).reshape(-1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Array, Ints, Singles
 from rankloop._atomic import replacing
 from rankloop.data.files.whole import pack
 from rankloop.data.ranking_dataset import RankingDataset
@@ -32,9 +33,9 @@ class Qrels(by_query.ByQuery):
     """
 
     qid: NDArray[np.str_]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     docid: NDArray[np.str_]
-    labels: NDArray[np.float32]
+    labels: Singles
 
     def __init__(self, qid: ArrayLike, docid: ArrayLike, labels: ArrayLike) -> None:
         _fill(self, by_query.columns_of_rows(qid, docid, labels, "label", ranked=False))
@@ -54,7 +55,7 @@ class Qrels(by_query.ByQuery):
         return cls(data.row_qid, np.arange(data.n_documents) if data.docid is None else data.docid, data.y)
 
     @property
-    def _values(self) -> NDArray[Any]:
+    def _values(self) -> Array:
         return self.labels
 
 

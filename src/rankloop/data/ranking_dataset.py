@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Ints, Ints32, Singles
 from rankloop.data.columns import check
 from rankloop.data.columns.group import group_rows
 from rankloop.data.pairs import Pairs
@@ -35,14 +36,14 @@ class RankingDataset:
     (array(['b', 'a'], dtype='<U1'), array([0, 2, 3]), array([0., 1., 2.], dtype=float32))
     """
 
-    X: NDArray[np.float32]
-    y: NDArray[np.float32]
-    offsets: NDArray[np.int64]
-    qid: NDArray[Any]
-    docid: NDArray[Any] | None
-    query_weight: NDArray[np.float32] | None
-    item_weight: NDArray[np.float32] | None
-    position: NDArray[np.int32] | None
+    X: Singles
+    y: Singles
+    offsets: Ints
+    qid: Array
+    docid: Array | None
+    query_weight: Singles | None
+    item_weight: Singles | None
+    position: Ints32 | None
     pairs: Pairs | None
     feature_names: tuple[str, ...] | None
 
@@ -130,17 +131,17 @@ class RankingDataset:
         return int(self.X.shape[1])
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """The number of documents of each query."""
         return np.diff(self.offsets)
 
     @cached_property
-    def row_query(self) -> NDArray[np.int64]:
+    def row_query(self) -> Ints:
         """For each row the index of its query."""
         return np.repeat(np.arange(self.n_queries), self.lengths)
 
     @cached_property
-    def row_qid(self) -> NDArray[Any]:
+    def row_qid(self) -> Array:
         """For each row the id of its query: `groups` for scikit-learn."""
         return self.qid[self.row_query]
 

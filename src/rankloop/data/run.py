@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop._atomic import replacing
 from rankloop.data.files.whole import pack
 from rankloop.data.ranking_dataset import RankingDataset
@@ -32,9 +33,9 @@ class Run(by_query.ByQuery):
     """
 
     qid: NDArray[np.str_]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     docid: NDArray[np.str_]
-    scores: NDArray[np.float64]
+    scores: Floats
     tag: str
 
     def __init__(self, qid: ArrayLike, docid: ArrayLike, scores: ArrayLike, *, tag: str = "rankloop") -> None:
@@ -59,7 +60,7 @@ class Run(by_query.ByQuery):
         return cls(data.row_qid, documents, scores, tag=tag)
 
     @property
-    def _values(self) -> NDArray[Any]:
+    def _values(self) -> Array:
         return self.scores
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["synthetic", "synthetic_utility"]
@@ -43,16 +43,13 @@ def synthetic(
         rows = slice(start, min(start + _ROWS, len(X)))
         _fill(X[rows], traits.values[rows], of_query[query[rows]], kinds, stream)
     return RankingDataset.from_groups(
-        X,
-        _grades(noisy),
-        traits.lengths,
-        feature_names=[f"{kind}_{j + 1}" for j, kind in enumerate(kinds)],
+        X, _grades(noisy), traits.lengths, feature_names=[f"{kind}_{j + 1}" for j, kind in enumerate(kinds)]
     )
 
 
 def synthetic_utility(
     n_queries: int = 100, docs_per_query: int = 20, n_features: int = 20, *, seed: int = 0
-) -> NDArray[np.float64]:
+) -> Floats:
     """The true utility of each document of the set that `synthetic` draws with the same arguments.
 
     No ranker is better on average than sorting by it.
@@ -63,10 +60,10 @@ def synthetic_utility(
 class _Traits(NamedTuple):
     """The hidden part: traits and utility of each document, and the noise of its label."""
 
-    lengths: NDArray[np.int64]
-    values: NDArray[np.float32]
-    utility: NDArray[np.float32]
-    noise: NDArray[np.float32]
+    lengths: Ints
+    values: Singles
+    utility: Singles
+    noise: Singles
 
     @classmethod
     def draw(cls, n_queries: int, docs_per_query: int, n_features: int, seed: int) -> "_Traits":
@@ -87,7 +84,7 @@ class _Traits(NamedTuple):
         return cls(lengths, values, _utility(values, taste[query]), noise)
 
 
-def _utility(values: NDArray[np.float32], taste: NDArray[np.float32]) -> NDArray[np.float32]:
+def _utility(values: Singles, taste: Singles) -> Singles:
     """The relevance function of the traits that features show."""
     full = np.zeros((_TRAITS, len(values)), np.float32)
     full[: values.shape[1]] = values.T
@@ -97,11 +94,11 @@ def _utility(values: NDArray[np.float32], taste: NDArray[np.float32]) -> NDArray
     gate = np.where(full[8] > 0.3, full[1], -0.5 * full[9])
     by_query = np.where(taste[:, 0] > 0, full[10], full[11])
     nonlinear = product + hump + gate + by_query
-    total: NDArray[np.float32] = 0.8 * linear + nonlinear + 0.6 * taste[:, 1]
+    total: Singles = 0.8 * linear + nonlinear + 0.6 * taste[:, 1]
     return total
 
 
-def _grades(noisy: NDArray[np.float32]) -> NDArray[np.float32]:
+def _grades(noisy: Singles) -> Singles:
     cuts = np.quantile(noisy, np.cumsum(_SHARES)[:-1])
     return np.searchsorted(cuts, noisy, side="left").astype(np.float32)
 
@@ -112,13 +109,7 @@ def _kind(j: int, n_features: int) -> str:
     return "plain" if j < seen else _KINDS[(j - seen + 1) % len(_KINDS)]
 
 
-def _fill(
-    X: NDArray[np.float32],
-    traits: NDArray[np.float32],
-    of_query: NDArray[np.float32],
-    kinds: list[str],
-    stream: Generator,
-) -> None:
+def _fill(X: Singles, traits: Singles, of_query: Singles, kinds: list[str], stream: Generator) -> None:
     """Write the features of some rows."""
     stream.standard_normal(dtype=np.float32, out=(view := np.empty((X.shape[1], len(X)), np.float32)))
     for j, kind in enumerate(kinds):

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import insert
 
+from rankloop._arrays import Floats, Singles
 from rankloop.clicks import ClickModel
 from rankloop.data import RankingDataset
 from rankloop.demo.collection import PAGE
@@ -75,7 +75,7 @@ def _page(
     tops: list[list[list[int]]],
     at: float,
     random: Random,
-) -> tuple[ShownPage, NDArray[np.float32]]:
+) -> tuple[ShownPage, Singles]:
     """An interleaved page for a random search, and the grades of its documents."""
     query, page_id = random.randrange(data.n_queries), f"{random.getrandbits(128):032x}"
     lists = [top[query] for top in tops]
@@ -103,7 +103,7 @@ def _page(
     return shown, data.y[rows]
 
 
-def _tops(data: RankingDataset, scores: NDArray[np.float64]) -> list[list[int]]:
+def _tops(data: RankingDataset, scores: Floats) -> list[list[int]]:
     """The rows of each query's best documents."""
     order = np.lexsort((-scores, data.row_query))
     spans = zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True)

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Swap, intervention
 from rankloop.data import RankingDataset
@@ -79,7 +79,7 @@ def shown_pages(
         yield made, clicks_on(made, np.flatnonzero(log.click[first:last]))
 
 
-def clicks_on(page: ShownPage, clicked: NDArray[np.int64]) -> list[Event]:
+def clicks_on(page: ShownPage, clicked: Ints) -> list[Event]:
     """Clicks by index from the top, a few seconds apart."""
     return [
         Event(

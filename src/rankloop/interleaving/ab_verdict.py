@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.verdict import user_codes, user_means
 
@@ -120,11 +121,11 @@ class _Side(NamedTuple):
 
     mean: float
     error: float
-    sums: NDArray[np.float64]
-    pages: NDArray[np.int64]
+    sums: Floats
+    pages: Ints
 
 
-def _by_user(values: NDArray[np.float64], code: NDArray[np.int64]) -> _Side:
+def _by_user(values: Floats, code: Ints) -> _Side:
     mean = float(values.mean())
     people, at = np.unique(code, return_inverse=True)
     off = np.bincount(at, values - mean, minlength=len(people))

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.verdict import two_columns
 
 __all__ = ["Sequential", "always_valid"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -100,15 +99,15 @@ def _first_decided(signs: Floats, users: Sequence[Any]) -> Floats:
 
 
 def _interval(
-    wins: NDArray[np.int64], losses: NDArray[np.int64], share: Floats, mixture: Floats, limit: float
+    wins: Ints, losses: Ints, share: Floats, mixture: Floats, limit: float
 ) -> tuple[Floats, Floats]:
     """The shares p of wins that the martingale for p does not rule out, intersected over time."""
     from scipy.special import xlogy
 
-    def refuses(p: Floats) -> NDArray[np.bool_]:
+    def refuses(p: Floats) -> Bools:
         with np.errstate(divide="ignore"):
             likelihood = xlogy(wins, p) + xlogy(losses, 1 - p)
-        refused: NDArray[np.bool_] = mixture - likelihood >= limit
+        refused: Bools = mixture - likelihood >= limit
         return refused
 
     ends = []

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import Chance
 from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
@@ -45,7 +45,7 @@ class Balanced(Method):
         ranks = [[_rank(ranking, document) for document in shown] for ranking in rankings]
         return Page(self.name, shown, 2, {"first": first, "ranks": ranks})
 
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
+    def _credit(self, page: Page, clicked: list[int]) -> Floats:
         ranks: list[list[int | None]] = page.notes["ranks"]
         if not clicked:
             return np.zeros(2)

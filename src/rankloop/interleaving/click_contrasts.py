@@ -1,8 +1,8 @@
 """Kinds of clicks by ranker, as features of a verdict."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving.duel import Duel
 from rankloop.interleaving.method import method
 
@@ -11,7 +11,7 @@ __all__ = ["CLICK_KINDS", "click_contrasts"]
 CLICK_KINDS = ("any", "first", "last", "top", "only")
 
 
-def click_contrasts(duel: Duel, first: str, second: str) -> NDArray[np.float64]:
+def click_contrasts(duel: Duel, first: str, second: str) -> Floats:
     """Clicks of each kind on one ranker minus those on another, page by page: the input of `learn_weights`.
 
     Each click is credited by itself. The kinds are `CLICK_KINDS`: any click, the first and the last click

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._atomic import replacing
 from rankloop.interleaving.always_valid import Sequential, always_valid
 from rankloop.interleaving.method import method
@@ -26,7 +26,7 @@ class Duel:
     names: tuple[str, ...]
     pages: list[Page]
     clicks: list[list[Any]]
-    credits: NDArray[np.float64]
+    credits: Floats
     users: list[Any] | None = None
 
     def verdicts(self, *, confidence: float = 0.95, seed: int = 0) -> list[Verdict]:
@@ -85,9 +85,7 @@ def read_duel(path: str | Path, *, names: Sequence[str] | None = None) -> Duel:
     return Duel(labels, pages, clicks, _logged_credits(path, pages, clicks), known)
 
 
-def _logged_credits(
-    path: str | Path, pages: Sequence[Page], clicks: Sequence[Sequence[Any]]
-) -> NDArray[np.float64]:
+def _logged_credits(path: str | Path, pages: Sequence[Page], clicks: Sequence[Sequence[Any]]) -> Floats:
     """The credits of pages from a file, whose notes may be of any shape."""
     how = method(pages[0].method)
     rows = []

@@ -1,12 +1,14 @@
 """Weights of click features that lower the variance of a verdict."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats
 
 __all__ = ["learn_weights"]
 
 
-def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> NDArray[np.float64]:
+def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> Floats:
     r"""Weights of click features that need the fewest pages to find a difference (Yue et al., 2010).
 
     `contrasts` has one row per page: feature totals of the first ranker's clicks less those of the second's
@@ -29,11 +31,11 @@ def learn_weights(contrasts: ArrayLike, *, ridge: float = 1e-3) -> NDArray[np.fl
     size = np.abs(weights).sum()
     if size == 0:
         raise ValueError("the contrasts have mean zero: there is no preference to learn from")
-    normal: NDArray[np.float64] = weights / size
+    normal: Floats = weights / size
     return normal
 
 
-def _table(contrasts: ArrayLike) -> NDArray[np.float64]:
+def _table(contrasts: ArrayLike) -> Floats:
     table = np.asarray(contrasts, dtype=np.float64)
     if table.ndim != 2 or len(table) < 2:
         raise ValueError(f"contrasts need pages × features and at least two pages, got shape {table.shape}")

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import Chance, RandomChance, every_outcome
 from rankloop.interleaving.page import Page, Ranking
 
@@ -56,7 +56,7 @@ class Method(ABC):
             chances[repr(page)] = (page, probability + (known[1] if known else 0.0))
         return list(chances.values())
 
-    def credit(self, page: Page, clicks: Iterable[Any]) -> NDArray[np.float64]:
+    def credit(self, page: Page, clicks: Iterable[Any]) -> Floats:
         """One number per ranker for the clicked documents of a page; the higher one was preferred."""
         if page.method != self.name:
             raise ValueError(
@@ -75,7 +75,7 @@ class Method(ABC):
     def _combine(self, chance: Chance, rankings: list[list[Any]], k: int) -> Page: ...
 
     @abstractmethod
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]: ...
+    def _credit(self, page: Page, clicked: list[int]) -> Floats: ...
 
 
 def clean(ranking: Ranking, chance: Chance) -> list[Any]:

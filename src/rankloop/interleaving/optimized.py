@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.interleaving._chance import Chance
 from rankloop.interleaving.method import Method
@@ -52,7 +52,7 @@ class Optimized(Method):
         notes = {"credits": (credits[chosen] - lean).tolist(), "unfairness": unfairness}
         return Page(self.name, tuple(pages[chosen]), len(rankings), notes)
 
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
+    def _credit(self, page: Page, clicked: list[int]) -> Floats:
         table = np.array(page.notes["credits"]).reshape(-1, page.rankers)
         return np.asarray(table[clicked].sum(axis=0))
 
@@ -86,7 +86,7 @@ class Optimized(Method):
         return [-float(rank) for rank in ranks]
 
 
-def fair_mixture(credits: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def fair_mixture(credits: Floats) -> tuple[Floats, float]:
     """Probabilities of the pages from their credits (pages × places × rankers), and the remaining unfairness.
 
     Variables: one probability per page, and one slack per depth and ranker for the distance of its expected

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import Chance
 from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
@@ -51,7 +51,7 @@ class PairwisePreference(Method):
         }
         return Page(self.name, tuple(shown), len(rankings), notes)
 
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
+    def _credit(self, page: Page, clicked: list[int]) -> Floats:
         credit = np.zeros(page.rankers)
         if not clicked:
             return credit
@@ -62,7 +62,7 @@ class PairwisePreference(Method):
         return credit
 
     @staticmethod
-    def _pair(page: Page, winner: int, loser: int) -> NDArray[np.float64]:
+    def _pair(page: Page, winner: int, loser: int) -> Floats:
         best: list[int] = page.notes["best"]
         both = max(best[winner], best[loser])
         if min(winner, loser) + 1 < both:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import Chance
 from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
@@ -51,7 +51,7 @@ class Probabilistic(Method):
         notes = {"shares": shares, "tau": self.tau, "log_probability": log_probability}
         return Page(self.name, tuple(shown), len(rankings), notes)
 
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
+    def _credit(self, page: Page, clicked: list[int]) -> Floats:
         credit = np.zeros(page.rankers)
         for index in clicked:
             share = page.notes["shares"][index]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import RandomChance
 from rankloop.interleaving._outcome import error_rate
 from rankloop.interleaving.method import clean
@@ -28,8 +28,8 @@ class CreditDifference(NamedTuple):
 class Replay:
     """Credits of the new rankings on old pages, and the weight of each page."""
 
-    credits: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    credits: Floats
+    weight: Floats
 
     @property
     def effective_pages(self) -> float:
@@ -37,17 +37,12 @@ class Replay:
         return float(self.weight.sum() ** 2 / np.maximum((self.weight**2).sum(), 1e-300))
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """The self-normalised mean credit of each new ranking."""
         return np.asarray(self.weight @ self.credits / self.weight.sum())
 
     def difference(
-        self,
-        first: int = 0,
-        second: int = 1,
-        *,
-        users: Sequence[Any] | None = None,
-        confidence: float = 0.95,
+        self, first: int = 0, second: int = 1, *, users: Sequence[Any] | None = None, confidence: float = 0.95
     ) -> CreditDifference:
         """One new ranking against another: the weighted mean of the difference of their credits.
 

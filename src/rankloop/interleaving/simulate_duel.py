@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
 from rankloop.data import RankingDataset
@@ -58,7 +59,7 @@ def simulate_duel(
     return Duel(tuple(rankers), shown, clicks, credits.reshape(-1, len(rankers)))
 
 
-def _scores(name: str, ranker: Any, data: RankingDataset) -> NDArray[np.float64]:
+def _scores(name: str, ranker: Any, data: RankingDataset) -> Floats:
     scores: ArrayLike = ranker.predict(data) if hasattr(ranker, "predict") else ranker
     values = np.asarray(scores, np.float64)
     if values.shape != (data.n_documents,):
@@ -68,7 +69,7 @@ def _scores(name: str, ranker: Any, data: RankingDataset) -> NDArray[np.float64]
     return values
 
 
-def _orders(data: RankingDataset, scores: NDArray[np.float64], k: int) -> list[list[int]]:
+def _orders(data: RankingDataset, scores: Floats, k: int) -> list[list[int]]:
     """For each query the indices of its best `k` documents: no page can need more of one ranking."""
     order = np.lexsort((-scores, data.row_query))
     return [

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.interleaving._chance import Chance
 from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
@@ -49,7 +49,7 @@ class TeamDraft(Method):
                         ranking.remove(document)
         return Page(self.name, tuple(shown), len(rankings), {"teams": teams})
 
-    def _credit(self, page: Page, clicked: list[int]) -> NDArray[np.float64]:
+    def _credit(self, page: Page, clicked: list[int]) -> Floats:
         credit = np.zeros(page.rankers)
         for index in clicked:
             team = page.notes["teams"][index]

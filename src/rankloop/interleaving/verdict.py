@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sign_test import sign_test
 
@@ -81,7 +82,7 @@ def verdict(
     )
 
 
-def two_columns(credits: ArrayLike) -> NDArray[np.float64]:
+def two_columns(credits: ArrayLike) -> Floats:
     """The credits of two rankers, one row per page, checked."""
     table = np.asarray(credits, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != 2:
@@ -94,21 +95,19 @@ def two_columns(credits: ArrayLike) -> NDArray[np.float64]:
     return table
 
 
-def user_codes(users: Sequence[Any] | None, pages: int) -> NDArray[np.int64]:
+def user_codes(users: Sequence[Any] | None, pages: int) -> Ints:
     """One number per user, page by page; without users every page is its own."""
     if users is None:
         return np.arange(pages)
     if len(users) != pages:
         raise ValueError(f"users needs one entry per page ({pages}), got {len(users)}")
-    code: NDArray[np.int64] = np.unique(np.asarray(users), return_inverse=True)[1]
+    code: Ints = np.unique(np.asarray(users), return_inverse=True)[1]
     return code
 
 
-def user_means(
-    total: NDArray[np.float64], pages: NDArray[np.int64], resamples: int, random: np.random.Generator
-) -> NDArray[np.float64]:
+def user_means(total: Floats, pages: Ints, resamples: int, random: np.random.Generator) -> Floats:
     """Bootstrap means over pages, resampling users; users with equal totals and pages are drawn by count."""
     kinds, count = np.unique(np.column_stack([total, pages]), axis=0, return_counts=True)
     drawn = random.multinomial(int(count.sum()), count / count.sum(), size=resamples)
-    means: NDArray[np.float64] = (drawn @ kinds[:, 0]) / (drawn @ kinds[:, 1])
+    means: Floats = (drawn @ kinds[:, 0]) / (drawn @ kinds[:, 1])
     return means

@@ -1,12 +1,14 @@
 """Whether offsets cut rows into lists."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Ints
 
 __all__ = ["check_offsets"]
 
 
-def check_offsets(offsets: ArrayLike, name: str = "offsets") -> NDArray[np.int64]:
+def check_offsets(offsets: ArrayLike, name: str = "offsets") -> Ints:
     """The offsets as int64, or what is wrong with them.
 
     >>> check_offsets([0, 2, 5])

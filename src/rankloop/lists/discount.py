@@ -1,12 +1,14 @@
 """The discount of DCG."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats
 
 __all__ = ["discount"]
 
 
-def discount(rank: ArrayLike) -> NDArray[np.float64]:
+def discount(rank: ArrayLike) -> Floats:
     r"""The discount of a rank (Järvelin & Kekäläinen, 2002), for ranks from 1 on, whole or smooth.
 
     .. math:: D(r) = \frac{1}{\log_2(1 + r)}

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._names import unknown
 
 __all__ = ["BINARY", "EXP2", "LINEAR", "TABLE", "Gain", "GainOption"]
@@ -25,10 +25,10 @@ class Gain(NamedTuple):
     """
 
     kind: int
-    table: NDArray[np.float64]
+    table: Floats
 
     @classmethod
-    def of(cls, option: GainOption, labels: NDArray[np.float32]) -> "Gain":
+    def of(cls, option: GainOption, labels: Singles) -> "Gain":
         """The gain that an option names; an error where it has none for one of these labels."""
         if isinstance(option, str):
             if option == "linear":
@@ -57,11 +57,11 @@ class Gain(NamedTuple):
         """1 for relevant documents, 0 for others."""
         return cls(BINARY, np.array([np.float32(relevance_threshold)], np.float64))
 
-    def __call__(self, labels: NDArray[np.float32]) -> NDArray[np.float64]:
+    def __call__(self, labels: Singles) -> Floats:
         """The gains of many labels."""
         if self.kind == TABLE:
             return np.take(self.table, labels.astype(np.int64), mode="clip")
-        wide: NDArray[np.float64] = labels.astype(np.float64)
+        wide: Floats = labels.astype(np.float64)
         if self.kind == BINARY:
             return np.asarray(wide >= self.table[0], np.float64)
         return np.asarray(np.exp2(wide) - 1) if self.kind == EXP2 else wide

@@ -1,14 +1,12 @@
 """The gains of labels."""
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Floats, Singles
 from rankloop.lists.gain import Gain, GainOption
 
 __all__ = ["gains"]
 
 
-def gains(labels: NDArray[np.float32], option: GainOption) -> NDArray[np.float64]:
+def gains(labels: Singles, option: GainOption) -> Floats:
     """`2^label - 1` ("exp2"), the label itself ("linear"), or the entry of a table.
 
     `rankloop.lists.tensors.gains` has the same for torch.

@@ -1,8 +1,8 @@
 """The DCG of the best order of every list."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists.discount import discount
 from rankloop.lists.gain import Gain, GainOption
@@ -13,9 +13,6 @@ __all__ = ["discount_sums", "grade_gains", "ideal_by_grades", "ideal_dcg"]
 
 _GRADES = 32  # up to so many grades it is faster to count each than to sort
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 _NONE = np.zeros(0, np.float32)
 

@@ -1,20 +1,20 @@
 """The discount of every row, where lists are in order."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop.lists.discount import discount
 from rankloop.lists.ranks import ranks
 
 __all__ = ["list_discounts"]
 
 
-def list_discounts(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def list_discounts(offsets: Ints) -> Floats:
     """The discounts of ranks 1, 2, 3, ... in each list: one logarithm per rank, not per row.
 
     >>> list_discounts(np.array([0, 3, 4])).round(4)
     array([1.    , 0.6309, 0.5   , 1.    ])
     """
     table = discount(np.arange(1, int(np.diff(offsets).max(initial=0)) + 1))
-    rank: NDArray[np.int64] = ranks(offsets, np.int64)
+    rank: Ints = ranks(offsets, np.int64)
     return table[rank - 1]

@@ -1,15 +1,15 @@
 """The sum of every list."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 
 __all__ = ["list_sums"]
 
 
 @kernel
-def list_sums(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def list_sums(values: Floats, offsets: Ints) -> Floats:
     """The sum of each list; 0 for an empty one.
 
     >>> list_sums(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 2, 3]))

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Floats, Ints, Singles
 from rankloop.lists.check_offsets import check_offsets
 
 __all__ = ["Lists", "check_column", "check_weight"]
@@ -54,16 +55,16 @@ class Lists:
         """The length of the longest list."""
         return int(np.diff(self.offsets).max(initial=0))
 
-    def spread(self, per_list: NDArray[Any]) -> NDArray[Any]:
+    def spread(self, per_list: Array) -> Array:
         """One value per document from one per list."""
         return np.repeat(per_list, np.diff(self.offsets))
 
-    def weighted(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weighted(self, amounts: Floats) -> Floats:
         """Amounts per document times their item weights."""
         return amounts * self.weight if len(self.weight) else amounts
 
 
-def check_column(values: ArrayLike, offsets: NDArray[np.int64], name: str, dtype: Any) -> NDArray[Any]:
+def check_column(values: ArrayLike, offsets: Ints, name: str, dtype: Any) -> Array:
     """One number per document, in one type."""
     rows, array = int(offsets[-1]), np.asarray(values)
     if array.size == 0 and rows == 0:
@@ -77,9 +78,7 @@ def check_column(values: ArrayLike, offsets: NDArray[np.int64], name: str, dtype
     return np.ascontiguousarray(array, dtype)
 
 
-def check_weight(
-    values: ArrayLike | None, offsets: NDArray[np.int64], name: str = "weight"
-) -> NDArray[np.float32]:
+def check_weight(values: ArrayLike | None, offsets: Ints, name: str = "weight") -> Singles:
     """Non-negative single-precision numbers, one per document; none where none are given."""
     if values is None:
         return np.zeros(0, np.float32)
@@ -88,7 +87,7 @@ def check_weight(
     return column
 
 
-def _check_scores(values: NDArray[np.float64], offsets: NDArray[np.int64], finite: bool) -> None:
+def _check_scores(values: Floats, offsets: Ints, finite: bool) -> None:
     if not len(values):
         return
     highest = values.max()  # nan where any score is nan
@@ -103,7 +102,7 @@ def _check_scores(values: NDArray[np.float64], offsets: NDArray[np.int64], finit
         raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
 
 
-def _check_range(values: NDArray[np.float32], offsets: NDArray[np.int64], name: str, signed: bool) -> None:
+def _check_range(values: Singles, offsets: Ints, name: str, signed: bool) -> None:
     if not len(values):
         return
     lowest, highest = values.min(), values.max()  # nan where any value is nan, which fails every comparison
@@ -113,5 +112,5 @@ def _check_range(values: NDArray[np.float32], offsets: NDArray[np.int64], name: 
         raise ValueError(f"{name} must be {wanted}, got {values[row]:g} in {_place(row, offsets)}")
 
 
-def _place(row: int, offsets: NDArray[np.int64]) -> str:
+def _place(row: int, offsets: Ints) -> str:
     return f"list {int(np.searchsorted(offsets, row, 'right')) - 1} (row {row})"

@@ -1,12 +1,13 @@
 """Ranks by score, where ties share their mean rank."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["mean_ranks"]
 
 
-def mean_ranks(scores: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def mean_ranks(scores: Floats, offsets: Ints) -> Floats:
     """The rank of each document by falling score, from 1; ties share their mean rank, nan stays nan.
 
     >>> mean_ranks(np.array([0.5, 0.9, 0.5, np.nan, 2.0]), np.array([0, 4, 5]))

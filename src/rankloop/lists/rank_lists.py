@@ -1,15 +1,15 @@
 """The rows of every list by falling value."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.lists.kernels.sort import scratch, sort_list
 
 __all__ = ["rank_lists"]
 
 
-def rank_lists(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def rank_lists(values: Floats, offsets: Ints) -> Ints:
     """The rows of each list by falling value; equal values keep their order.
 
     >>> rank_lists(np.array([1.0, 3.0, 2.0, 0.0, 5.0]), np.array([0, 3, 5]))
@@ -21,9 +21,7 @@ def rank_lists(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArr
 
 
 @kernel
-def _rank_lists(
-    first: int, last: int, values: NDArray[np.float64], offsets: NDArray[np.int64], order: NDArray[np.int64]
-) -> None:
+def _rank_lists(first: int, last: int, values: Floats, offsets: Ints, order: Ints) -> None:
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])

@@ -3,15 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists.kernels.best import FEW, pick_best
 from rankloop.lists.kernels.sort import scratch, sort_list
 
 __all__ = ["Ranked", "top_lists"]
 
-Singles = NDArray[np.float32]
 
 _EVERY = int(np.iinfo(np.int64).max)
 
@@ -25,9 +24,9 @@ class Ranked(NamedTuple):
 
     labels: Singles
     weight: Singles
-    tied: NDArray[np.bool_]
-    start: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    tied: Bools
+    start: Ints
+    kept: Ints
     depth: int
 
     def reaches(self, depth: int | None) -> bool:
@@ -35,10 +34,10 @@ class Ranked(NamedTuple):
 
 
 def top_lists(
-    scores: NDArray[np.float64],
+    scores: Floats,
     labels: Singles,
     weight: Singles,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     depth: int | None = None,
     *,
     average: bool = True,
@@ -78,19 +77,19 @@ def top_lists(
 
 @kernel
 def _rank_tops(
-    scores: NDArray[np.float64],
+    scores: Floats,
     labels: Singles,
     weight: Singles,
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    starts: Ints,
+    sizes: Ints,
     depth: int,
     average: bool,
     longest: int,
     out_labels: Singles,
     out_weight: Singles,
-    out_tied: NDArray[np.bool_],
-    out_start: NDArray[np.int64],
-    out_kept: NDArray[np.int64],
+    out_tied: Bools,
+    out_start: Ints,
+    out_kept: Ints,
     to: int,
     first: int,
     last: int,

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 
@@ -23,9 +24,9 @@ class LocalOptimum(NamedTuple):
 
 
 def local_optimum(
-    score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    score: Callable[[Floats], Floats],
     weights: ArrayLike,
-    metric: Callable[[NDArray[np.float64]], float],
+    metric: Callable[[Floats], float],
     *,
     step: float = 0.1,
     grain: float = 0.0,

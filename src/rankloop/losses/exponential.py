@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import rank_lists
 from rankloop.losses.kernels.judged import judged_loss
@@ -18,8 +18,6 @@ from rankloop.losses.loss_result import LossResult
 __all__ = ["Exponential"]
 
 _CAP = 300.0  # e^300 is 10^130: larger lambdas are cut to it
-
-Row = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Exponential(Loss):
         over_lists(work, lists.offsets)
         return LossResult(made.value, self.sigma * made.gradient, self.sigma**2 * made.hessian)
 
-    def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
+    def _cost(self, gap: Floats) -> tuple[Floats, Floats, Floats]:
         cost = np.exp(np.minimum(-self.sigma * gap, _CAP))
         return cost, self.sigma * cost, self.sigma**2 * cost
 
@@ -65,14 +63,14 @@ class Exponential(Loss):
 def _exponential_lists(
     first: int,
     last: int,
-    scores: Row,
-    labels: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    weight: Row,
-    order: NDArray[np.int64],
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    scores: Floats,
+    labels: Singles,
+    offsets: Ints,
+    weight: Floats,
+    order: Ints,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

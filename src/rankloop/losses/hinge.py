@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.lists import list_sums
 from rankloop.losses.kernels.judged import judged_loss
 from rankloop.losses.kernels.lists import LossLists
@@ -15,8 +15,6 @@ from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Hinge"]
-
-Row = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Hinge(Loss):
         value = self.margin**2 * list_sums(short + 0.5 * lambda_ * near, lists.offsets)
         return LossResult(value, self.margin * lambda_, 2.0 * inside)
 
-    def _cost(self, gap: Row) -> tuple[Row, Row, Row]:
+    def _cost(self, gap: Floats) -> tuple[Floats, Floats, Floats]:
         short = np.maximum(0.0, self.margin - gap)
         inside = (short > 0.0).astype(np.float64)
         return (short**2, 2.0 * short, 2.0 * inside) if self.squared else (short, inside, inside)

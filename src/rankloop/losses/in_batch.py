@@ -1,12 +1,13 @@
 """Batches in which the documents of the other queries are the negatives."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Ints, Singles
 
 __all__ = ["in_batch"]
 
 
-def in_batch(queries: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def in_batch(queries: int) -> tuple[Singles, Ints]:
     """Labels and offsets for a square of similarities: a row per query, its own document on the diagonal.
 
     >>> in_batch(2)

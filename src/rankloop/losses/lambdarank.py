@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Ints, Singles
 from rankloop.lists import rank_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import (
@@ -70,10 +71,7 @@ class LambdaRank(Loss):
         return False  # the weights jump where ranks change
 
     def prepare(
-        self,
-        labels: NDArray[np.float32],
-        offsets: NDArray[np.int64],
-        query_weight: NDArray[np.floating] | None = None,
+        self, labels: Singles, offsets: Ints, query_weight: NDArray[np.floating] | None = None
     ) -> SingleLambdas | None:
         if self.metric not in ("ndcg", "dcg") or self.norm_list:
             return None

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.lists import rank_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import choice
@@ -40,7 +40,7 @@ class ListMLE(Loss):
         return plackett_luce(lists, order, blocks, np.ones(lists.n_documents))
 
 
-def label_order(lists: LossLists, ties: str, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def label_order(lists: LossLists, ties: str, seed: int) -> tuple[Ints, Ints]:
     """The rows by falling label, and which ranks are tied: none where ties are broken at random."""
     labels = lists.labels.astype(np.float64)
     if ties == "random":

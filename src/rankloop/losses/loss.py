@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import unknown
 from rankloop.data import Pairs
 from rankloop.losses.kernels.lists import LossLists, without_contrast
@@ -50,7 +51,7 @@ class Loss:
         weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
         pairs: Pairs | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Floats, Floats]:
         """Gradient and Hessian alone, faster where the value costs extra: what boosted trees take.
 
         Losses over pairs may work in single precision here, as tree libraries store gradients in it.
@@ -59,11 +60,8 @@ class Loss:
         return result.gradient, result.hessian
 
     def prepare(
-        self,
-        labels: NDArray[np.float32],
-        offsets: NDArray[np.int64],
-        query_weight: NDArray[np.floating] | None = None,
-    ) -> Callable[[NDArray[np.float64]], tuple[NDArray[np.float32], NDArray[np.float32]] | None] | None:
+        self, labels: Singles, offsets: Ints, query_weight: NDArray[np.floating] | None = None
+    ) -> Callable[[Floats], tuple[Singles, Singles] | None] | None:
         """Faster `derivatives` for labels that stay the same, as in boosting; None where there are none.
 
         It takes scores and gives gradient and Hessian in single precision, or None for scores beyond it.

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats
 
 __all__ = ["LossResult"]
 
@@ -11,9 +12,9 @@ __all__ = ["LossResult"]
 class LossResult(NamedTuple):
     """One value per list; gradient and Hessian (>= 0) of the sum of the values, one per document."""
 
-    value: NDArray[np.float64]
-    gradient: NDArray[np.float64]
-    hessian: NDArray[np.float64]
+    value: Floats
+    gradient: Floats
+    hessian: Floats
 
     @classmethod
     def zeros(cls, lists: int, documents: int) -> "LossResult":

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import discount, gains, rank_lists
 from rankloop.losses.kernels.lists import LossLists
@@ -14,8 +14,6 @@ from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["PLRank"]
-
-Row = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,7 @@ class PLRank(Loss):
         return LossResult(*(part / self.samples for part in made))
 
 
-def add_ranking(
-    lists: LossLists, gain: Row, ranking: NDArray[np.int64], discount: Row, sums: LossResult
-) -> None:
+def add_ranking(lists: LossLists, gain: Floats, ranking: Ints, discount: Floats, sums: LossResult) -> None:
     """Add value, gradient and Hessian of one drawn ranking of each list to the sums."""
 
     def work(first: int, last: int) -> None:
@@ -68,14 +64,14 @@ def add_ranking(
 def _rank_lists(
     first: int,
     last: int,
-    scores: Row,
-    offsets: NDArray[np.int64],
-    gain: Row,
-    ranking: NDArray[np.int64],
-    discount: Row,
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    scores: Floats,
+    offsets: Ints,
+    gain: Floats,
+    ranking: Ints,
+    discount: Floats,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     for q in range(first, last):
         start, n = offsets[q], offsets[q + 1] - offsets[q]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import list_sums, rank_lists
 from rankloop.losses.kernels.lists import LossLists
@@ -13,9 +13,6 @@ from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Triplet"]
-
-Row = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Triplet(Loss):
 
 @kernel
 def _hardest(
-    first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
+    first: int, last: int, scores: Floats, labels: Singles, offsets: Ints, order: Ints, rival: Ints
 ) -> None:
     for q in range(first, last):
         hardest, highest = -1, -1  # among lower labels, and among all met so far
@@ -80,13 +77,10 @@ def _hardest(
 
 @kernel
 def _semihard(
-    first: int, last: int, scores: Row, labels: NDArray[np.float32], offsets: Ints, order: Ints, rival: Ints
+    first: int, last: int, scores: Floats, labels: Singles, offsets: Ints, order: Ints, rival: Ints
 ) -> None:
     for q in range(first, last):
-        lower, count = (
-            np.empty(offsets[q + 1] - offsets[q], np.int64),
-            0,
-        )  # lower labels, by rising score
+        lower, count = (np.empty(offsets[q + 1] - offsets[q], np.int64), 0)  # lower labels, by rising score
         end = offsets[q + 1]  # where the block of the current label ends
         for k in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
             i = order[k]

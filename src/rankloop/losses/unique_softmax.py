@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import gains, rank_lists
 from rankloop.losses.kernels.lists import LossLists
@@ -14,8 +14,6 @@ from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["UniqueSoftmax", "against_lower"]
-
-Row = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class UniqueSoftmax(Loss):
         return against_lower(lists, lists.weighted(gains(lists.labels, self.gain)))
 
 
-def against_lower(lists: LossLists, mass: Row) -> LossResult:
+def against_lower(lists: LossLists, mass: Floats) -> LossResult:
     """Cross-entropy of each document with mass against all documents of lower labels."""
     made = LossResult.zeros(lists.n_lists, lists.n_documents)
     order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
@@ -53,14 +51,14 @@ def against_lower(lists: LossLists, mass: Row) -> LossResult:
 def _against_lists(
     first: int,
     last: int,
-    scores: Row,
-    labels: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    mass: Row,
-    order: NDArray[np.int64],
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    scores: Floats,
+    labels: Singles,
+    offsets: Ints,
+    mass: Floats,
+    order: Ints,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

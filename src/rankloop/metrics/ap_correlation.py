@@ -1,8 +1,9 @@
 """AP correlation: Kendall's tau that cares more about the top."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.lists import Ranked
 from rankloop.metrics.kernels.lists import MetricLists, Values
@@ -13,12 +14,7 @@ __all__ = ["ap_correlation"]
 
 
 def ap_correlation(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    ties: str = "average",
-    empty: str = "nan",
+    scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, *, ties: str = "average", empty: str = "nan"
 ) -> Values:
     r"""AP correlation of each list (Yilmaz et al., 2008), from -1 to 1: errors at the top cost more.
 
@@ -44,12 +40,7 @@ def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
 
 @kernel
 def _ap_correlation(
-    ranked: Ranked,
-    offsets: NDArray[np.int64],
-    longest: int,
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
+    ranked: Ranked, offsets: Ints, longest: int, values: Floats, first: int, last: int
 ) -> None:
     grade = np.empty(longest, np.int64)
     number = np.zeros(longest + 1)

@@ -3,8 +3,9 @@
 from math import lgamma
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
 from rankloop.lists import Ranked
@@ -70,12 +71,7 @@ def per_list(
 
 @kernel
 def _average_precision(
-    ranked: Ranked,
-    k: int,
-    relevance_threshold: np.float32,
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
+    ranked: Ranked, k: int, relevance_threshold: np.float32, values: Floats, first: int, last: int
 ) -> None:
     """The sum of precisions at relevant ranks."""
     labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
@@ -112,12 +108,7 @@ def _average_precision(
 
 @kernel
 def _average_found(
-    ranked: Ranked,
-    k: int,
-    relevance_threshold: np.float32,
-    values: NDArray[np.float64],
-    first: int,
-    last: int,
+    ranked: Ranked, k: int, relevance_threshold: np.float32, values: Floats, first: int, last: int
 ) -> None:
     """The same over the number of relevant documents found, which is random where a tie straddles k."""
     labels, tied = ranked.labels, ranked.tied

@@ -1,8 +1,9 @@
 """Expected reciprocal rank."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel, over_lists, part
 from rankloop.lists import Gain, Ranked, gains
 from rankloop.lists.kernels.gain_of import gain_of
@@ -85,12 +86,12 @@ def _err(
     ranked: Ranked,
     k: int,
     kind: int,
-    table: NDArray[np.float64],
+    table: Floats,
     share: float,
-    stop: NDArray[np.float64],
-    survival: NDArray[np.float64],
-    chance: NDArray[np.float64],
-    values: NDArray[np.float64],
+    stop: Floats,
+    survival: Floats,
+    chance: Floats,
+    values: Floats,
     first: int,
     last: int,
 ) -> None:
@@ -122,14 +123,7 @@ def _err(
 
 
 @part
-def _tie(
-    stop: NDArray[np.float64],
-    above: int,
-    end: int,
-    k: int,
-    survival: NDArray[np.float64],
-    chance: NDArray[np.float64],
-) -> float:
+def _tie(stop: Floats, above: int, end: int, k: int, survival: Floats, chance: Floats) -> float:
     """Expected contribution of the tie of ranks above + 1 to end, over all orders of its documents.
 
     `survival[x]` is the mean of the products of (1 - R) over all x of its relevant documents (their

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
 from rankloop.metrics.conventions import CONVENTIONS
 from rankloop.metrics.kernels.lists import EMPTY, TIES
@@ -79,7 +79,7 @@ def evaluate(
 
 def _wanted(
     metrics: str | Metric | Iterable[str | Metric] | None,
-    labels: NDArray[np.float32],
+    labels: Singles,
     convention: str | None,
     options: dict[str, str | None],
 ) -> list[Metric]:
@@ -113,7 +113,7 @@ def _with(one: Metric, options: dict[str, str | None]) -> Metric:
     return replace(one, options={**one.options, **chosen})
 
 
-def _as_counted(one: Metric, found: NDArray[np.float64]) -> NDArray[np.float64]:
+def _as_counted(one: Metric, found: Floats) -> Floats:
     """The values with blank lists as the convention counts them in its mean."""
     if one.convention is None:
         return found

@@ -10,13 +10,7 @@ from rankloop.metrics.kernels.pairs import count_pairs
 __all__ = ["kendall_tau"]
 
 
-def kendall_tau(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    empty: str = "nan",
-) -> Values:
+def kendall_tau(scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, *, empty: str = "nan") -> Values:
     r"""Tau-b of each list (Kendall, 1945): pairs in order less pairs out of order, from -1 to 1.
 
     .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_s)(n_0 - n_l)}}

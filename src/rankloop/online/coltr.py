@@ -1,8 +1,8 @@
 """Counterfactual online learning to rank."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats
 from rankloop.data import RankingDataset
 from rankloop.online.learner import Learner
 from rankloop.online.models.kernels import log_page_probability
@@ -51,7 +51,7 @@ class COLTR(Learner):
             raise ValueError("challengers is at least 1, delta above 0 and penalty at least 0")
         self.challengers, self.delta, self.penalty = challengers, delta, penalty
 
-    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+    def _learn(self, ranking: Ranking, clicks: Bools) -> None:
         if not clicks.any():
             return
         seen = int(np.flatnonzero(clicks)[-1]) + 1
@@ -66,18 +66,12 @@ class COLTR(Learner):
         if winners:
             self.model.parameters += self.learning_rate * np.mean(winners, axis=0)
 
-    def _challenger_risk(
-        self,
-        ranking: Ranking,
-        direction: NDArray[np.float64],
-        risk: NDArray[np.float64],
-        current: NDArray[np.float64],
-    ) -> float:
+    def _challenger_risk(self, ranking: Ranking, direction: Floats, risk: Floats, current: Floats) -> float:
         scores = self.model.scores(ranking.X, self.model.parameters + self.delta * direction)
         chance = log_page_probability(scores, ranking.shown)[: len(risk)]
         return self._risk(risk, np.exp(chance - current))
 
-    def _risk(self, risk: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    def _risk(self, risk: Floats, weight: Floats) -> float:
         total = weight.sum()
         if total <= 0:
             return np.inf

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Bools
 from rankloop.online.bandits.bandit import Bandit, Scorer, any_click
 
 __all__ = ["EpsilonGreedy"]
@@ -31,7 +29,7 @@ class EpsilonGreedy(Bandit):
         rankers: Mapping[str, Scorer],
         *,
         epsilon: float = 0.1,
-        reward: Callable[[NDArray[np.bool_]], float] = any_click,
+        reward: Callable[[Bools], float] = any_click,
         seed: int = 0,
     ) -> None:
         super().__init__(rankers, reward=reward, seed=seed)

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Bools, Floats, Singles
 from rankloop.data import RankingDataset
 from rankloop.online.models.kernels import top_k
 from rankloop.online.models.model import Model, model_of
@@ -63,7 +64,7 @@ class Learner(ABC):
             self.model.parameters *= 1.0 - self.decay
         self.pages += 1
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike) -> Floats:
         """The current scores, without exploration."""
         return self.model.scores(self.model.rows(X))
 
@@ -72,26 +73,26 @@ class Learner(ABC):
         """The current weights as a ranker to evaluate, save and deploy."""
         return self.model.to_ranker()
 
-    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
+    def _rank(self, X: Singles, k: int) -> Ranking:
         """A page sampled from Plackett-Luce over the current scores; duels show their own."""
         scores = self.model.scores(X)
         shown = top_k(scores + self.random.gumbel(size=len(X)), k)
         return Ranking(X, shown, {"by": self.name, "scores": scores})
 
-    def _unit_vectors(self, n: int) -> NDArray[np.float64]:
+    def _unit_vectors(self, n: int) -> Floats:
         """Directions in parameter space, uniform on the unit sphere."""
         drawn = self.random.normal(size=(n, len(self.model.parameters)))
-        unit: NDArray[np.float64] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+        unit: Floats = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
         return unit
 
     @abstractmethod
-    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None: ...
+    def _learn(self, ranking: Ranking, clicks: Bools) -> None: ...
 
-    def _memory(self) -> dict[str, NDArray[Any]]:
+    def _memory(self) -> dict[str, Array]:
         """Further arrays to save; for learners that remember pages."""
         return {}
 
-    def _remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def _remember(self, memory: dict[str, Array]) -> None:
         """Restore what `_memory` gave."""
         assert not memory, "a learner with memory restores it"
 

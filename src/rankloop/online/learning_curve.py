@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop._progress import progress
 from rankloop.clicks import ClickModel
 from rankloop.clicks import user as user_by_name
@@ -24,15 +25,15 @@ class OnlineLearner(Protocol):
 
     def rank(self, X: ArrayLike, k: int = 10) -> Ranking: ...
     def learn(self, ranking: Ranking, clicks: ArrayLike) -> None: ...
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LearningCurve:
     """Offline quality by pages served, and the quality of the pages that users saw."""
 
-    pages: NDArray[np.int64]
-    offline: NDArray[np.float64]
+    pages: Ints
+    offline: Floats
     """Mean NDCG@k on the test set without exploration."""
     online: float
     """Discounted cumulative NDCG@k of the pages that users saw."""
@@ -118,7 +119,7 @@ def _marks(checkpoints: Sequence[int] | int, pages: int) -> list[int]:
     return marks
 
 
-def _ideal(train: RankingDataset, k: int) -> NDArray[np.float64]:
+def _ideal(train: RankingDataset, k: int) -> Floats:
     return dcg(train.y.astype(np.float64), train.y, train.offsets, k=k, empty="zero")
 
 

@@ -1,8 +1,8 @@
 """Multileave gradient descent: dueling bandit gradient descent against many challengers."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.interleaving import Page, TeamDraft
 from rankloop.online.learner import Learner
@@ -44,7 +44,7 @@ class MGD(Learner):
         self.challengers = challengers
         self.delta = delta
 
-    def _rank(self, X: NDArray[np.float32], k: int) -> Ranking:
+    def _rank(self, X: Singles, k: int) -> Ranking:
         directions = self._directions(X, self.challengers)
         rankings = [top_k(self.model.scores(X), k).tolist()]
         for direction in directions:
@@ -55,7 +55,7 @@ class MGD(Learner):
         shown = np.array(page.documents, np.int64)
         return Ranking(X, shown, {"by": self.name, "directions": directions, "page": page})
 
-    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+    def _learn(self, ranking: Ranking, clicks: Bools) -> None:
         page: Page = ranking.notes["page"]
         credit = TeamDraft().credit(page, ranking.shown[clicks].tolist())
         better = np.flatnonzero(credit[1:] > credit[0])
@@ -63,12 +63,10 @@ class MGD(Learner):
             towards = self._winner(ranking, clicks, better)
             self.model.parameters += self.learning_rate * towards
 
-    def _directions(self, X: NDArray[np.float32], n: int) -> NDArray[np.float64]:
+    def _directions(self, X: Singles, n: int) -> Floats:
         """The directions of the challengers on this page."""
         return self._unit_vectors(n)
 
-    def _winner(
-        self, ranking: Ranking, clicks: NDArray[np.bool_], better: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _winner(self, ranking: Ranking, clicks: Bools, better: Ints) -> Floats:
         """The mean of the winning directions."""
         return np.asarray(ranking.notes["directions"][better].mean(axis=0))

@@ -1,11 +1,10 @@
 """Null-space gradient descent."""
 
 from collections import deque
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bools, Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.online.mgd import MGD
 from rankloop.online.ranking import Ranking
@@ -57,10 +56,10 @@ class NSGD(MGD):
         if proposals < challengers or memory < 1 or hard_pages < 1:
             raise ValueError("proposals is at least challengers; memory and hard_pages are at least 1")
         self.proposals, self.tolerance = proposals, tolerance
-        self._lost: deque[NDArray[np.float64]] = deque(maxlen=memory)
-        self._hard: deque[tuple[NDArray[np.float32], NDArray[np.int64]]] = deque(maxlen=hard_pages)
+        self._lost: deque[Floats] = deque(maxlen=memory)
+        self._hard: deque[tuple[Singles, Ints]] = deque(maxlen=hard_pages)
 
-    def _directions(self, X: NDArray[np.float32], n: int) -> NDArray[np.float64]:
+    def _directions(self, X: Singles, n: int) -> Floats:
         drawn = super()._directions(X, self.proposals)
         if self._lost:
             _, size, basis = np.linalg.svd(np.array(self._lost), full_matrices=False)
@@ -72,7 +71,7 @@ class NSGD(MGD):
         spread = [self.model.scores(X, direction).std() for direction in drawn]
         return drawn[np.argsort(spread)[::-1][:n]]
 
-    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+    def _learn(self, ranking: Ranking, clicks: Bools) -> None:
         before = self.model.parameters.copy()
         super()._learn(ranking, clicks)
         if clicks.any():
@@ -80,17 +79,13 @@ class NSGD(MGD):
             if np.array_equal(before, self.model.parameters):
                 self._lost.extend(ranking.notes["directions"])
 
-    def _winner(
-        self, ranking: Ranking, clicks: NDArray[np.bool_], better: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        directions: NDArray[np.float64] = ranking.notes["directions"]
+    def _winner(self, ranking: Ranking, clicks: Bools, better: Ints) -> Floats:
+        directions: Floats = ranking.notes["directions"]
         pages = [*self._hard, (ranking.X, ranking.shown[clicks])]
         quality = [self._quality(self.model.parameters + self.delta * directions[i], pages) for i in better]
         return np.asarray(directions[better[int(np.argmax(quality))]])
 
-    def _quality(
-        self, parameters: NDArray[np.float64], pages: list[tuple[NDArray[np.float32], NDArray[np.int64]]]
-    ) -> float:
+    def _quality(self, parameters: Floats, pages: list[tuple[Singles, Ints]]) -> float:
         """How high these weights rank what was clicked: the mean of 1 / rank."""
         total = 0.0
         for X, clicked in pages:
@@ -99,13 +94,13 @@ class NSGD(MGD):
             total += float((1.0 / ranks).mean())
         return total / len(pages)
 
-    def _memory(self) -> dict[str, NDArray[Any]]:
-        kept: dict[str, NDArray[Any]] = {f"lost/{i}": value for i, value in enumerate(self._lost)}
+    def _memory(self) -> dict[str, Array]:
+        kept: dict[str, Array] = {f"lost/{i}": value for i, value in enumerate(self._lost)}
         for i, (X, clicked) in enumerate(self._hard):
             kept[f"hard/{i}/X"], kept[f"hard/{i}/clicked"] = X, clicked
         return kept
 
-    def _remember(self, memory: dict[str, NDArray[Any]]) -> None:
+    def _remember(self, memory: dict[str, Array]) -> None:
         self._lost.clear()
         self._hard.clear()
         for i in range(sum(name.startswith("lost/") for name in memory)):

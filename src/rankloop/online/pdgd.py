@@ -1,8 +1,8 @@
 """Pairwise differentiable gradient descent."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools
 from rankloop.online.learner import Learner
 from rankloop.online.models.kernels import pdgd_gradient
 from rankloop.online.ranking import Ranking
@@ -33,7 +33,7 @@ class PDGD(Learner):
 
     name = "pdgd"
 
-    def _learn(self, ranking: Ranking, clicks: NDArray[np.bool_]) -> None:
+    def _learn(self, ranking: Ranking, clicks: Bools) -> None:
         places = len(ranking)
         allowed = ranking.notes.get("allowed")
         if allowed is None:

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Bools, Ints, Singles
 
 __all__ = ["Ranking"]
 
@@ -13,14 +15,14 @@ __all__ = ["Ranking"]
 class Ranking:
     """The rows of `X` that were shown, best first, and notes of the learner that chose them."""
 
-    X: NDArray[np.float32]
-    shown: NDArray[np.int64]
+    X: Singles
+    shown: Ints
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.shown)
 
-    def clicks(self, given: ArrayLike) -> NDArray[np.bool_]:
+    def clicks(self, given: ArrayLike) -> Bools:
         """Clicks as one 0 or 1 per shown place."""
         clicked = np.asarray(given)
         if clicked.shape != self.shown.shape:

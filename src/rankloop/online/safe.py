@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Bools, Floats, Ints
 from rankloop.lists.discount import discount
 from rankloop.online.bandits.bandit import Scorer
 from rankloop.online.drift_alarm import DriftAlarm
@@ -92,7 +93,7 @@ class Safe:
         elif self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:
             self._good = [*self._good[-1:], self.learner.snapshot()]
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike) -> Floats:
         """The current scores, without exploration and without the floor."""
         return self.learner.predict(X)
 
@@ -106,7 +107,7 @@ class Safe:
         """Write the state to one file, whole or not at all; production is saved elsewhere."""
         states = {"now": self.learner.snapshot(), **{f"good{i}": one for i, one in enumerate(self._good)}}
         parts: dict[str, Any] = {}
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: dict[str, Array] = {}
         for name, state in states.items():
             parts[name], of_state = flat(state)
             arrays |= {f"{name}/{key}": value for key, value in of_state.items()}
@@ -130,16 +131,14 @@ class Safe:
         if self.alarm is not None:
             self.alarm.sum = about["alarm"] or 0.0
 
-    def _curve(self, places: int) -> NDArray[np.float64]:
+    def _curve(self, places: int) -> Floats:
         if self.curve is None:
             return discount(np.arange(1, places + 1))
         if len(self.curve) < places:
             raise ValueError(f"the curve has {len(self.curve)} ranks, the page {places}")
         return self.curve[:places]
 
-    def _allowed(
-        self, shown: NDArray[np.int64], production: NDArray[np.int64], curve: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def _allowed(self, shown: Ints, production: Ints, curve: Floats) -> Bools:
         """For each pair of places, whether the page with the two swapped is safe too."""
         places = len(shown)
         wanted = np.zeros(places)
@@ -149,5 +148,5 @@ class Safe:
         kept = np.minimum(curve, wanted)
         crossed = np.minimum(curve[:, None], wanted[None, :])  # at a place, the document of another place
         swapped = kept.sum() - kept[:, None] - kept[None, :] + crossed + crossed.T
-        safe: NDArray[np.bool_] = swapped / curve[: len(production)].sum() >= self.floor - 1e-12
+        safe: Bools = swapped / curve[: len(production)].sum() >= self.floor - 1e-12
         return safe

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import DRAWS, grouped, weights_of, with_draws
@@ -21,11 +22,11 @@ RIDGE = 1.0
 class ContextualPropensity:
     """A curve for every context: log theta_k(x) is linear in the features x of a page."""
 
-    weights: NDArray[np.float64]  # ranks x features, 0 at rank 1
-    intercept: NDArray[np.float64]  # one per rank
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    resamples: NDArray[np.float64]  # resamples x ranks x (features + 1), intercept last
+    weights: Floats  # ranks x features, 0 at rank 1
+    intercept: Floats  # one per rank
+    mean: Floats
+    scale: Floats
+    resamples: Floats  # resamples x ranks x (features + 1), intercept last
     groups: int
     pages: int
     layout: str | None
@@ -34,7 +35,7 @@ class ContextualPropensity:
         ranks, features = self.weights.shape
         return f"ContextualPropensity({ranks} ranks, {features} features, {self.pages:,} pages)"
 
-    def at(self, features: ArrayLike) -> NDArray[np.float64]:
+    def at(self, features: ArrayLike) -> Floats:
         """One curve per row of features."""
         x = self._scaled(np.atleast_2d(np.asarray(features, np.float64)))
         return np.asarray(np.exp(x @ self.weights.T + self.intercept))
@@ -51,7 +52,7 @@ class ContextualPropensity:
             pages=self.pages,
         )
 
-    def _scaled(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scaled(self, x: Floats) -> Floats:
         if x.shape[1] != len(self.mean):
             raise ValueError(f"the contexts have {len(self.mean)} features, got {x.shape[1]}")
         return (x - self.mean) / self.scale
@@ -115,9 +116,7 @@ def contextual(
 class _Strata:
     """(Document, context) with clicks: impressions and clicks at each rank."""
 
-    def __init__(
-        self, log: ClickLog, context: NDArray[np.int64], X: NDArray[np.float64], ranks: int, seed: int
-    ) -> None:
+    def __init__(self, log: ClickLog, context: Ints, X: Floats, ranks: int, seed: int) -> None:
         keep = log.position <= ranks
         stratum = log.pairs.code.astype(np.int64) * len(X) + np.repeat(context, log.lengths)
         names, place = np.unique(stratum[keep], return_inverse=True)
@@ -145,7 +144,7 @@ class _Strata:
         self.group, self.groups = grouped(log.pairs.query[names[useful] // len(X)], seed)
         self.prior = np.tile(np.append(np.full(self.width - 1, RIDGE), 1e-6), ranks - 1)
 
-    def fit(self, iterations: int) -> NDArray[np.float64]:
+    def fit(self, iterations: int) -> Floats:
         done = minimize(
             self._objective,
             np.zeros((self.ranks - 1) * self.width),
@@ -155,24 +154,24 @@ class _Strata:
         )
         return np.asarray(done.x)
 
-    def _objective(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _objective(self, point: Floats) -> tuple[float, Floats]:
         logp = self._log_share(point)
         value = -np.sum(self.clicks * logp) + 0.5 * np.sum(self.prior * point**2)
         slope = self._by_context(self.clicks - self.total[:, None] * np.exp(logp))
         n = self.total.sum()
         return float(value / n), ((slope.T @ self.X)[1:].reshape(-1) * -1.0 + self.prior * point) / n
 
-    def _log_share(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_share(self, point: Floats) -> Floats:
         seen = np.zeros((len(self.X), self.ranks))
         seen[:, 1:] = self.X @ point.reshape(self.ranks - 1, self.width).T
         odds = self.shown + seen[self.context]
         odds -= odds.max(axis=1, keepdims=True)
         return np.asarray(odds - np.log(np.exp(odds).sum(axis=1, keepdims=True)))
 
-    def _by_context(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _by_context(self, values: Floats) -> Floats:
         return np.stack([np.bincount(self.context, one, len(self.X)) for one in values.T], axis=1)
 
-    def score(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def score(self, point: Floats) -> Floats:
         """The gradient of the likelihood for each group of queries."""
         rest = (self.clicks - self.total[:, None] * np.exp(self._log_share(point)))[:, 1:]
         out = np.zeros((self.groups, self.ranks - 1, self.width))
@@ -181,7 +180,7 @@ class _Strata:
                 out[:, k, f] = np.bincount(self.group, rest[:, k] * self.X[self.context, f], self.groups)
         return out.reshape(self.groups, -1)
 
-    def information(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def information(self, point: Floats) -> Floats:
         share = np.exp(self._log_share(point))[:, 1:]
         out = np.zeros((self.ranks - 1, self.width, self.ranks - 1, self.width))
         for k in range(self.ranks - 1):

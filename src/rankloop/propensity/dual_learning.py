@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
@@ -48,16 +48,12 @@ def dual_learning(
     return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
-def _loss(
-    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
-) -> float:
+def _loss(pages: ClickedPages, scores: Floats, curve: Floats, slope: Floats) -> float:
     weight = np.minimum(np.exp(curve[0] - curve), CLIP)
     return float(softmax_loss(*pages.arrays, scores, weight, slope))
 
 
-def _next_curve(
-    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _next_curve(pages: ClickedPages, scores: Floats, curve: Floats) -> Floats:
     """log theta: clicks at k by the inverse of relevance, over clicks at 1 on the pages that show k."""
     sums = np.zeros((2, pages.ranks))
     inverse_relevance(*pages.arrays, scores, CLIP, sums)

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
@@ -115,7 +115,7 @@ class HarvestEstimator:
             **options,
         )
 
-    def _bucket(self) -> NDArray[np.int64]:
+    def _bucket(self) -> Ints:
         """For each rank the index of its bucket."""
         if self.buckets is None:
             return np.arange(self.ranks)

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from rankloop._arrays import Floats, Ints32
 from rankloop.clicks import Aggregate, ClickLog, aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity.by_layout import one_layout
@@ -176,7 +176,7 @@ def identifiability(
     )
 
 
-def _edges(counts: Aggregate, rates: NDArray[np.float64]) -> tuple[Edge, ...]:
+def _edges(counts: Aggregate, rates: Floats) -> tuple[Edge, ...]:
     ranks = len(rates)
     low, high = np.triu_indices(ranks, 1)
     number = np.full((ranks, ranks), -1, np.int64)
@@ -207,15 +207,13 @@ def _edges(counts: Aggregate, rates: NDArray[np.float64]) -> tuple[Edge, ...]:
     )
 
 
-def _parts(edges: tuple[Edge, ...], ranks: int) -> NDArray[np.int32]:
+def _parts(edges: tuple[Edge, ...], ranks: int) -> Ints32:
     low, high = [one.low - 1 for one in edges], [one.high - 1 for one in edges]
     graph = csr_array((np.ones(len(edges)), (low, high)), shape=(ranks, ranks))
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def _standard_error(
-    counts: Aggregate, rates: NDArray[np.float64], part: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def _standard_error(counts: Aggregate, rates: Floats, part: Ints32) -> Floats:
     rank, document = counts.position - 1, counts.names.code
     weight = counts.impressions * (rates / (1 - rates))[rank]
     whole = np.bincount(document, weight)
@@ -230,7 +228,7 @@ def _standard_error(
     return error
 
 
-def _fixes(rates: NDArray[np.float64], error: NDArray[np.float64]) -> tuple[PlannedSwap, ...]:
+def _fixes(rates: Floats, error: Floats) -> tuple[PlannedSwap, ...]:
     """Swaps with rank 1 that bring every rank to the wanted standard error."""
     fixes = []
     for rank in np.flatnonzero(error > WANTED):

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
@@ -47,9 +47,7 @@ def pair_debias(
     if p < 0:
         raise ValueError(f"p is the norm that regularises the ratios, 0 or more, got {p}")
 
-    def next_curve(
-        pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def next_curve(pages: ClickedPages, scores: Floats, curve: Floats) -> Floats:
         table = _pair_losses(pages, scores, curve, np.zeros(len(scores)))
         longer = np.maximum(np.cumsum(table[::-1], axis=0)[::-1], 1e-12)  # over pages that show rank k
         rank = np.arange(pages.ranks)
@@ -62,16 +60,12 @@ def pair_debias(
     return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
 
 
-def _loss(
-    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
-) -> float:
+def _loss(pages: ClickedPages, scores: Floats, curve: Floats, slope: Floats) -> float:
     table = _pair_losses(pages, scores, curve, slope).sum(axis=0)
     return float(np.sum(table / np.exp(curve[0][:, None] + curve[1][None, :])))
 
 
-def _pair_losses(
-    pages: ClickedPages, scores: NDArray[np.float64], curve: NDArray[np.float64], slope: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _pair_losses(pages: ClickedPages, scores: Floats, curve: Floats, slope: Floats) -> Floats:
     table = np.zeros((pages.ranks, pages.ranks, pages.ranks))
     pair_loss(*pages.arrays, scores, np.exp(curve), slope, table)
     return table

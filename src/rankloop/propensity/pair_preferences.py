@@ -1,12 +1,12 @@
 """Which of two neighbouring documents people prefer, without position bias."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.data import Pairs, RankingDataset
 from rankloop.propensity.fair_pairs import FairPairsEstimator
@@ -22,13 +22,13 @@ __all__ = ["Preferences", "pair_preferences"]
 class Preferences:
     """For each pair of neighbours: clicks on and impressions of each document while it was the lower one."""
 
-    query: NDArray[Any]
-    first: NDArray[Any]
-    second: NDArray[Any]
-    clicks_first: NDArray[np.int64]
-    shown_first: NDArray[np.int64]
-    clicks_second: NDArray[np.int64]
-    shown_second: NDArray[np.int64]
+    query: Array
+    first: Array
+    second: Array
+    clicks_first: Ints
+    shown_first: Ints
+    clicks_second: Ints
+    shown_second: Ints
 
     def __len__(self) -> int:
         return len(self.query)
@@ -37,14 +37,14 @@ class Preferences:
         return f"Preferences({len(self):,} pairs, {int(np.sum(self.p_value < 0.05)):,} with p < 0.05)"
 
     @property
-    def probability(self) -> NDArray[np.float64]:
+    def probability(self) -> Floats:
         """The probability that a click on the lower document is one on the first; 0.5 is no preference."""
         a = (self.clicks_first + 0.5) / (self.shown_first + 1)
         b = (self.clicks_second + 0.5) / (self.shown_second + 1)
         return np.asarray(a / (a + b))
 
     @property
-    def p_value(self) -> NDArray[np.float64]:
+    def p_value(self) -> Floats:
         """Of the two-sided test that both are clicked equally often (two proportions)."""
         a, b = self.clicks_first / self.shown_first, self.clicks_second / self.shown_second
         shown = self.shown_first + self.shown_second

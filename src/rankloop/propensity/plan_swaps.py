@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, Swap
 
@@ -100,7 +101,7 @@ def swap_variance(first: float, second: float) -> float:
     return (1 - first) / first + (1 - second) / second
 
 
-def click_rates(source: ClickLog | Aggregate | ArrayLike | Sequence[float]) -> NDArray[np.float64]:
+def click_rates(source: ClickLog | Aggregate | ArrayLike | Sequence[float]) -> Floats:
     """Clicks over impressions at each rank; numbers are returned as they are."""
     if isinstance(source, ClickLog):
         shown, clicks = np.bincount(source.position - 1), np.bincount(source.position - 1, source.click)

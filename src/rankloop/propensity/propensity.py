@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 
+from rankloop._arrays import Floats
 from rankloop._atomic import replacing
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ class Propensity:
     array([0.25, 1.  ])
     """
 
-    values: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    values: Floats
+    low: Floats
+    high: Floats
     method: str
     layout: str | None = None
     pages: int = 0
-    log_covariance: NDArray[np.float64] | None = None
-    resamples: NDArray[np.float64] | None = None
+    log_covariance: Floats | None = None
+    resamples: Floats | None = None
     identifiability: "Identifiability | None" = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -63,7 +64,7 @@ class Propensity:
     def __len__(self) -> int:
         return len(self.values)
 
-    def at(self, position: ArrayLike) -> NDArray[np.float64]:
+    def at(self, position: ArrayLike) -> Floats:
         """The propensity of each position; positions beyond the curve are an error."""
         rank = np.asarray(position, np.int64)
         if rank.size and not (rank.min() >= 1 and rank.max() <= len(self)):
@@ -74,7 +75,7 @@ class Propensity:
             )
         return self.values[rank - 1]
 
-    def sample(self, n: int, *, seed: int = 0) -> NDArray[np.float64]:
+    def sample(self, n: int, *, seed: int = 0) -> Floats:
         """Curves from the distribution of the estimate: its resamples, or a log-normal approximation."""
         rng = np.random.default_rng(seed)
         if self.resamples is not None:
@@ -180,6 +181,6 @@ class Propensity:
         return "\n".join(lines)
 
 
-def _falling(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _falling(values: Floats, weights: Floats) -> Floats:
     fitted = isotonic_regression(values, weights=weights, increasing=False).x
     return np.asarray(fitted / fitted[0])

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Shuffle, intervention
 from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping
@@ -80,7 +80,7 @@ class RandomizedEstimator:
         return curve_of_sums(total, "shuffled pages", method="randomized", **options)
 
 
-def _shuffled_ranks(log: ClickLog) -> NDArray[np.int64]:
+def _shuffled_ranks(log: ClickLog) -> Ints:
     """For each page how many of its first ranks were shuffled."""
     if log.page_intervention is None:
         return np.zeros(log.n_pages, np.int64)

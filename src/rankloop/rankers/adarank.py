@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.rankers.base.linear_scores import LinearScores
@@ -79,7 +79,7 @@ class AdaRank(LinearScores):
         self._learned(best, standard, best_turn)
 
 
-def _values_alone(Z: NDArray[np.float64], objective: Objective) -> NDArray[np.float64]:
+def _values_alone(Z: Floats, objective: Objective) -> Floats:
     """The metric of every query by each feature alone, then by each feature reversed."""
     features = np.ascontiguousarray(Z.T)
     return np.array([objective.values(sign * feature) for sign in (1.0, -1.0) for feature in features])

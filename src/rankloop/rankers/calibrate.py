@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member, Ranker
 from rankloop.rankers.base.row_weight import row_weight
 
 __all__ = ["Calibrated", "Reliability", "calibrate"]
-
-Floats = NDArray[np.float64]
 
 
 def calibrate(
@@ -108,7 +106,7 @@ class Calibrated(Ranker):
         self.at_, self.value_ = curve(scores, outcome, weight)
         self.reliability_ = Reliability.of(self._curve(scores), outcome, weight)
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> Floats:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         return self._curve(self.ranker_._scores(X, offsets))
 
     def _curve(self, scores: Floats) -> Floats:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
@@ -57,12 +57,8 @@ class CoordinateAscent(LinearScores):
         self._learned(best, standard, best_iterations)
 
     def _climb(
-        self,
-        weights: NDArray[np.float64],
-        Z: NDArray[np.float64],
-        objective: Objective,
-        rng: np.random.Generator,
-    ) -> tuple[NDArray[np.float64], int]:
+        self, weights: Floats, Z: Floats, objective: Objective, rng: np.random.Generator
+    ) -> tuple[Floats, int]:
         reach = self.step * 2.0 ** np.arange(self.doublings)
         value = objective(Z @ weights)
         iteration = 0
@@ -81,7 +77,7 @@ class CoordinateAscent(LinearScores):
         return weights, iteration
 
 
-def _unit(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(weights: Floats) -> Floats:
     """Absolute weights that sum to 1: the order does not depend on their scale, the steps do."""
     total = np.abs(weights).sum()
     return weights / total if total > 0 else weights

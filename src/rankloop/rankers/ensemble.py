@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.parts import RankerOfRankers
@@ -40,13 +40,13 @@ class Ensemble(RankerOfRankers):
         self._weights()
         self.rankers_ = self._fitted_parts(train, valid)
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         total = np.zeros(len(X))
         for weight, scores in zip(self._weights(), self._part_scores(X, offsets), strict=True):
             total += weight * normalised(scores, offsets, self.norm)
         return total
 
-    def _weights(self) -> NDArray[np.float64]:
+    def _weights(self) -> Floats:
         weights = np.ones(len(self.rankers)) if self.weights is None else np.asarray(self.weights, np.float64)
         if weights.shape != (len(self.rankers),) or not np.all(np.isfinite(weights)):
             raise ValueError(

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
 from rankloop.data import Run
 from rankloop.lists.mean_ranks import mean_ranks
@@ -12,7 +13,6 @@ from rankloop.rankers.base.per_list import normalised
 
 __all__ = ["CONSTANT", "METHODS", "comb_mnz", "comb_sum", "fuse", "fused_scores", "rrf"]
 
-Floats = NDArray[np.float64]
 Scores = Sequence[ArrayLike]
 Weights = Sequence[float] | None
 
@@ -114,9 +114,7 @@ def comb_mnz(scores: Scores, offsets: ArrayLike, *, norm: str = "minmax", weight
     return total * retrieved
 
 
-def _checked(
-    scores: Scores, offsets: ArrayLike, weights: Weights
-) -> tuple[Floats, NDArray[np.int64], Floats]:
+def _checked(scores: Scores, offsets: ArrayLike, weights: Weights) -> tuple[Floats, Ints, Floats]:
     """Scores as rankers × documents, offsets, and the weights as a column."""
     if len(scores) == 0:
         raise ValueError("fusion needs the scores of at least one ranker, got none")
@@ -139,7 +137,7 @@ def _sum(parts: Floats) -> Floats:
     return total
 
 
-def _first_seen(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_seen(codes: Ints) -> Ints:
     """For each code, where it occurs first."""
     _, first = np.unique(codes, return_index=True)
     return first

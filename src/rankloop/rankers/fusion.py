@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.parts import RankerOfRankers
@@ -15,9 +15,6 @@ from rankloop.rankers.base.ranker import Member, Ranker
 from rankloop.rankers.fuse import CONSTANT, METHODS, fused_scores
 
 __all__ = ["Fusion"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,7 +63,7 @@ class Fusion(RankerOfRankers):
             held_out = valid.replace(X=self._stacked(valid.X, valid.offsets), feature_names=None)
         self.learner_ = learner.fit(train.replace(X=unseen, feature_names=None), held_out)
 
-    def _out_of_fold(self, train: RankingDataset) -> NDArray[np.float32]:
+    def _out_of_fold(self, train: RankingDataset) -> Singles:
         """Scores of each query by parts that were fitted without it."""
         unseen = np.empty((train.n_documents, len(self.rankers)), np.float32)
         where = {query: i for i, query in enumerate(train.qid.tolist())}
@@ -80,11 +77,11 @@ class Fusion(RankerOfRankers):
             unseen[rows] = np.stack(scores, axis=1)
         return unseen
 
-    def _stacked(self, X: NDArray[np.float32], offsets: Ints) -> NDArray[np.float32]:
+    def _stacked(self, X: Singles, offsets: Ints) -> Singles:
         scores = [normalised(part, offsets, self.norm) for part in self._part_scores(X, offsets)]
         return np.stack(scores, axis=1).astype(np.float32)
 
-    def _scores(self, X: NDArray[np.float32], offsets: Ints) -> Floats:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         if self._learns_on_top():
             if self.learner_ is None:
                 raise ValueError("method was set to 'learned' after fit; fit again")

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import threads_at_most
 from rankloop._names import one_of
 from rankloop._progress import progress
@@ -175,7 +175,7 @@ class LambdaMART(Ranker):
             )
         return self.init.forest_
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         return self.forest_.scores(X, self.threads)
 
     def _state(self) -> dict[str, Member]:
@@ -208,7 +208,7 @@ def _own_loss(given: str | Loss) -> Loss:
     return loss(given)
 
 
-def _check_codes(codes: NDArray[np.float32], name: str) -> None:
+def _check_codes(codes: Singles, name: str) -> None:
     wrong = (codes < 0) | (codes != np.floor(codes)) & ~np.isnan(codes)
     if wrong.any():
         raise ValueError(

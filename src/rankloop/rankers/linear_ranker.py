@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
@@ -20,7 +20,6 @@ from rankloop.rankers.base.scale import Standard, segment_sum
 
 __all__ = ["LinearRanker"]
 
-Floats = NDArray[np.float64]
 Risk = Callable[..., tuple[float, Floats]]  # of the weights and, for a loss with random draws, the iteration
 
 

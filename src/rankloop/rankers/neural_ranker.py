@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss
@@ -77,7 +78,7 @@ class NeuralRanker(Ranker):
     def needs_lists(self) -> bool:
         return self.scorer in ("attention", "groupwise")
 
-    def contributions(self, X: RankingDataset | ArrayLike) -> NDArray[np.float64]:
+    def contributions(self, X: RankingDataset | ArrayLike) -> Floats:
         """The exact part of each feature in the score of each row; for scorer `"gam"` only."""
         from rankloop.rankers.neural.scoring import contributions
 
@@ -110,7 +111,7 @@ class NeuralRanker(Ranker):
             better = 1 if metric(self.metric).higher_is_better else -1
             self.history_[str(self.metric)] = [better * reached for reached in state.qualities]
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         from rankloop.rankers.neural.scoring import scores
         from rankloop.rankers.neural.torch_threads import torch_threads
 
@@ -133,7 +134,7 @@ class NeuralRanker(Ranker):
         self.history_, self.n_iter_ = learned["history"], learned["n_iter"]
 
 
-def _refuse_infinite(X: NDArray[np.float32]) -> None:
+def _refuse_infinite(X: Singles) -> None:
     for start in range(0, len(X), _ROWS):
         infinite = np.isinf(X[start : start + _ROWS])
         if infinite.any():

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
+from rankloop._arrays import Array, Floats, Ints, Singles
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member, Ranker
@@ -49,7 +49,7 @@ class PointwiseRanker(Ranker):
         if self.scale is not None:
             one_of("scale", self.scale, ("minmax", "standard"))
         estimator = _trees() if self.estimator is None else clone(self.estimator)
-        labels: NDArray[Any] = train.y
+        labels: Array = train.y
         if is_classifier(estimator):
             if not hasattr(estimator, "predict_proba"):
                 raise ValueError(
@@ -70,14 +70,14 @@ class PointwiseRanker(Ranker):
         estimator.fit(self._features(train.X, train.offsets), labels, **given)
         self.estimator_: Any = estimator
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         features = self._features(X, offsets)
         if is_classifier(self.estimator_):
             chance = self.estimator_.predict_proba(features)
             return np.asarray(chance @ self.estimator_.classes_, np.float64)
         return np.asarray(self.estimator_.predict(features), np.float64).reshape(len(X))
 
-    def _features(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[Any]:
+    def _features(self, X: Singles, offsets: Ints) -> Array:
         """A feature that was missing in all training rows becomes 0: estimators treat it differently."""
         if self.absent_.any():
             X = np.where(self.absent_, np.float32(0), X)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import kernel
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
@@ -18,8 +18,6 @@ from rankloop.rankers.base.scale import refuse_infinite
 from rankloop.rankers.base.thresholds import Thresholds
 
 __all__ = ["RankBoost"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -82,7 +80,7 @@ class RankBoost(Ranker):
         self.feature_, self.threshold_ = np.array(columns[0], np.int64), np.array(columns[1], np.float64)
         self.missing_, self.alpha_ = np.array(columns[2], bool), np.array(columns[3], np.float64)
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> Floats:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         scores = np.zeros(len(X))
         for feature in np.unique(self.feature_):
             mine = np.flatnonzero(self.feature_ == feature)
@@ -107,7 +105,7 @@ class RankBoost(Ranker):
         self.missing_, self.alpha_ = np.asarray(state["missing"]), np.asarray(state["alpha"])
 
 
-def _beyond(column: NDArray[np.float32], threshold: float, missing: bool) -> NDArray[np.bool_]:
+def _beyond(column: Singles, threshold: float, missing: bool) -> Bools:
     return np.where(np.isnan(column), missing, column > threshold)
 
 
@@ -134,12 +132,7 @@ class _PairWeights:
 
 @kernel
 def _net_weights(
-    rising: Floats,
-    falling: Floats,
-    labels: NDArray[np.float32],
-    order: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    out: Floats,
+    rising: Floats, falling: Floats, labels: Singles, order: Ints, offsets: Ints, out: Floats
 ) -> float:
     """The net weight of each document and the sum of all; lists are sorted by label.
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats
 from rankloop._names import unknown
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note, floats
@@ -23,7 +23,7 @@ _FEW = 8  # bars are at most as wide as if there were this many
 def gains_and_losses(
     differences: Any,
     *,
-    queries: Sequence[Any] | NDArray[Any] | None = None,
+    queries: Sequence[Any] | Array | None = None,
     system: str | None = None,
     metric: str | None = None,
     title: str | None = None,
@@ -61,7 +61,7 @@ def gains_and_losses(
     return Figure(head, f"{note} {counts} {_extremes(values, names)}".strip(), draw)
 
 
-def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], measure: str) -> None:
+def _bars(canvas: Canvas, values: Floats, names: Sequence[str], measure: str) -> None:
     canvas.legend(["gained", "lost"], ["s1", "s2"], lines=False)
     panel = Panel(
         canvas,
@@ -93,7 +93,7 @@ def _bars(canvas: Canvas, values: NDArray[np.float64], names: Sequence[str], mea
     canvas.note(_extremes(values, names))
 
 
-def _extremes(values: NDArray[np.float64], names: Sequence[str]) -> str:
+def _extremes(values: Floats, names: Sequence[str]) -> str:
     """The queries with the largest gains and losses, by name."""
     named = [
         (name if len(name) <= 40 else f"{name[:39]}…", value)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note
@@ -14,8 +14,6 @@ from rankloop.report.drawing.text import shorten, width_of
 from rankloop.report.figure import Figure
 
 __all__ = ["heat_map"]
-
-Floats = NDArray[np.float64]
 
 
 def heat_map(

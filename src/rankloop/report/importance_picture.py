@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.scale import Scale, number_text, span
@@ -16,7 +16,6 @@ from rankloop.report.figure import Figure
 
 __all__ = ["importance_picture"]
 
-Floats = NDArray[np.float64]
 Found = tuple[list[str], Floats, Floats | None, Floats | None]
 _ROW = 19
 

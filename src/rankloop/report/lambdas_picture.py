@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note, floats
 from rankloop.report.drawing.scale import number_text
@@ -14,7 +15,6 @@ from rankloop.report.figure import Figure
 
 __all__ = ["lambdas_picture"]
 
-Floats = NDArray[np.float64]
 _ROW = 24
 
 

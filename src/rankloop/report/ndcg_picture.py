@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.lists.discount import discount
 from rankloop.report.drawing.canvas import Canvas
@@ -16,7 +17,6 @@ from rankloop.report.figure import Figure
 
 __all__ = ["ndcg_picture"]
 
-Floats = NDArray[np.float64]
 _HEIGHT = 118
 
 

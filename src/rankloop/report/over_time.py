@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import Ticks, curves_figure, floats, named
 from rankloop.report.drawing.panel import Curve, Panel
@@ -87,7 +87,7 @@ def _curve(name: str, given: Any) -> Curve:
     return Curve(name, *(part[order] for part in parts))
 
 
-def _seconds(times: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+def _seconds(times: Sequence[Any] | Array) -> Floats:
     """Times in any form as seconds since 1970."""
     return np.array([_second(one) for one in np.asarray(times, object).tolist()], np.float64)
 

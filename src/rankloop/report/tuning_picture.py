@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.panel import Curve, Panel
@@ -62,7 +62,7 @@ def tuning_picture(
     )
 
 
-def _so_far(canvas: Canvas, best: NDArray[np.float64], up: tuple[float, float], metric: str) -> None:
+def _so_far(canvas: Canvas, best: Floats, up: tuple[float, float], metric: str) -> None:
     across = span([[1, len(best)]], room=0.0)
     ticks = None if len(best) > 1 else [(1.0, "1")]
     panel = Panel(

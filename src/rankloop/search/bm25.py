@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._names import one_of
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
@@ -38,8 +38,8 @@ class Leaf(NamedTuple):
 class Found(NamedTuple):
     """The best rows and their scores, and how many documents matched."""
 
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    rows: Ints
+    scores: Floats
     matches: int
 
 
@@ -88,9 +88,7 @@ class BM25:
         """The searched fields by number, with their weights."""
         return weights(self.fields, snapshot)
 
-    def top(
-        self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[NDArray[np.uint8]], k: int
-    ) -> Found:
+    def top(self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[Bytes], k: int) -> Found:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
 
@@ -102,9 +100,7 @@ class BM25:
 
         return best_of_segments(snapshot, leaves, allowed, k, best)
 
-    def score(
-        self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
         scores = np.zeros(len(rows))
@@ -143,9 +139,7 @@ class BM25:
             )
         return parts
 
-    def _coefficients(
-        self, snapshot: Snapshot, leaves: Sequence[Leaf]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _coefficients(self, snapshot: Snapshot, leaves: Sequence[Leaf]) -> tuple[Floats, Floats, Floats]:
         of_field = self.weights(snapshot)
         weight = np.zeros(len(leaves))
         slope = np.zeros(len(leaves))
@@ -172,9 +166,9 @@ def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int,
     return {names.index(one_of("text field", name, names)): float(weight) for name, weight in fields.items()}
 
 
-def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.int64]) -> NDArray[np.int32]:
+def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:
     """How often each leaf is in each document of a segment: documents x leaves."""
-    found: NDArray[np.int32] = term_frequencies(
+    found: Ints32 = term_frequencies(
         segment.forward,
         segment.documents,
         documents,
@@ -184,23 +178,23 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: NDArray[np.
     return found
 
 
-Top = tuple[NDArray[np.float64], NDArray[np.int64], int]
+Top = tuple[Floats, Ints, int]
 
 
 class SegmentQuery(NamedTuple):
     """A query in one segment: `which` leaves it has, their postings, and the k-th best score so far."""
 
     segment: Segment
-    which: NDArray[np.int64]
+    which: Ints
     postings: Postings
-    allowed: NDArray[np.uint8]
+    allowed: Bytes
     floor: float
 
 
 def best_of_segments(
     snapshot: Snapshot,
     leaves: Sequence[Leaf],
-    allowed: list[NDArray[np.uint8]],
+    allowed: list[Bytes],
     k: int,
     best: Callable[[SegmentQuery], Top],
 ) -> Found:

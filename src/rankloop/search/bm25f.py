@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._names import one_of
 from rankloop.search.bm25 import (
     Contribution,
@@ -31,12 +31,12 @@ class _Groups(NamedTuple):
     """The leaves sorted by term, with the coefficients of each term and each leaf."""
 
     leaves: list[Leaf]
-    group: NDArray[np.int64]
-    idf: NDArray[np.float64]
+    group: Ints
+    idf: Floats
     df: list[int]
-    gain: NDArray[np.float64]
-    flat: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    gain: Floats
+    flat: Floats
+    slope: Floats
     k1: float
     whole_slope: float
 
@@ -66,9 +66,7 @@ class BM25F:
         """The searched fields by number, with their weights."""
         return weights(self.fields, snapshot)
 
-    def top(
-        self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[NDArray[np.uint8]], k: int
-    ) -> Found:
+    def top(self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[Bytes], k: int) -> Found:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
 
@@ -91,9 +89,7 @@ class BM25F:
 
         return best_of_segments(snapshot, groups.leaves, allowed, k, best)
 
-    def score(
-        self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""
         groups = self._groups(snapshot, leaves)
         scores = np.zeros(len(rows))
@@ -132,9 +128,7 @@ class BM25F:
                 )
         return parts
 
-    def _saturating(
-        self, groups: _Groups, segment: Segment, documents: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _saturating(self, groups: _Groups, segment: Segment, documents: Ints) -> Floats:
         field = np.array([leaf.field for leaf in groups.leaves], np.int64)
         length = segment.lengths[field[:, None], documents[None, :]].T
         tf = frequencies(segment, groups.leaves, documents)
@@ -168,13 +162,13 @@ class BM25F:
             whole_slope=0.0 if inside else self.k1 * self.b / whole,
         )
 
-    def _whole(self, snapshot: Snapshot, segment: Segment) -> NDArray[np.int32]:
+    def _whole(self, snapshot: Snapshot, segment: Segment) -> Ints32:
         """Per document the number of tokens in the searched fields."""
         fields = tuple(sorted(self.weights(snapshot)))
         key = ("whole", segment.name, fields)
         if key not in snapshot.cache:
             snapshot.cache[key] = segment.lengths[list(fields)].sum(0, dtype=np.int32)
-        found: NDArray[np.int32] = snapshot.cache[key]
+        found: Ints32 = snapshot.cache[key]
         return found
 
 

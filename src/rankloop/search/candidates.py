@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop._names import one_of
 from rankloop.search.hit import Hit
 from rankloop.search.index.segment import name_of_field
@@ -33,11 +34,11 @@ class Candidates:
 
     query: Query
     snapshot: Snapshot
-    rows: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    sources: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    ranks: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
-    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    rows: Ints
+    scores: Floats
+    sources: Mapping[str, Floats] = field(default_factory=dict)
+    ranks: Mapping[str, Ints32] = field(default_factory=dict)
+    columns: Mapping[str, Array] = field(default_factory=dict)
     leaves: "tuple[Leaf, ...]" = ()
     matches: int = 0
 
@@ -51,7 +52,7 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def numbers(self, field: str) -> NDArray[np.float64]:
+    def numbers(self, field: str) -> Floats:
         """The values of a number or date field (seconds since 1970); nan where a document has none."""
         known = [
             name for name, declared in self.snapshot.fields.items() if declared.kind in ("number", "date")
@@ -63,7 +64,7 @@ class Candidates:
         return values
 
     @cached_property
-    def ids(self) -> NDArray[Any]:
+    def ids(self) -> Array:
         """The ids of the documents."""
         return self.snapshot.ids(self.rows)
 
@@ -87,7 +88,7 @@ class Candidates:
         order = np.argsort(-values, kind="stable")
         return replace(self, scores=values).take(order)
 
-    def with_column(self, name: str, values: NDArray[Any]) -> "Candidates":
+    def with_column(self, name: str, values: Array) -> "Candidates":
         """The same documents with one more column."""
         if len(values) != len(self):
             raise ValueError(f"column {name!r} needs one row per candidate ({len(self)}), got {len(values)}")

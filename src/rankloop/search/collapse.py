@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints
 from rankloop._jit import kernel
 from rankloop.search.candidates import Candidates
 from rankloop.search.index.postings import Forward
@@ -13,7 +14,6 @@ from rankloop.search.stage import Stage
 
 __all__ = ["collapse", "signatures"]
 
-Ints = NDArray[np.int64]
 
 HASHES = 128
 
@@ -70,7 +70,7 @@ def first_alike(marks: NDArray[np.uint32], needed: int) -> Ints:
     return alike
 
 
-def signatures(snapshot: Snapshot, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+def signatures(snapshot: Snapshot, rows: Ints) -> NDArray[np.uint32]:
     """The MinHash signature of each document, rows x 128; zeros for a document without terms."""
     marks = np.zeros((len(rows), HASHES), np.uint32)
     fields = [i for i, name in enumerate(snapshot.text_fields) if snapshot.fields[name].source is None]
@@ -97,7 +97,7 @@ def _mixed(x: np.uint64) -> np.uint64:
 
 @kernel
 def minhash(
-    data: NDArray[np.uint8], words: Ints, forward: Forward, documents: int, rows: Ints, fields: Ints
+    data: Bytes, words: Ints, forward: Forward, documents: int, rows: Ints, fields: Ints
 ) -> NDArray[np.uint32]:
     """The smallest of each of 128 hashes over the shingles of each document.
 

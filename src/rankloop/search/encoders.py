@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop._extras import require
 
 __all__ = ["PretrainedEncoder", "sentence_transformer", "wordllama"]
@@ -28,12 +28,12 @@ class PretrainedEncoder:
     def __repr__(self) -> str:
         return f"PretrainedEncoder({self.name!r})"
 
-    def __call__(self, text: str) -> NDArray[np.float32]:
+    def __call__(self, text: str) -> Singles:
         """The vector of a query."""
-        vector: NDArray[np.float32] = self.encode([text])[0]
+        vector: Singles = self.encode([text])[0]
         return vector
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Singles:
         """One vector of length 1 per text."""
         vectors = np.asarray(self._embed(list(texts)), np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):

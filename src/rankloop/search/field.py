@@ -10,8 +10,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.search.text.analyser import Analyser
 
@@ -144,7 +144,7 @@ def _date(value: Any, field: Field) -> float:
     return seconds(value)
 
 
-def _vector(value: Any, field: Field) -> NDArray[np.float32]:
+def _vector(value: Any, field: Field) -> Singles:
     try:
         vector = np.asarray(value, np.float32)
     except (TypeError, ValueError):

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["pagerank"]
 
@@ -18,7 +20,7 @@ def pagerank(
     personal: ArrayLike | Mapping[int, float] | None = None,
     tolerance: float = 1e-12,
     iterations: int = 1000,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""PageRank of the n nodes of a graph of links source -> target (Page & Brin, 1998); it sums to 1.
 
     .. math:: r = d \, (P^T r + p \sum_{\text{dangling}} r) + (1 - d) \, p
@@ -57,7 +59,7 @@ def pagerank(
     return np.asarray(rank / rank.sum())
 
 
-def _nodes(values: ArrayLike, n: int, name: str) -> NDArray[np.int64]:
+def _nodes(values: ArrayLike, n: int, name: str) -> Ints:
     nodes = np.asarray(values).reshape(-1)
     if len(nodes) == 0:
         return np.empty(0, np.int64)
@@ -66,7 +68,7 @@ def _nodes(values: ArrayLike, n: int, name: str) -> NDArray[np.int64]:
     return nodes.astype(np.int64)
 
 
-def _distribution(personal: ArrayLike | Mapping[int, float] | None, n: int) -> NDArray[np.float64]:
+def _distribution(personal: ArrayLike | Mapping[int, float] | None, n: int) -> Floats:
     if personal is None:
         return np.full(n, 1 / n)
     if isinstance(personal, Mapping):

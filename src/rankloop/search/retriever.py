@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Bytes, Floats, Ints32, Singles
 from rankloop._names import one_of
 from rankloop.search.bm25 import BM25, Contribution, Found
 from rankloop.search.bm25f import BM25F
@@ -109,7 +110,7 @@ class Retriever(Stage):
             )
         return self._fused(empty, lists, vectors)
 
-    def score(self, given: str | Query, ids: Sequence[Any]) -> NDArray[np.float64]:
+    def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
         snapshot = self.index.snapshot
         rows = np.array([snapshot.row(str(id)) for id in ids], np.int64)
@@ -131,11 +132,7 @@ class Retriever(Stage):
         return self.model.explain(snapshot, leaves, row)
 
     def tune(
-        self,
-        queries: Mapping[Any, str | Query],
-        judgments: Mapping[Any, Mapping[Any, float]],
-        *,
-        k: int = 10,
+        self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]], *, k: int = 10
     ) -> "Retriever":
         """The same retriever with fusion weights that rank judged queries best (NDCG@k).
 
@@ -151,7 +148,7 @@ class Retriever(Stage):
 
     def judged_pools(
         self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]]
-    ) -> tuple[list[dict[str, NDArray[np.float64]]], list[list[float]]]:
+    ) -> tuple[list[dict[str, Floats]], list[list[float]]]:
         """The summands of fusion for each judged query that more than one source answers, and the labels."""
         pools, labels = [], []
         for name, query in queries.items():
@@ -162,7 +159,7 @@ class Retriever(Stage):
                 pools.append(self._summands(found.sources, found.ranks))
         return pools, labels
 
-    def _query_vectors(self, query: Query) -> dict[str, NDArray[np.float32]]:
+    def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}
         for name, encode in (self.vectors or {}).items():
             field = self.index.snapshot.fields[name]
@@ -178,7 +175,7 @@ class Retriever(Stage):
         return found
 
     def _fused(
-        self, empty: Candidates, lists: Mapping[str, Found], vectors: Mapping[str, NDArray[np.float32]]
+        self, empty: Candidates, lists: Mapping[str, Found], vectors: Mapping[str, Singles]
     ) -> Candidates:
         snapshot = empty.snapshot
         pool = np.unique(np.concatenate([found.rows for found in lists.values()]))
@@ -198,9 +195,7 @@ class Retriever(Stage):
         whole = replace(empty, rows=pool, scores=fused, sources=sources, ranks=ranks, matches=matches)
         return whole.scored(fused).take(range(min(self.k, len(pool))))
 
-    def _summands(
-        self, sources: Mapping[str, NDArray[np.float64]], ranks: Mapping[str, NDArray[np.int32]]
-    ) -> dict[str, NDArray[np.float64]]:
+    def _summands(self, sources: Mapping[str, Floats], ranks: Mapping[str, Ints32]) -> dict[str, Floats]:
         """What each source adds to the fused score of each document at weight 1."""
         if self.fusion == "weighted":
             return {name: _unit(values) for name, values in sources.items()}
@@ -210,7 +205,7 @@ class Retriever(Stage):
         by_rank = np.concatenate(([0.0], rrf([-np.arange(1, last + 1)], [0, last])))  # 0: not in the list
         return {name: by_rank[rank] for name, rank in ranks.items()}
 
-    def _unscored(self, empty: Candidates, allowed: list[NDArray[np.uint8]]) -> Candidates:
+    def _unscored(self, empty: Candidates, allowed: list[Bytes]) -> Candidates:
         """For filters and exclusions alone: the first documents that pass."""
         if not any(clause.kind in ("value", "range") or clause.excluded for clause in empty.query.clauses):
             return empty
@@ -221,7 +216,7 @@ class Retriever(Stage):
         return replace(empty, rows=rows[: self.k], scores=np.zeros(min(self.k, len(rows))), matches=len(rows))
 
 
-def _unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(values: Floats) -> Floats:
     """Scores brought to 0..1 over the pool; equal ones become 1, and nan becomes 0."""
     known = values[~np.isnan(values)]
     if not len(known):

@@ -3,17 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats
 
 __all__ = ["tune_weights"]
 
 
 def tune_weights(
-    pools: Sequence[Mapping[str, ArrayLike]],
-    labels: Sequence[ArrayLike],
-    *,
-    k: int = 10,
-    grid: int = 20,
+    pools: Sequence[Mapping[str, ArrayLike]], labels: Sequence[ArrayLike], *, k: int = 10, grid: int = 20
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The weights of a sum of scores with the best mean NDCG@k on judged pools, and each list's own NDCG@k.
 
@@ -36,7 +34,7 @@ def tune_weights(
     grades = np.concatenate([np.asarray(one, np.float32) for one in labels])
     offsets = np.concatenate(([0], np.cumsum([len(np.asarray(one)) for one in labels]))).astype(np.int64)
 
-    def quality(weights: NDArray[np.float64]) -> float:
+    def quality(weights: Floats) -> float:
         values = ndcg(weights @ scores, grades, offsets, k=k)
         return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloop import _archive
+from rankloop._arrays import Ints, Singles
 from rankloop._extras import require
 from rankloop._progress import progress
 from rankloop.search.index.index import Index
@@ -65,10 +65,7 @@ class TwoTower:
         return f"TwoTower(dimension={self.dimension})"
 
     def fit(
-        self,
-        index: Index,
-        queries: Mapping[Any, str | Query],
-        judgments: Mapping[Any, Mapping[Any, float]],
+        self, index: Index, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]]
     ) -> Self:
         """Learn from judged (or clicked) documents of an index: query id -> document -> grade."""
         torch = require("torch", "neural")
@@ -111,17 +108,17 @@ class TwoTower:
         self.read_ = self._read(index)
         return self
 
-    def __call__(self, text: str) -> NDArray[np.float32]:
+    def __call__(self, text: str) -> Singles:
         """The vector of a query."""
-        vector: NDArray[np.float32] = self.encode_queries([text])[0]
+        vector: Singles = self.encode_queries([text])[0]
         return vector
 
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def encode_queries(self, texts: Sequence[str]) -> Singles:
         """One vector of length 1 per query."""
         self._check_fitted()
         return _means(self.queries_, texts)
 
-    def encode_documents(self, documents: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+    def encode_documents(self, documents: Sequence[Mapping[str, Any]]) -> Singles:
         """One vector of length 1 per document."""
         self._check_fitted()
         return _means(self.documents_, [self._text(document) for document in documents])
@@ -151,10 +148,7 @@ class TwoTower:
         return tower
 
     def _pairs(
-        self,
-        index: Index,
-        queries: Mapping[Any, str | Query],
-        judgments: Mapping[Any, Mapping[Any, float]],
+        self, index: Index, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]]
     ) -> list[tuple[str, int, tuple[int, ...], frozenset[int]]]:
         """Per relevant document: the query, its row, hard negatives, and all relevant rows."""
         self.read_ = self._read(index)
@@ -190,13 +184,13 @@ class TwoTower:
             raise ValueError("this TwoTower is not fitted; call fit first")
 
 
-def _encode(torch: Any, tower: Any, bags: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Any:
+def _encode(torch: Any, tower: Any, bags: tuple[Ints, Ints]) -> Any:
     numbers, starts = bags
     means = tower(torch.from_numpy(numbers), torch.from_numpy(starts))
     return torch.nn.functional.normalize(means, dim=1)
 
 
-def _means(table: NDArray[np.float32], texts: Sequence[str]) -> NDArray[np.float32]:
+def _means(table: Singles, texts: Sequence[str]) -> Singles:
     found = np.zeros((len(texts), table.shape[1]), np.float32)
     for at, text in enumerate(texts):
         numbers = hashed(text, len(table))

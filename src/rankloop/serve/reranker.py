@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._names import unknown
 from rankloop.rankers.base.feature_names import feature_names
 from rankloop.rankers.base.ranker import Ranker
@@ -84,8 +84,8 @@ class _Order:
     """Documents best first, with the features behind their scores."""
 
     ids: tuple[str, ...]
-    scores: NDArray[np.float64]
-    features: NDArray[np.float32]
+    scores: Floats
+    features: Singles
     names: tuple[str, ...]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop.search import Candidates, Index, Query
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
@@ -137,7 +137,7 @@ class Searcher:
         words = self.presenter.title_of("", self.index[ids[0]]) if ids else "nothing"
         self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
 
-    def _features_of(self, shown: Candidates, models: Sequence[Model]) -> NDArray[np.float32]:
+    def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""
         same = len(models) == 1 and models[0].pipeline.features.names == self.features.names
         if same and "features" in shown.columns:
@@ -160,9 +160,5 @@ class Searcher:
 def _arm(live: Live, unit: str) -> Arm:
     roles = live.roles
     return arm_of(
-        unit,
-        live.production.version,
-        experiments=live.experiments,
-        canary=roles.canary,
-        share=roles.share,
+        unit, live.production.version, experiments=live.experiments, canary=roles.canary, share=roles.share
     )

@@ -1,8 +1,9 @@
 """Clicks corrected for position and for trust."""
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["affine"]

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["clipped"]

@@ -7,11 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.clicks import ClickModel
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
 from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_rank
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
 from rankloop.unbiased.estimation.rank_metric import rank_metric
 from rankloop.unbiased.ips import ips_relevance

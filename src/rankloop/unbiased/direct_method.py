@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.likelihood import boosted
 

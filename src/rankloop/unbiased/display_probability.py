@@ -3,7 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats
 
 __all__ = ["display_probability"]
 
@@ -16,7 +18,7 @@ def display_probability(
     temperature: float = 1.0,
     samples: int = 1000,
     seed: int = 0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r""":math:`\rho(d \mid q, k)` of a Plackett-Luce policy: one row per document, one column per rank.
 
     Rank 1 is exact. Below it, each sampled ranking counts with the exact probability of every document to

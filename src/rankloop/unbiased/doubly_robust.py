@@ -3,13 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.clipped import bound
 from rankloop.unbiased.direct_method import checked, modelled
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.display import Display, expected
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["doubly_robust"]

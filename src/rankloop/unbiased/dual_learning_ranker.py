@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.base import clone
 
+from rankloop._arrays import Floats
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity.dual_learning import inverse_relevance
 from rankloop.rankers import LinearRanker
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.clipped import clipped
-from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["dual_learning_ranker"]
 

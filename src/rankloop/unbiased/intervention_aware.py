@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.display import Display, expected
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["intervention_aware"]

@@ -1,8 +1,9 @@
 """Inverse propensity scoring."""
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["ips"]

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 import rankloop.propensity as curves
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks import DBN, ClickLog, aggregate
 from rankloop.data import RankingDataset
@@ -17,7 +18,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.held_out import (
     LEAST,
     HeldOut,

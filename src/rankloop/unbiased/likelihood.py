@@ -1,14 +1,14 @@
 """Boosted trees on the likelihood of position-based clicks, with a given or a learned curve."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Bools, Floats
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.cells import CellLikelihood
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.likelihood_ranker import likelihood_ranker
 
@@ -45,7 +45,7 @@ def likelihood(
 
 
 def boosted(
-    seen: Evidence, kept: NDArray[np.bool_], ranker: LambdaMART | None = None, *, learn: bool
+    seen: Evidence, kept: Bools, ranker: LambdaMART | None = None, *, learn: bool
 ) -> tuple[LambdaMART, CellLikelihood]:
     """A forest trained on the rows that are kept, and the likelihood that was its loss."""
     depth = int(seen.position.max())

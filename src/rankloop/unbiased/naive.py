@@ -1,7 +1,8 @@
 """Clicks without a correction."""
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 
 __all__ = ["naive"]

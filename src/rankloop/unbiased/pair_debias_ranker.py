@@ -4,20 +4,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.lists import list_discounts, rank_lists
 from rankloop.losses import Loss
 from rankloop.rankers import LambdaMART
-from rankloop.unbiased.estimation.evidence import Floats
 from rankloop.unbiased.naive import naive
 
 __all__ = ["pair_debias_ranker"]
-
-Ints = NDArray[np.int64]
 
 
 def pair_debias_ranker(

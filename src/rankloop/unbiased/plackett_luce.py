@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.unbiased.display_probability import display_probability
-from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["PlackettLuce"]
 
@@ -67,10 +67,10 @@ class PlackettLuce:
 def _walk(
     logits: Floats,
     values: Floats,
-    offsets: NDArray[np.int64],
-    row_query: NDArray[np.int64],
-    row: NDArray[np.int64],
-    pages: NDArray[np.int64],
+    offsets: Ints,
+    row_query: Ints,
+    row: Ints,
+    pages: Ints,
     probability: Floats,
     mean: Floats,
 ) -> None:

@@ -1,9 +1,10 @@
 """Inverse propensity scoring over all the pages that could have been shown."""
 
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.unbiased.estimation.bias import ClickBias, refuse_trust
 from rankloop.unbiased.estimation.display import Display
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.intervention_aware import intervention_aware_relevance
 

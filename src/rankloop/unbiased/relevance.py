@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
@@ -14,7 +14,7 @@ from rankloop.unbiased.clipped import clipped_relevance
 from rankloop.unbiased.direct_method import checked, modelled
 from rankloop.unbiased.doubly_robust import doubly_robust_relevance
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log, evidence
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.intervention_aware import intervention_aware_relevance
 from rankloop.unbiased.ips import ips_relevance
 from rankloop.unbiased.naive import naive_relevance
@@ -38,7 +38,7 @@ METHODS: dict[str, Callable[..., Floats]] = {
 
 def relevance(
     log: Log, propensity: ClickBias | None, data: RankingDataset, *, method: str, **options: Any
-) -> NDArray[np.float64]:
+) -> Floats:
     """The estimate of each row, which may be negative; 0 for documents that were never shown.
 
     `method` is the name of a correction (`"ips"`, `"doubly_robust"`, ...), `options` are those of it.

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
 from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate
-from rankloop.unbiased.estimation.evidence import Floats
 from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
 
 __all__ = ["slate"]

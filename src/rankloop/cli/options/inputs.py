@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from rankloop._arrays import Floats
     from rankloop.data import Qrels, RankingDataset
 
 __all__ = ["read_judgments", "read_ranking"]
@@ -57,7 +55,7 @@ def read_ranking(path: Path) -> Any:
     raise ValueError(f"{path} is {KINDS[kind]}, not a ranking; a ranking is {listed(_RANKINGS)}")
 
 
-def _read_scores(path: Path) -> "NDArray[np.float64]":
+def _read_scores(path: Path) -> "Floats":
     import numpy as np
 
     from rankloop.data.files.whole import read_whole

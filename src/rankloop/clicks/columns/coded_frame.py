@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints
 from rankloop.clicks.click_log import PAGE_COLUMNS, ClickLog
 from rankloop.clicks.columns.columns import Coded
 
@@ -16,7 +16,7 @@ __all__ = ["log_of_texts"]
 
 def log_of_texts(frame: "polars.DataFrame") -> ClickLog:
     """The same as `ClickLog.from_frame`, in less memory: a long query is stored once, not per impression."""
-    tables: dict[str, NDArray[Any]] = {}
+    tables: dict[str, Array] = {}
     columns: dict[str, Any] = {}
     for name in frame.columns:
         if name in ("session", "query", "document", *PAGE_COLUMNS):
@@ -33,7 +33,7 @@ def log_of_texts(frame: "polars.DataFrame") -> ClickLog:
     return log
 
 
-def _coded(texts: "polars.Series") -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _coded(texts: "polars.Series") -> tuple[Array, Ints]:
     """The distinct texts, sorted, and for each entry its place among them."""
     import polars as pl
 

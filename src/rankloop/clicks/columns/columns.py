@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from rankloop._arrays import Array, Floats, Ints, Ints32
 
 __all__ = [
     "Coded",
@@ -25,17 +26,17 @@ __all__ = [
 class Coded:
     """Ids as indices into a table: 4 bytes per entry for any kind of id."""
 
-    table: NDArray[Any]
-    code: NDArray[np.int32]
+    table: Array
+    code: Ints32
 
     def __len__(self) -> int:
         return len(self.code)
 
     @property
-    def values(self) -> NDArray[Any]:
+    def values(self) -> Array:
         return self.table[self.code]
 
-    def take(self, index: NDArray[Any] | slice) -> "Coded":
+    def take(self, index: Array | slice) -> "Coded":
         return Coded(self.table, self.code[index])
 
     @staticmethod
@@ -45,7 +46,7 @@ class Coded:
         return Coded(table, np.concatenate([at[part.code] for at, part in zip(places, parts, strict=True)]))
 
 
-def one_table(tables: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[np.int32]]]:
+def one_table(tables: Sequence[Array]) -> tuple[Array, list[Ints32]]:
     """The sorted ids of all tables, and the index of each table's ids among them; mixed kinds become text."""
     if all(table is tables[0] for table in tables):
         return tables[0], [np.arange(len(tables[0]), dtype=np.int32)] * len(tables)
@@ -58,7 +59,7 @@ def one_table(tables: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArra
     return ids, [np.searchsorted(ids, table).astype(np.int32) for table in tables]
 
 
-def code(values: NDArray[Any]) -> Coded:
+def code(values: Array) -> Coded:
     """The distinct values, sorted, and for each entry its place among them."""
     if values.dtype == np.int64 and len(values):
         low, high = int(values.min()), int(values.max())
@@ -71,7 +72,7 @@ def code(values: NDArray[Any]) -> Coded:
     return Coded(table, place.astype(np.int32))
 
 
-def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
+def ids(values: ArrayLike, rows: int, name: str) -> Array:
     """Ids as int64, or as text if they are not integers."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
@@ -93,7 +94,7 @@ def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
     return array.astype(np.str_)
 
 
-def whole(values: ArrayLike, rows: int, name: str) -> NDArray[np.int32]:
+def whole(values: ArrayLike, rows: int, name: str) -> Ints32:
     """Ranks: whole numbers from 1."""
     array = numbers(values, rows, name, missing=False)
     wrong = (array < 1) | (array != np.round(array)) | (array > 2**31 - 1)
@@ -103,7 +104,7 @@ def whole(values: ArrayLike, rows: int, name: str) -> NDArray[np.int32]:
     return array.astype(np.int32)
 
 
-def row_column(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
+def row_column(values: ArrayLike, rows: int, name: str) -> Array:
     """An optional column of impressions; dwell and timestamp may be unknown (nan)."""
     if name == "original_position":
         return whole(values, rows, name)
@@ -122,7 +123,7 @@ def clicks(values: ArrayLike, rows: int) -> NDArray[np.int8]:
     return array.astype(np.int8)
 
 
-def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> NDArray[Any]:
+def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> Array:
     """Numbers (times become seconds); nan means unknown, where `missing` allows it."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
@@ -143,7 +144,7 @@ def numbers(values: ArrayLike, rows: int, name: str, *, missing: bool) -> NDArra
     return array
 
 
-def _first_text(array: NDArray[Any]) -> str:
+def _first_text(array: Array) -> str:
     """The first entry of a text column that is not a number."""
     for row, value in enumerate(array.tolist()):
         try:
@@ -153,7 +154,7 @@ def _first_text(array: NDArray[Any]) -> str:
     return f"got them as {array.dtype}; write them without quotes"
 
 
-def one_per_page(column: Coded, offsets: NDArray[np.int64], sessions: NDArray[Any], name: str) -> Coded:
+def one_per_page(column: Coded, offsets: Ints, sessions: Array, name: str) -> Coded:
     """The value of each page, of a column that is the same in all rows of a page."""
     first = column.code[offsets[:-1]]
     differs = column.code != np.repeat(first, np.diff(offsets))
@@ -165,7 +166,7 @@ def one_per_page(column: Coded, offsets: NDArray[np.int64], sessions: NDArray[An
     return Coded(column.table, first)
 
 
-def probabilities(propensity: NDArray[np.float64] | None) -> None:
+def probabilities(propensity: Floats | None) -> None:
     if propensity is not None and np.any((propensity <= 0) | (propensity > 1)):
         wrong = (propensity <= 0) | (propensity > 1)
         raise ValueError(f"propensity lies in (0, 1], got {propensity[wrong][0]:g}")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints32
 from rankloop.clicks.aggregate import Aggregate, aggregate
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.intervention import NONE
@@ -72,7 +72,7 @@ def facts_of(log: ClickLog) -> Facts:
     )
 
 
-def _groups(counts: Aggregate, pair: NDArray[np.int32]) -> int:
+def _groups(counts: Aggregate, pair: Ints32) -> int:
     """The number of components of the graph of ranks, whose edges are documents shown at both ranks."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -1,11 +1,10 @@
 """Rows grouped into pages, and the distinct (query, document) pairs."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints, Ints32
 from rankloop.clicks.columns.columns import Coded
 
 __all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of", "selected"]
@@ -15,19 +14,17 @@ __all__ = ["Pairs", "grouped", "no_rank_twice", "pairs_of", "selected"]
 class Pairs:
     """Distinct (query, document) pairs by their ids, and for each entry of a log which one it is."""
 
-    queries: NDArray[Any]  # a table of ids
-    query: NDArray[np.int32]  # per pair, an index into `queries`
-    documents: NDArray[Any]
-    document: NDArray[np.int32]
-    code: NDArray[np.int32]  # per entry
+    queries: Array  # a table of ids
+    query: Ints32  # per pair, an index into `queries`
+    documents: Array
+    document: Ints32
+    code: Ints32  # per entry
 
     def __len__(self) -> int:
         return len(self.query)
 
 
-def grouped(
-    session: NDArray[np.int32], query: NDArray[np.int32], position: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def grouped(session: Ints32, query: Ints32, position: Ints32) -> tuple[Ints, Ints]:
     """The order of rows by page (pages by their first row) and position, and the offsets of the pages."""
     rows = len(session)
     key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
@@ -45,16 +42,14 @@ def grouped(
     return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def selected(
-    offsets: NDArray[np.int64], pages: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def selected(offsets: Ints, pages: Ints) -> tuple[Ints, Ints]:
     """The offsets of some pages, one after another, and the rows they consist of."""
     lengths = np.diff(offsets)[pages]
     new = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     return new, np.repeat(offsets[:-1][pages] - new[:-1], lengths) + np.arange(new[-1])
 
 
-def no_rank_twice(position: NDArray[np.int32], offsets: NDArray[np.int64], sessions: NDArray[Any]) -> None:
+def no_rank_twice(position: Ints32, offsets: Ints, sessions: Array) -> None:
     same = position[1:] == position[:-1]
     same[offsets[1:-1] - 1] = False
     if same.any():

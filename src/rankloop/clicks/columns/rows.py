@@ -1,10 +1,8 @@
 """The rows of a data set that the documents of a log are."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints
 from rankloop._names import one_of
 from rankloop.clicks.columns.grouping import Pairs
 from rankloop.data import RankingDataset
@@ -12,12 +10,12 @@ from rankloop.data import RankingDataset
 __all__ = ["dataset_documents", "dataset_rows", "places"]
 
 
-def dataset_documents(data: RankingDataset) -> NDArray[Any]:
+def dataset_documents(data: RankingDataset) -> Array:
     """The ids a log uses for the rows of a data set: its docids, or the row numbers."""
     return np.arange(data.n_documents) if data.docid is None else data.docid
 
 
-def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> NDArray[np.int64]:
+def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> Ints:
     """For each pair its row in the data set; -1 for pairs that are not there if `missing` is "mark"."""
     queries, query, documents, document = pairs.queries, pairs.query, pairs.documents, pairs.document
     one_of("missing", missing, ("raise", "mark"))
@@ -46,7 +44,7 @@ def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> 
     return row
 
 
-def places(wanted: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+def places(wanted: Array, ids: Array) -> Ints:
     """The index of each wanted id among `ids`, -1 where it is not there."""
     if (wanted.dtype.kind in "iu") != (ids.dtype.kind in "iu"):
         wanted, ids = wanted.astype(np.str_), ids.astype(np.str_)

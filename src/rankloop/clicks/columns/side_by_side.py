@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints, Ints32
 from rankloop._jit import kernel
 
 __all__ = ["KINDS", "Cells", "side_by_side"]
@@ -14,21 +14,18 @@ __all__ = ["KINDS", "Cells", "side_by_side"]
 class Cells(NamedTuple):
     """The columns of an aggregate, with ids as codes."""
 
-    query: NDArray[Any]
-    document: NDArray[Any]
-    position: NDArray[Any]
-    impressions: NDArray[Any]
-    clicks: NDArray[Any]
+    query: Array
+    document: Array
+    position: Array
+    impressions: Array
+    clicks: Array
 
 
 KINDS = (np.int32, np.int32, np.int32, np.int64, np.int64)
 
 
 def side_by_side(
-    parts: Sequence[Cells],
-    query_places: Sequence[NDArray[np.int32]],
-    document_places: Sequence[NDArray[np.int32]],
-    queries: int,
+    parts: Sequence[Cells], query_places: Sequence[Ints32], document_places: Sequence[Ints32], queries: int
 ) -> Cells | None:
     """The cells of all parts by query, document and position; None where they have to be sorted.
 
@@ -50,7 +47,7 @@ def side_by_side(
     return found
 
 
-def _typed(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
+def _typed(columns: Sequence[Array], room: Cells) -> list[Array]:
     """Columns in the integer types of the kernels, copied into reused memory."""
     found = [space[: len(column)] for column, space in zip(columns, room, strict=False)]
     for column, space in zip(columns, found, strict=True):
@@ -59,7 +56,7 @@ def _typed(columns: Sequence[NDArray[Any]], room: Cells) -> list[NDArray[Any]]:
 
 
 @kernel
-def _measure(sizes: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any) -> bool:
+def _measure(sizes: Ints, query_place: Any, document_place: Any, cells: Any) -> bool:
     """Count the cells of each query; False unless all queries are new and their cells in order."""
     query, document, position = cells
     begin, n = 0, len(query)
@@ -79,7 +76,7 @@ def _measure(sizes: NDArray[np.int64], query_place: Any, document_place: Any, ce
 
 
 @kernel
-def _move(starts: NDArray[np.int64], query_place: Any, document_place: Any, cells: Any, merged: Any) -> None:
+def _move(starts: Ints, query_place: Any, document_place: Any, cells: Any, merged: Any) -> None:
     """Copy the cells of one part to the places of their queries."""
     query, document, position, impressions, clicks = cells
     to = 0

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel, over_lists
 from rankloop.clicks.fitting.pages import Pages
 from rankloop.clicks.simulation.random import stream, uniform
@@ -21,22 +22,22 @@ __all__ = ["Behaviour", "conditional", "draw", "marginal"]
 class Behaviour(NamedTuple):
     """The numbers of one model on some pages, in the form that the kernels take."""
 
-    attraction: NDArray[np.float64]  # per impression (or per row of a data set)
-    keep: NDArray[np.float64]
-    examination: NDArray[np.float64]  # ranks × (1 or ranks + 1)
-    floor: NDArray[np.float64]  # per rank
-    after_click: NDArray[np.float64]
-    after_skip: NDArray[np.float64]
+    attraction: Floats  # per impression (or per row of a data set)
+    keep: Floats
+    examination: Floats  # ranks × (1 or ranks + 1)
+    floor: Floats  # per rank
+    after_click: Floats
+    after_skip: Floats
 
     @staticmethod
     def plain(
-        attraction: NDArray[np.float64],
+        attraction: Floats,
         depth: int,
         *,
-        keep: NDArray[np.float64] | None = None,
-        examination: NDArray[np.float64] | None = None,
-        floor: NDArray[np.float64] | None = None,
-        after_click: float | NDArray[np.float64] = 1.0,
+        keep: Floats | None = None,
+        examination: Floats | None = None,
+        floor: Floats | None = None,
+        after_click: float | Floats = 1.0,
         after_skip: float = 1.0,
     ) -> "Behaviour":
         """A reader who reads everything and clicks what attracts, but for what is given."""
@@ -57,7 +58,7 @@ class Behaviour(NamedTuple):
         return bool(self.examination.shape[1] > 1 or stay < 1)
 
 
-def conditional(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
+def conditional(pages: Pages, behaviour: Behaviour) -> Floats:
     """P(click | the clicks above it) of each impression."""
     out = np.empty(len(pages))
     clicks = pages.clicks
@@ -69,7 +70,7 @@ def conditional(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
     return out
 
 
-def marginal(pages: Pages, behaviour: Behaviour) -> NDArray[np.float64]:
+def marginal(pages: Pages, behaviour: Behaviour) -> Floats:
     """P(click) of each impression, over all that may be clicked above it."""
     out = np.empty(len(pages))
     over_lists(lambda a, b: _marginal(a, b, pages.offsets, pages.position, behaviour, out), pages.offsets)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Ints32
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Tail, chain
 from rankloop.clicks.fitting.pages import Pages
@@ -20,11 +20,11 @@ class Chain:
     """
 
     pages: Pages
-    pair: NDArray[np.int32]
-    last: NDArray[np.int64]  # per page: the row of the last click, or the row before the first
-    earlier: NDArray[np.int64]  # rows of clicks with a later click
-    final: NDArray[np.int64]  # pages whose last click has documents below
-    clicks: NDArray[np.float64]  # per pair
+    pair: Ints32
+    last: Ints  # per page: the row of the last click, or the row before the first
+    earlier: Ints  # rows of clicks with a later click
+    final: Ints  # pages whose last click has documents below
+    clicks: Floats  # per pair
 
     @staticmethod
     def of(seen: Evidence, model: str, *, stop_at_first: bool = False) -> "Chain":
@@ -44,10 +44,10 @@ class Chain:
         return Chain(pages, seen.names.code, last, earlier, final, clicks)
 
     @property
-    def final_rows(self) -> NDArray[np.int64]:
+    def final_rows(self) -> Ints:
         return self.last[self.final]
 
-    def run(self, attraction: NDArray[np.float64], go_on: NDArray[np.float64], after_skip: float) -> Tail:
+    def run(self, attraction: Floats, go_on: Floats, after_skip: float) -> Tail:
         """Forward-backward; `go_on` is the probability of reading on after each click of `final`."""
         enter = np.ones(len(self.last))
         enter[self.final] = go_on

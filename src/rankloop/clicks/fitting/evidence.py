@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints32, Singles
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.grouping import Pairs
@@ -59,7 +59,7 @@ class Evidence:
             )
         return float(np.clip(clicks / shown, 0.01, 0.99))
 
-    def start(self) -> NDArray[np.float64]:
+    def start(self) -> Floats:
         return np.full(self.n_pairs, self.first_rate)
 
     def pages_only(self, model: str) -> Pages:
@@ -68,7 +68,7 @@ class Evidence:
             raise ValueError(f"{model} needs whole pages; fit it on a ClickLog, not on an Aggregate")
         return self.pages
 
-    def cells(self, factor: NDArray[np.int32] | None = None, n_factors: int | None = None) -> Cells:
+    def cells(self, factor: Ints32 | None = None, n_factors: int | None = None) -> Cells:
         """Impressions and clicks by pair and rank (or another factor per impression)."""
         if self.counts is not None:
             counts = self.counts
@@ -77,16 +77,16 @@ class Evidence:
         code = self.pages.position - np.int32(1) if factor is None else factor
         return Cells.counted(self.names.code, code, self.pages.clicks, n_factors or self.depth)
 
-    def by_pair(self, parameter: Parameter) -> NDArray[np.float64]:
+    def by_pair(self, parameter: Parameter) -> Floats:
         values = np.empty(self.n_pairs)
         values[self.names.code] = parameter.at(self.pages)
         return values
 
-    def pair_features(self) -> NDArray[np.float32]:
+    def pair_features(self) -> Singles:
         row = np.empty(self.n_pairs, np.int64)
         row[self.names.code] = self.pages.row
         return self.pages.known_data.X[row]
 
-    def table(self, values: NDArray[np.float64], default: float) -> ByPair:
+    def table(self, values: Floats, default: float) -> ByPair:
         names = self.names
         return ByPair(names.queries, names.query, names.documents, names.document, values, default)

@@ -12,26 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlog1py, xlogy
 
+from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop._jit import kernel, over_lists
 
 __all__ = ["Cells", "Counts", "Tail", "chain", "factors", "mixture", "rates"]
 
-Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+Counts = dict[str, tuple[Array, Array]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """Impressions and clicks of each (pair, factor): a factor is a rank, or whatever determines the bias."""
 
-    pair: NDArray[np.int32]
-    factor: NDArray[np.int32]
-    impressions: NDArray[np.float64]
-    clicks: NDArray[np.float64]
+    pair: Ints32
+    factor: Ints32
+    impressions: Floats
+    clicks: Floats
 
     @staticmethod
-    def counted(
-        pair: NDArray[np.int32], factor: NDArray[np.int32], click: NDArray[np.int8], n_factors: int
-    ) -> "Cells":
+    def counted(pair: Ints32, factor: Ints32, click: NDArray[np.int8], n_factors: int) -> "Cells":
         n_pairs = int(pair.max()) + 1 if len(pair) else 0
         key = pair.astype(np.int64) * n_factors + factor
         if n_pairs * n_factors <= max(4 * len(pair), 1 << 20):
@@ -49,9 +48,7 @@ class Cells:
         )
 
 
-def factors(
-    cells: Cells, attraction: NDArray[np.float64], examination: NDArray[np.float64]
-) -> tuple[float, Counts]:
+def factors(cells: Cells, attraction: Floats, examination: Floats) -> tuple[float, Counts]:
     """A clicked document is examined and attractive: P = examination[factor] * attraction[pair]."""
     seen_pair, seen = np.zeros(len(attraction)), np.zeros(len(examination))
     value = _factors(
@@ -62,9 +59,7 @@ def factors(
     return value, {"attraction": (clicks, seen_pair), "examination": (seen, shown)}
 
 
-def mixture(
-    cells: Cells, attraction: NDArray[np.float64], relevant: NDArray[np.float64], other: NDArray[np.float64]
-) -> tuple[float, Counts]:
+def mixture(cells: Cells, attraction: Floats, relevant: Floats, other: Floats) -> tuple[float, Counts]:
     """A relevant document is clicked with `relevant[factor]`, another one with `other[factor]`."""
     is_relevant = np.zeros(len(attraction))
     sums = np.zeros((4, len(relevant)))
@@ -84,7 +79,7 @@ def mixture(
     return value, counts
 
 
-def rates(name: str, cells: Cells, entry: NDArray[Any], size: int) -> Callable[[Any], tuple[float, Counts]]:
+def rates(name: str, cells: Cells, entry: Array, size: int) -> Callable[[Any], tuple[float, Counts]]:
     """Plain click rates: the expected counts of `values[name]`, with one entry of it for each cell."""
     clicks = np.bincount(entry, cells.clicks, size)
     shown = np.bincount(entry, cells.impressions, size)
@@ -101,19 +96,19 @@ class Tail:
     """Expected counts of readers who stop, given the clicks."""
 
     value: float  # log-likelihood of attractions, skips and tails (not of going on after a click)
-    read: NDArray[np.float64]  # per pair: expected number of times it was read
-    onward: NDArray[np.float64]  # per page: P(read on after the last click | clicks)
+    read: Floats  # per pair: expected number of times it was read
+    onward: Floats  # per page: P(read on after the last click | clicks)
     skips: float  # expected number of decisions after a skip
     skips_onward: float  # and of those to read on
 
 
 def chain(
-    offsets: NDArray[np.int64],
-    pair: NDArray[np.int32],
+    offsets: Ints,
+    pair: Ints32,
     click: NDArray[np.int8],
-    last: NDArray[np.int64],
-    attraction: NDArray[np.float64],
-    enter: NDArray[np.float64],
+    last: Ints,
+    attraction: Floats,
+    enter: Floats,
     after_skip: float,
 ) -> Tail:
     """Forward-backward for readers who go down and stop for good.
@@ -125,7 +120,7 @@ def chain(
         log_click, log_skip = np.log(attraction), np.log1p(-attraction)
     onward = np.zeros(len(last))
     longest = int(np.diff(offsets).max()) if len(last) else 0
-    parts: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    parts: dict[int, tuple[Floats, Floats]] = {}
 
     def work(a: int, b: int) -> None:
         read, sums = np.zeros(len(attraction)), np.zeros(3)

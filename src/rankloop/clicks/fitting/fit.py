@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, xlog1py, xlogy
 
+from rankloop._arrays import Bools, Floats, Singles
 from rankloop._progress import progress
 from rankloop.clicks.fitting.expect import Counts
 from rankloop.clicks.fitting.parameters import ByFeatures, scaled
 
 __all__ = ["Problem", "Values", "em", "gradient", "pooled"]
 
-Values = dict[str, NDArray[np.float64]]
-Pseudo = float | NDArray[np.float64]
+Values = dict[str, Floats]
+Pseudo = float | Floats
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class Problem:
     expect: Callable[[Values], tuple[float, Counts]]
     prior: dict[str, tuple[Pseudo, Pseudo]]
     impressions: int
-    held: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    held: dict[str, Bools] = field(default_factory=dict)
 
     def centre(self, name: str) -> float:
         """The centre of the prior of a parameter; its starting value where it has none."""
@@ -86,7 +86,7 @@ def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, lis
 
 
 def gradient(
-    problem: Problem, iterations: int, tolerance: float, features: dict[str, NDArray[np.float32]], l2: float
+    problem: Problem, iterations: int, tolerance: float, features: dict[str, Singles], l2: float
 ) -> tuple[Values, dict[str, ByFeatures], list[float]]:
     """The same maximum by L-BFGS in logits; `features` (one row per entry) makes a parameter linear."""
     from scipy.optimize import minimize
@@ -106,7 +106,7 @@ def gradient(
         point.append(begin)
         at += len(begin)
 
-    def values_at(theta: NDArray[np.float64]) -> Values:
+    def values_at(theta: Floats) -> Values:
         values = {}
         for name, start in problem.start.items():
             own = theta[parts[name]]
@@ -120,7 +120,7 @@ def gradient(
     history: list[float] = []
     scale = 1.0 / max(problem.impressions, 1)
 
-    def objective(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def objective(theta: Floats) -> tuple[float, Floats]:
         values = values_at(theta)
         value, counts = problem.penalised(values)
         slope = np.empty_like(theta)
@@ -152,7 +152,7 @@ def gradient(
     return values_at(done.x), fitted, history
 
 
-def _design(features: dict[str, NDArray[np.float32]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _design(features: dict[str, Singles]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Standardised features, and their means and scales."""
     inputs: dict[str, Any] = {}
     shape: dict[str, Any] = {}

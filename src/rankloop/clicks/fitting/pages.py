@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Ints, Ints32, Singles
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.grouping import Pairs
@@ -20,10 +21,10 @@ Shown = ClickLog | RankingDataset | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    offsets: NDArray[np.int64]
-    position: NDArray[np.int32]
+    offsets: Ints
+    position: Ints32
     click: NDArray[np.int8] | None = None
-    grades: NDArray[np.float32] | None = None
+    grades: Singles | None = None
     data: RankingDataset | None = None
     names: Pairs | None = None
     layout: Coded | None = None
@@ -55,15 +56,15 @@ class Pages:
         return self.names
 
     @cached_property
-    def row(self) -> NDArray[np.int64]:
+    def row(self) -> Ints:
         """For each impression its row in the data set."""
         return dataset_rows(self.known_data, self.known_names)[self.known_names.code]
 
     @property
-    def label(self) -> NDArray[np.float32]:
+    def label(self) -> Singles:
         return self.known_data.y[self.row] if self.grades is None else self.grades
 
-    def features(self, n_features: int) -> NDArray[np.float32]:
+    def features(self, n_features: int) -> Singles:
         X = self.known_data.X[self.row]
         if X.shape[1] != n_features:
             raise ValueError(f"the model was fitted on {n_features} features, the data set has {X.shape[1]}")

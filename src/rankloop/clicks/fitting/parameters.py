@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from rankloop._arrays import Array, Floats, Ints, Ints32, Singles
 from rankloop.clicks.columns.rows import places
 from rankloop.clicks.fitting.pages import Pages
 
@@ -17,16 +17,16 @@ __all__ = ["ByFeatures", "ByGrade", "ByPair", "Parameter", "by_document", "by_ra
 class Parameter(Protocol):
     """One probability per impression."""
 
-    def at(self, pages: Pages) -> NDArray[np.float64]: ...
+    def at(self, pages: Pages) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ByGrade:
     """A table: `values[grade]`."""
 
-    values: NDArray[np.float64]
+    values: Floats
 
-    def at(self, pages: Pages) -> NDArray[np.float64]:
+    def at(self, pages: Pages) -> Floats:
         label = pages.label
         grade = label.astype(np.int64)
         wrong = (grade != label) | (grade < 0) | (grade >= len(self.values))
@@ -42,7 +42,7 @@ class ByGrade:
 class Constant:
     value: float
 
-    def at(self, pages: Pages) -> NDArray[np.float64]:
+    def at(self, pages: Pages) -> Floats:
         return np.full(len(pages), self.value)
 
 
@@ -50,9 +50,9 @@ class Constant:
 class ByLabel:
     """A function of the labels; it cannot be saved."""
 
-    function: Callable[[NDArray[np.float32]], Any]
+    function: Callable[[Singles], Any]
 
-    def at(self, pages: Pages) -> NDArray[np.float64]:
+    def at(self, pages: Pages) -> Floats:
         values = np.asarray(self.function(pages.label), np.float64)
         if values.shape != pages.label.shape:
             raise ValueError(f"a function of labels gives one value per label, got shape {values.shape}")
@@ -69,14 +69,14 @@ class ByPair:
     (0.3, 0.1)
     """
 
-    queries: NDArray[Any]
-    query: NDArray[np.int32]  # code of each pair
-    documents: NDArray[Any]
-    document: NDArray[np.int32]
-    values: NDArray[np.float64]
+    queries: Array
+    query: Ints32  # code of each pair
+    documents: Array
+    document: Ints32
+    values: Floats
     default: float
 
-    def at(self, pages: Pages) -> NDArray[np.float64]:
+    def at(self, pages: Pages) -> Floats:
         names = pages.known_names
         place = self._find(names.queries, names.query, names.documents, names.document)[names.code]
         known = place >= 0
@@ -95,9 +95,7 @@ class ByPair:
         found = self.values[place]
         return float(found) if np.ndim(found) == 0 else found
 
-    def _find(
-        self, queries: NDArray[Any], query: NDArray[Any], documents: NDArray[Any], document: NDArray[Any]
-    ) -> NDArray[np.int64]:
+    def _find(self, queries: Array, query: Array, documents: Array, document: Array) -> Ints:
         same = queries is self.queries and documents is self.documents
         if same and query is self.query and document is self.document:
             return np.arange(len(self.query))
@@ -115,19 +113,17 @@ class ByPair:
 class ByFeatures:
     r""":math:`\sigma(w^\top (x - \mu) / \sigma_x + b)`; a missing feature counts as its mean."""
 
-    weights: NDArray[np.float64]
+    weights: Floats
     intercept: float
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    mean: Floats
+    scale: Floats
 
-    def at(self, pages: Pages) -> NDArray[np.float64]:
+    def at(self, pages: Pages) -> Floats:
         X = pages.features(len(self.weights))
         return np.asarray(expit(scaled(X, self.mean, self.scale) @ self.weights + self.intercept))
 
 
-def scaled(
-    X: NDArray[np.float32], mean: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def scaled(X: Singles, mean: Floats, scale: Floats) -> Floats:
     return np.nan_to_num((X - mean) / scale, nan=0.0)
 
 
@@ -149,7 +145,7 @@ def by_document(given: Any, name: str) -> Parameter:
     return ByGrade(values)
 
 
-def by_rank(given: Any, depth: int, name: str) -> NDArray[np.float64]:
+def by_rank(given: Any, depth: int, name: str) -> Floats:
     """One probability for each rank 1 to `depth`, from a number, an array or a function of ranks."""
     if callable(given):
         given = given(np.arange(1, depth + 1))
@@ -164,7 +160,7 @@ def by_rank(given: Any, depth: int, name: str) -> NDArray[np.float64]:
     return values[:depth]
 
 
-def _probability(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _probability(values: Floats, name: str) -> Floats:
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
         raise ValueError(f"{name} is a probability, got {np.atleast_1d(values)[np.atleast_1d(wrong)][0]:g}")

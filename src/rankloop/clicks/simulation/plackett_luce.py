@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.clicks.simulation.race import handicaps
 from rankloop.clicks.simulation.random import uniform
@@ -19,17 +19,17 @@ _LEAST = 1e-290  # a smaller sum of probabilities has lost too many digits
 class Urn(NamedTuple):
     """Alias tables (Walker, 1977; Vose, 1991) that pages are drawn from, one per list."""
 
-    logits: NDArray[np.float64]
-    share: NDArray[np.float64]  # the probability of each row to be first
-    cut: NDArray[np.float64]  # the part of a column that belongs to its own row
-    alias: NDArray[np.int64]  # the row that the rest belongs to
-    handicap: NDArray[np.float64]  # of lists that are short enough for `race`
+    logits: Floats
+    share: Floats  # the probability of each row to be first
+    cut: Floats  # the part of a column that belongs to its own row
+    alias: Ints  # the row that the rest belongs to
+    handicap: Floats  # of lists that are short enough for `race`
 
 
 NO_URN = Urn(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), np.empty(0))
 
 
-def urn_of(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> Urn:
+def urn_of(logits: Floats, offsets: Ints) -> Urn:
     """The tables for one logit per row."""
     lengths = np.diff(offsets)
     full = np.flatnonzero(lengths)

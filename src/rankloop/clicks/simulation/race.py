@@ -8,8 +8,8 @@ about as long as ten draws from an alias table without rejections.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.clicks.simulation.random import exponential, skip
 
@@ -22,7 +22,7 @@ _NEVER = np.int32(2**31 - 1)
 _32 = np.int64(32)
 
 
-def handicaps(logits: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def handicaps(logits: Floats, offsets: Ints) -> Floats:
     """One over the odds of each row, the best of its list at 1; 0 in lists that are too long or too wide."""
     lengths = np.diff(offsets)
     full = np.flatnonzero(lengths)

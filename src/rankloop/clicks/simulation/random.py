@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._jit import kernel
 
 __all__ = ["exponential", "key_of", "skip", "stream", "thresholds", "uniform", "uniform_at", "whole_number"]
@@ -26,7 +27,7 @@ def key_of(seed: int | np.random.Generator) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def thresholds(p: NDArray[np.float64]) -> NDArray[np.uint64]:
+def thresholds(p: Floats) -> NDArray[np.uint64]:
     """The integers t with `whole_number(...) < t` exactly where the uniform number is below p."""
     return np.ceil(p / _UNIT).astype(np.uint64)
 

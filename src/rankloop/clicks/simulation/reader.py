@@ -1,8 +1,8 @@
 """A simulated user who sees one page at a time, as online learning needs it."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Ints
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import draw
 from rankloop.clicks.fitting.pages import Pages, pages_of
@@ -25,7 +25,7 @@ class Reader:
         self._whole = model._behaviour(pages, pages.depth)
         self._position = np.arange(1, pages.depth + 1, dtype=np.int32)
 
-    def clicks(self, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.bool_]:
+    def clicks(self, rows: Ints, random: np.random.Generator) -> Bools:
         """One click or non-click for each shown row, from the top."""
         whole, places = self._whole, len(rows)
         page = Pages(np.array([0, places]), self._position[:places])

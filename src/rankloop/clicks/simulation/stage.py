@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.clicks.click_model import ClickModel
@@ -30,13 +31,13 @@ __all__ = ["OPTIONS", "Played", "Stage", "stage_of"]
 class Played(NamedTuple):
     """Simulated pages: one query per page, the rest per impression but for `experiment` (per page)."""
 
-    query: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    row: NDArray[np.int32]
-    rank: NDArray[np.int32]
+    query: Ints32
+    offsets: Ints
+    row: Ints32
+    rank: Ints32
     click: NDArray[np.int8]
-    experiment: NDArray[np.int32]  # empty where the simulation has none, and so is `original`
-    original: NDArray[np.int32]
+    experiment: Ints32  # empty where the simulation has none, and so is `original`
+    original: Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +48,11 @@ class Stage:
     behaviour: Behaviour
     depth: int
     urn: Urn | None  # that pages are drawn from; None where the order is fixed
-    order: NDArray[np.int32]  # rows of each query, best first
+    order: Ints32  # rows of each query, best first
     design: int
     rate: float
     top: int
-    cumulative: NDArray[np.float64]
+    cumulative: Floats
     key: int
 
     @cached_property
@@ -178,7 +179,7 @@ def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: st
     return model._behaviour(pages_of(data), depth)
 
 
-def _scores(logging_policy: Any, data: RankingDataset) -> NDArray[np.float64]:
+def _scores(logging_policy: Any, data: RankingDataset) -> Floats:
     given = logging_policy.predict(data) if hasattr(logging_policy, "predict") else logging_policy
     scores = np.asarray(given, np.float64)
     if scores.shape != (data.n_documents,):

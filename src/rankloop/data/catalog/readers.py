@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array
 from rankloop.data.corpus import Corpus
 from rankloop.data.files.whole import read_whole
 from rankloop.data.qrels import Qrels, read_qrels
@@ -106,7 +106,7 @@ def _json(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in read_whole(path).decode().splitlines()]
 
 
-def _session(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
+def _session(folder: Path, part: str, fold: int) -> dict[str, Array]:
     """One page per line: search session, query, documents, verticals, clicks and, when graded, grades."""
     name = "human_label_for_GraphCM" if part == "graded" else part
     lines = read_whole(folder / f"{name}_per_query_quid.txt").decode().splitlines()
@@ -124,7 +124,7 @@ def _session(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _bandit(folder: Path, part: str, fold: int) -> dict[str, NDArray[Any]]:
+def _bandit(folder: Path, part: str, fold: int) -> dict[str, Array]:
     """Each impression is a page of its own: one item at one of three positions."""
     import polars
 

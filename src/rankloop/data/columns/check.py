@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Ints, Singles
 from rankloop.data.columns.group import Grouping
 from rankloop.data.pairs import Pairs
 
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-def features(X: ArrayLike) -> NDArray[np.float32]:
+def features(X: ArrayLike) -> Singles:
     array = X if isinstance(X, np.memmap) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must be rows × features, got an array of shape {array.shape}")
@@ -44,7 +45,7 @@ def features(X: ArrayLike) -> NDArray[np.float32]:
     return single
 
 
-def warn_of_empty(X: NDArray[np.float32], names: Sequence[str] | None, where: str = "") -> None:
+def warn_of_empty(X: Singles, names: Sequence[str] | None, where: str = "") -> None:
     """Warn of features with no value in any row; only those missing in the first row are looked at."""
     if len(X) < 2:
         return
@@ -59,7 +60,7 @@ def warn_of_empty(X: NDArray[np.float32], names: Sequence[str] | None, where: st
         )
 
 
-def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:
+def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> Array:
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one value per row ({rows}), got shape {array.shape}")
@@ -88,7 +89,7 @@ def column(values: ArrayLike, rows: int, name: str, dtype: Any) -> NDArray[Any]:
 
 def optional_column(
     values: ArrayLike | None, grouping: Grouping, rows: int, name: str, dtype: Any
-) -> NDArray[Any] | None:
+) -> Array | None:
     """A column in the order of the queries, where it is given."""
     if values is None:
         return None
@@ -97,7 +98,7 @@ def optional_column(
 
 def query_weight(
     weight: ArrayLike | Mapping[Any, float] | None, grouping: Grouping, rows: int
-) -> NDArray[np.float32] | None:
+) -> Singles | None:
     """One weight per query, from one per query, one per row, or a mapping from query ids."""
     if weight is None:
         return None
@@ -125,9 +126,7 @@ def query_weight(
     return per_query
 
 
-def one_per_query(
-    by_row: NDArray[np.float32], grouping: Grouping, problem: str, advice: str
-) -> NDArray[np.float32]:
+def one_per_query(by_row: Singles, grouping: Grouping, problem: str, advice: str) -> Singles:
     """The value of each query, which all of its rows must share."""
     per_query = by_row[grouping.offsets[:-1]]
     differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))
@@ -137,7 +136,7 @@ def one_per_query(
     return per_query
 
 
-def ids(values: ArrayLike, rows: int, name: str) -> NDArray[Any]:
+def ids(values: ArrayLike, rows: int, name: str) -> Array:
     """Ids as int64 where all are whole numbers, else as text."""
     array = np.asarray(values)
     if array.ndim != 1 or len(array) != rows:
@@ -165,7 +164,7 @@ def _absent(value: object) -> bool:
     return value is None or not isinstance(differs, bool | np.bool_) or bool(differs)
 
 
-def labels(y: NDArray[np.float32], offsets: NDArray[np.int64], qid: NDArray[Any]) -> None:
+def labels(y: Singles, offsets: Ints, qid: Array) -> None:
     right = np.isfinite(y) & (y >= 0)
     if right.all():
         return
@@ -208,7 +207,7 @@ def pairs(given: Pairs, grouping: Grouping) -> Pairs:
     return moved
 
 
-def sizes(values: ArrayLike, rows: int) -> NDArray[np.int64]:
+def sizes(values: ArrayLike, rows: int) -> Ints:
     counts = np.asarray(values)
     if counts.ndim != 1 or counts.dtype.kind not in "iu":
         raise ValueError("sizes needs one whole number per query")
@@ -223,7 +222,7 @@ def sizes(values: ArrayLike, rows: int) -> NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def query_indices(queries: ArrayLike, n_queries: int) -> NDArray[np.int64]:
+def query_indices(queries: ArrayLike, n_queries: int) -> Ints:
     chosen = np.asarray(queries)
     if chosen.dtype == bool:
         if len(chosen) != n_queries:

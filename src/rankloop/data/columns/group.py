@@ -1,10 +1,10 @@
 """Rows in any order, grouped into whole queries."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Array, Ints
 
 __all__ = ["Grouping", "group_rows"]
 
@@ -13,14 +13,14 @@ __all__ = ["Grouping", "group_rows"]
 class Grouping:
     """Where each row goes: `order` is None when the rows already follow their queries."""
 
-    qid: NDArray[Any]
-    offsets: NDArray[np.int64]
-    order: NDArray[np.int64] | None
+    qid: Array
+    offsets: Ints
+    order: Ints | None
 
-    def apply(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, rows: Array) -> Array:
         return rows if self.order is None else rows[self.order]
 
-    def new_row(self) -> NDArray[np.int64]:
+    def new_row(self) -> Ints:
         """For each row of the input its row now."""
         n = int(self.offsets[-1])
         if self.order is None:
@@ -30,7 +30,7 @@ class Grouping:
         return place
 
 
-def group_rows(qid: NDArray[Any]) -> Grouping:
+def group_rows(qid: Array) -> Grouping:
     """Group rows by query id, stably, queries in the order of their first row.
 
     >>> grouping = group_rows(np.array([7, 3, 7]))

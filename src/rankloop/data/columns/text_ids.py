@@ -1,14 +1,14 @@
 """Ids from a text file: whole numbers where all are, text otherwise."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
+
+from rankloop._arrays import Array
 
 __all__ = ["decoded", "is_text", "text_ids"]
 
 
-def text_ids(raw: NDArray[np.bytes_]) -> NDArray[Any]:
+def text_ids(raw: NDArray[np.bytes_]) -> Array:
     """Int64 if every id is written as a plain integer, text otherwise ('007' stays as it is).
 
     >>> text_ids(np.array([b"7", b"12"])), text_ids(np.array([b"7", b"007"]))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
+
+from rankloop._arrays import Array, Ints
 
 __all__ = ["NpyStream", "gather_rows", "mapped"]
 
@@ -44,7 +45,7 @@ class NpyStream:
         assert self.file.tell() == _HEADER
         self.file.close()
 
-    def append(self, values: NDArray[Any]) -> None:
+    def append(self, values: Array) -> None:
         if self.width is not None:
             if values.shape[1] > self.width:
                 self._widen(values.shape[1])
@@ -52,7 +53,7 @@ class NpyStream:
         self.file.write(np.ascontiguousarray(values, self.dtype).data)
         self.rows += len(values)
 
-    def _wide(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _wide(self, values: Array) -> Array:
         if values.shape[1] == self.width:
             return values
         wide = np.full((len(values), self.width or 0), self.missing, self.dtype)
@@ -73,13 +74,13 @@ class NpyStream:
         self.file.seek(0, 2)
 
 
-def mapped(path: Path) -> NDArray[Any]:
+def mapped(path: Path) -> Array:
     """The array of a `.npy` file as a memory map; an empty array cannot be mapped and is read."""
-    values: NDArray[Any] = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None)
+    values: Array = np.load(path, mmap_mode="r" if path.stat().st_size > _HEADER else None)
     return values
 
 
-def gather_rows(path: Path, order: NDArray[np.int64]) -> None:
+def gather_rows(path: Path, order: Ints) -> None:
     """Put the rows of a `.npy` file in another order, in bounded memory."""
     values = mapped(path)
     beside = path.with_suffix(".part")
@@ -90,7 +91,7 @@ def gather_rows(path: Path, order: NDArray[np.int64]) -> None:
     beside.replace(path)
 
 
-def _steps(order: NDArray[np.int64], row_bytes: int) -> Iterator[NDArray[np.int64]]:
+def _steps(order: Ints, row_bytes: int) -> Iterator[Ints]:
     step = max(1, _CHUNK // max(1, row_bytes))
     for start in range(0, len(order), step):
         yield order[start : start + step]

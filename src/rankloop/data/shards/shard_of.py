@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
+
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["digests", "shard_of"]
 
 
-def shard_of(queries: "Iterable[Any] | polars.Series", shards: int) -> NDArray[np.int64]:
+def shard_of(queries: "Iterable[Any] | polars.Series", shards: int) -> Ints:
     """The shard of each query: BLAKE2b of the id as text, so that 7 and "7" go to the same one.
 
     >>> shard_of([7, "7", "red shoes"], 8)

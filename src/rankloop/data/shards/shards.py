@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Singles
 from rankloop._atomic import replacing_folder
 from rankloop.data.concat import concat
 from rankloop.data.files.npy_stream import NpyStream, mapped
@@ -149,7 +149,7 @@ def open_shards(path: str | Path, *, verify: bool = False) -> Shards:
     return found
 
 
-def _array(column: "polars.Series") -> NDArray[Any]:
+def _array(column: "polars.Series") -> Array:
     values = column.to_numpy()
     return values.astype(np.str_) if values.dtype.kind == "O" else values
 
@@ -165,7 +165,7 @@ def _in_memory(shards: Shards) -> RankingDataset:
     return _with_features(concat([part for part in rest if part.n_queries] or rest[:1]), X)
 
 
-def _with_features(data: RankingDataset, X: NDArray[np.float32]) -> RankingDataset:
+def _with_features(data: RankingDataset, X: Singles) -> RankingDataset:
     columns = {field.name: getattr(data, field.name) for field in fields(data)}
     return RankingDataset._trusted(**{**columns, "X": X})
 
@@ -174,7 +174,7 @@ def _gathered(shards: Shards, folder: Path) -> RankingDataset:
     """A saved data set, made one shard at a time."""
     rows = ("X", "y", "item_weight", "position")
     kinds = {"X": np.float32, "y": np.float32, "item_weight": np.float32, "position": np.int32}
-    per_query: dict[str, list[NDArray[Any]]] = {"qid": [], "lengths": [], "query_weight": []}
+    per_query: dict[str, list[Array]] = {"qid": [], "lengths": [], "query_weight": []}
     check_target(folder)
     size = 4 * shards.n_rows * (shards.n_features + 1)
     with room(str(folder), size), replacing_folder(folder) as beside:

@@ -3,11 +3,11 @@
 import errno
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints
 from rankloop.data.shards.shard_of import shard_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Spill:
 
     def __init__(self, folder: Path, shards: int, memory: int) -> None:
         self.path, self.shards, self.memory = folder / "rows.arrow", shards, memory
-        self.held: list[tuple[polars.DataFrame, NDArray[np.int64]]] = []  # by shard, and where each begins
+        self.held: list[tuple[polars.DataFrame, Ints]] = []  # by shard, and where each begins
         self.pieces: list[list[tuple[int, int]]] = [[] for _ in range(shards)]  # where in the file, and bytes
         self.size = self.rows = 0
         self.first: polars.DataFrame | None = None
@@ -88,7 +88,7 @@ class Spill:
         self.held, self.size = [], 0
 
 
-def _places(queries: "polars.Series", shards: int) -> NDArray[Any]:
+def _places(queries: "polars.Series", shards: int) -> Array:
     """The shard of each row; rows of one query often follow each other, so each run is looked up once."""
     import polars
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Ints, Singles
 from rankloop._jit import thread_count
 from rankloop.data.columns.text_ids import is_text
 from rankloop.data.files.text import TextSource
@@ -46,8 +47,8 @@ class Block:
     `runs` holds (row, query id or None, line) wherever the query changes.
     """
 
-    X: NDArray[np.float32]
-    y: NDArray[np.float32]
+    X: Singles
+    y: Singles
     runs: list[tuple[int, bytes | None, int]]
     docid: NDArray[np.bytes_] | None
     advance: int
@@ -246,7 +247,7 @@ class _Parser:
 
 
 @lru_cache(maxsize=8)
-def _index_words(base: int, width: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+def _index_words(base: int, width: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Ints]:
     """The text of each index with its colon as one word, the mask of its bytes, and its size."""
     texts = [f"{index}:".encode() for index in range(base, base + width)]
     words = np.array([int.from_bytes(text, "little") for text in texts], np.uint64)

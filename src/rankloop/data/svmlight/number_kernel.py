@@ -11,8 +11,8 @@ from typing import Any, cast
 import numba
 import numpy as np
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes
 from rankloop._jit import inlined, part
 
 __all__ = ["FLOAT32_END", "byte", "is_end", "load", "number"]
@@ -65,8 +65,8 @@ def _first(typing: Any, mask: Any) -> Any:
 
 # The byte at `at`, the eight bytes from `at` on as one number, and the first byte of a number whose high bit
 # is set. They skip the check for negative indices, which takes a tenth of the time.
-byte = cast(Callable[[NDArray[np.uint8], int], int], intrinsic(_byte))
-load = cast(Callable[[NDArray[np.uint8], int], np.uint64], intrinsic(_load))
+byte = cast(Callable[[Bytes, int], int], intrinsic(_byte))
+load = cast(Callable[[Bytes, int], np.uint64], intrinsic(_load))
 first = cast(Callable[[np.uint64], int], intrinsic(_first))
 
 
@@ -89,7 +89,7 @@ def is_end(letter: int) -> bool:
 
 
 @inlined
-def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
+def number(text: Bytes, at: int) -> tuple[float, int, bool]:
     """The value at `at`, where it ends, and whether it is certain; otherwise Python must parse it.
 
     Up to 14 digits and a power of ten up to 22 are exact in float64, and so their quotient is rounded
@@ -137,7 +137,7 @@ def number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
 
 
 @part
-def long_number(text: NDArray[np.uint8], at: int) -> tuple[float, int, bool]:
+def long_number(text: Bytes, at: int) -> tuple[float, int, bool]:
     """Any other spelling: many digits, an exponent, nan, NULL.
 
     The quotient is off by less than 2**-51 of itself; where that could change the float32, Python decides.

@@ -7,6 +7,7 @@ next one is parsed digit by digit.
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints, Singles
 from rankloop._jit import kernel, part
 from rankloop.data.svmlight.number_kernel import FLOAT32_END, byte, is_end, load, number
 
@@ -38,7 +39,7 @@ _FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
 
 
 @part
-def qid_span(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
+def qid_span(text: Bytes, at: int) -> tuple[int, int]:
     """The end and the size of the id of `qid:ID` at `at`; a size of -1 where there is none."""
     if load(text, at) & np.uint64(0xFFFFFFFF) != np.uint64(0x3A646971):
         return at, -1
@@ -51,7 +52,7 @@ def qid_span(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 @kernel
 def parse_lines(
-    text: NDArray[np.uint8],
+    text: Bytes,
     at: int,
     stop: int,
     base: int,
@@ -59,14 +60,14 @@ def parse_lines(
     missing: float,
     next_word: NDArray[np.uint64],
     next_mask: NDArray[np.uint64],
-    next_size: NDArray[np.int64],
-    X: NDArray[np.float32],
-    y: NDArray[np.float32],
-    runs: NDArray[np.int64],
-    documents: NDArray[np.int64],
-    odd: NDArray[np.int64],
-    seen: NDArray[np.int64],
-    state: NDArray[np.int64],
+    next_size: Ints,
+    X: Singles,
+    y: Singles,
+    runs: Ints,
+    documents: Ints,
+    odd: Ints,
+    seen: Ints,
+    state: Ints,
 ) -> int:
     """Parse whole lines until the text ends or the rows, columns or odd values are full.
 
@@ -214,7 +215,7 @@ def parse_lines(
 
 
 @kernel
-def find_docids(text: NDArray[np.uint8], documents: NDArray[np.int64], rows: int) -> None:
+def find_docids(text: Bytes, documents: Ints, rows: int) -> None:
     """Narrow the start and stop of each comment to the id of `docid = ID` in it; 0 and 0 without one."""
     for row in range(rows):
         at, stop = documents[row, 0], documents[row, 1]

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints, Singles
 from rankloop.data.columns import check
 from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.columns.text_ids import is_text, text_ids
@@ -25,8 +25,8 @@ class FileQueries:
         self.rows = 0
         self.numbered = 0  # queries without ids, separated by a side file
         self.owner: dict[bytes, Path] = {}
-        self.row_weights: list[NDArray[np.float32]] = []
-        self.list_weights: list[NDArray[np.float32]] = []
+        self.row_weights: list[Singles] = []
+        self.list_weights: list[Singles] = []
         self.files = 0
 
     def begin(self, path: Path) -> None:
@@ -84,7 +84,7 @@ class FileQueries:
         if weights is not None:
             self._add_weights(*weights, rows)
 
-    def _check_sizes(self, path: Path, sizes: NDArray[np.int64], rows: int) -> None:
+    def _check_sizes(self, path: Path, sizes: Ints, rows: int) -> None:
         if sizes.sum() != rows:
             raise ValueError(
                 f"{path} counts {sizes.sum()} rows in {len(sizes)} queries, but {self.path} has {rows}; "
@@ -106,7 +106,7 @@ class FileQueries:
         self.ids.extend(str(self.numbered + i + 1).encode() for i in range(len(sizes)))
         self.numbered += len(sizes)
 
-    def _add_weights(self, path: Path, values: NDArray[np.float32], rows: int) -> None:
+    def _add_weights(self, path: Path, values: Singles, rows: int) -> None:
         queries = len(self.starts) - self.first_run
         if len(values) not in (rows, queries):
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.data.columns.check import warn_of_empty
 from rankloop.data.columns.text_ids import text_ids
@@ -120,7 +121,7 @@ class _Table:
         self.missing = missing
         self.rows, self.room, self.width = 0, 0, width
         self.values = np.empty(0, np.float32)
-        self.y: list[NDArray[np.float32]] = []
+        self.y: list[Singles] = []
 
     def add(self, block: Block, expected: float) -> None:
         """Append a block; the whole is `expected` times what was read with this one."""
@@ -140,7 +141,7 @@ class _Table:
         self.y.append(block.y.copy())
         self.rows = end
 
-    def finish(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def finish(self) -> tuple[Singles, Singles]:
         self.values.resize(self.rows * self.width, refcheck=False)
         return self.values.reshape(self.rows, self.width), np.concatenate(self.y)
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data.files.text import TextSource
 
 __all__ = ["side_sizes", "side_weights"]
 
 
-def side_sizes(path: Path) -> tuple[Path, NDArray[np.int64]] | None:
+def side_sizes(path: Path) -> tuple[Path, Ints] | None:
     """The rows of each query from `path`.query or `path`.group, where there is one."""
     found = _beside(path, (".query", ".group"))
     if found is None:
@@ -23,7 +23,7 @@ def side_sizes(path: Path) -> tuple[Path, NDArray[np.int64]] | None:
     return found, values.astype(np.int64)
 
 
-def side_weights(path: Path) -> tuple[Path, NDArray[np.float32]] | None:
+def side_weights(path: Path) -> tuple[Path, Singles] | None:
     """The weights from `path`.weight, where there is one: one per row, or one per query."""
     found = _beside(path, (".weight",))
     if found is None:
@@ -44,7 +44,7 @@ def _beside(path: Path, suffixes: tuple[str, ...]) -> Path | None:
     return next((beside for beside in there if beside.is_file()), None)
 
 
-def _numbers(path: Path) -> NDArray[np.float64]:
+def _numbers(path: Path) -> Floats:
     """One number per line; blank lines and comments are left out."""
     values: list[float] = []
     line = 0

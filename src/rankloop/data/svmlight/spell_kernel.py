@@ -1,8 +1,8 @@
 """Kernels that write rows as SVMLight text, every float32 in its fewest digits."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints, Singles
 from rankloop._jit import kernel
 
 __all__ = ["WIDEST_FEATURE", "spell_rows"]
@@ -15,7 +15,7 @@ _INF = np.frombuffer(b"inf", np.uint8)
 
 
 @kernel
-def put(out: NDArray[np.uint8], at: int, text: NDArray[np.uint8]) -> int:
+def put(out: Bytes, at: int, text: Bytes) -> int:
     """Copy `text` up to its first zero byte."""
     for byte in text:
         if byte == 0:
@@ -26,7 +26,7 @@ def put(out: NDArray[np.uint8], at: int, text: NDArray[np.uint8]) -> int:
 
 
 @kernel
-def put_integer(out: NDArray[np.uint8], at: int, value: int) -> int:
+def put_integer(out: Bytes, at: int, value: int) -> int:
     size, rest = 1, value // 10
     while rest:
         size += 1
@@ -58,7 +58,7 @@ def shortest(value: float, single: np.float32) -> tuple[int, int]:
 
 
 @kernel
-def put_number(out: NDArray[np.uint8], at: int, single: np.float32) -> int:
+def put_number(out: Bytes, at: int, single: np.float32) -> int:
     if np.isnan(single):
         return put(out, at, _NAN)
     if np.signbit(single):
@@ -101,16 +101,16 @@ def put_number(out: NDArray[np.uint8], at: int, single: np.float32) -> int:
 
 @kernel
 def spell_rows(
-    X: NDArray[np.float32],
-    y: NDArray[np.float32],
-    query: NDArray[np.int64],
-    qid: NDArray[np.uint8],
-    docid: NDArray[np.uint8],
-    qid_word: NDArray[np.uint8],
-    docid_word: NDArray[np.uint8],
+    X: Singles,
+    y: Singles,
+    query: Ints,
+    qid: Bytes,
+    docid: Bytes,
+    qid_word: Bytes,
+    docid_word: Bytes,
     base: int,
     sparse: bool,
-    out: NDArray[np.uint8],
+    out: Bytes,
 ) -> int:
     """Write the rows to `out`; gives the bytes used. An empty docid is not written."""
     at = 0

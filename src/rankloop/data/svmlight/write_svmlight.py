@@ -4,11 +4,11 @@ import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bytes, Singles
 from rankloop._atomic import replacing
 from rankloop.data.files.text import long_work
 from rankloop.data.ranking_dataset import RankingDataset
@@ -66,7 +66,7 @@ def write_svmlight(
             beside.write_text(text, encoding="ascii")
 
 
-def _weights(dataset: RankingDataset, target: Path) -> NDArray[np.float32] | None:
+def _weights(dataset: RankingDataset, target: Path) -> Singles | None:
     """The weights to write beside the file; columns that the format lacks are an error."""
     for name in ("position", "pairs"):
         if getattr(dataset, name) is not None:
@@ -93,7 +93,7 @@ def _weight_path(target: Path) -> Path:
     return target.with_name(target.name + ".weight")
 
 
-def _id_bytes(ids: NDArray[Any], what: str) -> NDArray[np.uint8]:
+def _id_bytes(ids: Array, what: str) -> Bytes:
     """Ids as rows of bytes, padded with zeros; an id that would not read back is an error."""
     texts = np.asarray(ids).astype(np.str_)
     encoded = np.char.encode(texts, "utf-8")

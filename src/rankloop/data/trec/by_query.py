@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop._jit import kernel, part
 from rankloop.data.columns import check
 from rankloop.data.columns.group import group_rows
@@ -31,9 +32,9 @@ class Columns:
     """Grouped rows: queries in the order of their first row, documents sorted by value or in their order."""
 
     qid: NDArray[np.str_]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     docid: NDArray[np.str_]
-    value: NDArray[np.float64]
+    value: Floats
 
 
 T = TypeVar("T", bound="ByQuery")
@@ -43,12 +44,12 @@ class ByQuery(Mapping[str, dict[str, float]]):
     """Reads as a mapping: `table["q1"]` gives `{document: number}`."""
 
     qid: NDArray[np.str_]
-    offsets: NDArray[np.int64]
+    offsets: Ints
     docid: NDArray[np.str_]
 
     @property
     @abstractmethod
-    def _values(self) -> NDArray[Any]:
+    def _values(self) -> Array:
         """The number of each document."""
 
     @cached_property
@@ -132,11 +133,11 @@ def columns_of_fields(fields: Fields, path: object, *, ranked: bool) -> Columns:
 
 def _grouped(
     heads: NDArray[np.str_],
-    repeats: NDArray[np.int64],
+    repeats: Ints,
     docid: NDArray[np.str_],
-    value: NDArray[np.float64],
+    value: Floats,
     where: str,
-    line: NDArray[np.int64],
+    line: Ints,
     ranked: bool,
 ) -> Columns:
     unique, code = np.unique(heads, return_inverse=True)
@@ -157,7 +158,7 @@ def _grouped(
     return made
 
 
-def _check_unique(columns: Columns, where: str, line: NDArray[np.int64]) -> None:
+def _check_unique(columns: Columns, where: str, line: Ints) -> None:
     none = np.full(len(columns.qid), -1)
     everything = np.arange(len(columns.qid))
     _, first, second = places_in(columns.docid[:0], np.zeros(1, np.int64), none, columns, everything)
@@ -171,12 +172,8 @@ def _check_unique(columns: Columns, where: str, line: NDArray[np.int64]) -> None
 
 
 def places_in(
-    docid: NDArray[np.str_],
-    offsets: NDArray[np.int64],
-    lists: NDArray[np.int64],
-    table: Any,
-    table_lists: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], int, int]:
+    docid: NDArray[np.str_], offsets: Ints, lists: Ints, table: Any, table_lists: Ints
+) -> tuple[Ints, int, int]:
     """For each document its row in `table` (or -1), where list `lists[i]` meets `table_lists[i]`.
 
     Also the first two rows of the table with the same document in one list, or -1 and -1.
@@ -222,14 +219,14 @@ def _same(a: NDArray[np.uint32], i: int, b: NDArray[np.uint32], j: int) -> bool:
 @kernel
 def _meet(
     codes: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    lists: NDArray[np.int64],
+    offsets: Ints,
+    lists: Ints,
     table: NDArray[np.uint32],
-    table_offsets: NDArray[np.int64],
-    table_lists: NDArray[np.int64],
-    hashes: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    place: NDArray[np.int64],
+    table_offsets: Ints,
+    table_lists: Ints,
+    hashes: Ints,
+    slots: Ints,
+    place: Ints,
 ) -> Any:
     """Join lists by document: an open-addressing hash table of one list, looked up by the rows of the other.
 

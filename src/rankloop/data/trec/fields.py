@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Bytes, Floats, Ints
 from rankloop._jit import kernel, part
 from rankloop.data.files.whole import read_whole
 
@@ -22,10 +23,10 @@ class Fields:
     """The rows of a file; consecutive rows of one query share an entry of `qid`, `repeats` counts them."""
 
     qid: NDArray[np.str_]
-    repeats: NDArray[np.int64]
+    repeats: Ints
     docid: NDArray[np.str_]
-    value: NDArray[np.float64]
-    line: NDArray[np.int64]
+    value: Floats
+    line: Ints
     last: str
 
 
@@ -80,14 +81,7 @@ def _check_text(raw: bytes, path: str | Path) -> None:
         )
 
 
-def _parse_rest(
-    raw: bytes,
-    span: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    lines: NDArray[np.int64],
-    what: str,
-    path: str | Path,
-) -> None:
+def _parse_rest(raw: bytes, span: Ints, numbers: Floats, lines: Ints, what: str, path: str | Path) -> None:
     """Parse the numbers that the kernel left as nan: 1e300, inf, or no number at all."""
     for row in np.flatnonzero(np.isnan(numbers)).tolist():
         text = raw[span[0, row] : span[1, row]].decode()
@@ -97,7 +91,7 @@ def _parse_rest(
             raise ValueError(f"{path}, line {lines[row]}: the {what} must be a number, got {text!r}")
 
 
-def _texts(data: NDArray[np.uint8], span: NDArray[np.int64]) -> NDArray[np.str_]:
+def _texts(data: Bytes, span: Ints) -> NDArray[np.str_]:
     start, end = np.ascontiguousarray(span[0]), np.ascontiguousarray(span[1])
     width = int((end - start).max())
     codes = np.zeros((len(start), width), np.uint32)
@@ -106,9 +100,7 @@ def _texts(data: NDArray[np.uint8], span: NDArray[np.int64]) -> NDArray[np.str_]
 
 
 @kernel
-def _decode(
-    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64], codes: NDArray[np.uint32]
-) -> None:
+def _decode(data: Bytes, start: Ints, end: Ints, codes: NDArray[np.uint32]) -> None:
     """Bytes of valid UTF-8 as code points."""
     for row in range(len(start)):
         at = start[row]
@@ -127,16 +119,16 @@ def _decode(
 
 @kernel
 def _tokenise(
-    data: NDArray[np.uint8],
-    places: NDArray[np.int64],
+    data: Bytes,
+    places: Ints,
     least: int,
     most: int,
     skip: int,
-    tens: NDArray[np.float64],
-    spans: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    lines: NDArray[np.int64],
-    heads: NDArray[np.bool_],
+    tens: Floats,
+    spans: Ints,
+    numbers: Floats,
+    lines: Ints,
+    heads: Bools,
 ) -> Any:
     """Find the fields and parse the numbers; on a wrong line give its number and its count of fields."""
     at, row, line, size = 0, 0, 0, len(data)
@@ -176,7 +168,7 @@ def _tokenise(
 
 
 @part
-def _number(data: NDArray[np.uint8], at: Any, end: int, tens: NDArray[np.float64]) -> float:
+def _number(data: Bytes, at: Any, end: int, tens: Floats) -> float:
     """The nearest double to a plain decimal of at most 18 digits; nan for every other spelling."""
     negative = data[at] == 45
     if negative or data[at] == 43:

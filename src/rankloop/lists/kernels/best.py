@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 
 __all__ = ["FEW", "Picked", "pick_best"]
@@ -15,20 +15,14 @@ FEW = 20  # documents that are cheaper to pick than to sort all
 class Picked(NamedTuple):
     """Shorter lists: list q holds places `start[q]` to `start[q] + size[q]`."""
 
-    scores: NDArray[np.float64]
-    labels: NDArray[np.float32]
-    weight: NDArray[np.float32]
-    start: NDArray[np.int64]
-    size: NDArray[np.int64]
+    scores: Floats
+    labels: Singles
+    weight: Singles
+    start: Ints
+    size: Ints
 
 
-def pick_best(
-    scores: NDArray[np.float64],
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    depth: int,
-) -> Picked:
+def pick_best(scores: Floats, labels: Singles, weight: Singles, offsets: Ints, depth: int) -> Picked:
     """The best `depth` documents of each list, all that tie with the last of them, and a few more.
 
     Short lists stay whole, and documents stay in their order.
@@ -53,18 +47,18 @@ def pick_best(
 
 @kernel
 def _pick(
-    scores: NDArray[np.float64],
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    offsets: NDArray[np.int64],
+    scores: Floats,
+    labels: Singles,
+    weight: Singles,
+    offsets: Ints,
     depth: int,
-    best: NDArray[np.float64],
-    row: NDArray[np.int64],
-    out_scores: NDArray[np.float64],
-    out_labels: NDArray[np.float32],
-    out_weight: NDArray[np.float32],
-    out_start: NDArray[np.int64],
-    out_size: NDArray[np.int64],
+    best: Floats,
+    row: Ints,
+    out_scores: Floats,
+    out_labels: Singles,
+    out_weight: Singles,
+    out_start: Ints,
+    out_size: Ints,
     first: int,
     last: int,
 ) -> None:

@@ -1,8 +1,8 @@
 """The gain of one label, compiled into kernels."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._jit import part
 from rankloop.lists.gain import BINARY, LINEAR
 
@@ -10,7 +10,7 @@ __all__ = ["gain_of"]
 
 
 @part
-def gain_of(label: np.float32, kind: int, table: NDArray[np.float64]) -> float:
+def gain_of(label: np.float32, kind: int, table: Floats) -> float:
     """What `Gain(kind, table)` gives for one label; whole labels are looked up."""
     if kind == LINEAR:
         return float(label)

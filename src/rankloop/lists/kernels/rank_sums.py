@@ -1,17 +1,14 @@
 """Sums over ranks: the gain of a document times the weight of its rank."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.lists.gain import Gain
 from rankloop.lists.kernels.gain_of import gain_of
 from rankloop.lists.top_lists import Ranked
 
 __all__ = ["rank_sums"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Floats) -> Floats:

@@ -1,18 +1,15 @@
 """Sorting one list, compiled into the kernels that need it."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints32
 from rankloop._jit import inlined, part
 
 __all__ = ["scratch", "sort_list"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
-
 
 @part
-def scratch(longest: int) -> tuple[Ints, Floats, Floats, Ints, Ints]:
+def scratch(longest: int) -> tuple[Ints32, Floats, Floats, Ints32, Ints32]:
     """The arrays that `sort_list` writes, for lists of up to `longest` documents: row, key, work space."""
     return (
         np.empty(longest, np.int32),
@@ -24,7 +21,7 @@ def scratch(longest: int) -> tuple[Ints, Floats, Floats, Ints, Ints]:
 
 
 @inlined
-def sort_list(values: Floats, row: Ints, key: Floats, spare: Floats, bucket: Ints, slot: Ints) -> None:
+def sort_list(values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: Ints32, slot: Ints32) -> None:
     """Sort one list: `key` holds its values, falling, and `row` where each stood; ties keep their order.
 
     Values are spread over twice as many buckets as there are documents, which leaves them almost sorted;
@@ -79,7 +76,7 @@ def sort_list(values: Floats, row: Ints, key: Floats, spare: Floats, bucket: Int
 
 
 @part
-def _merge_sort(key: Floats, row: Ints, spare: Floats, spare_row: Ints, n: int) -> None:
+def _merge_sort(key: Floats, row: Ints32, spare: Floats, spare_row: Ints32, n: int) -> None:
     """Sort the first n of `key`, falling, and `row` with it; ties keep their order."""
     width = 1
     while width < n:

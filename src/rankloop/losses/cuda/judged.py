@@ -17,11 +17,7 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 
 def judged_lambdas(
-    lists: DeviceLists,
-    pairs: DevicePairs,
-    order: Tensor,
-    ranked: Tensor,
-    form: PairForm,
+    lists: DeviceLists, pairs: DevicePairs, order: Tensor, ranked: Tensor, form: PairForm
 ) -> Parts:
     """As `pair_lambdas`, for pairs with a probability each, in double precision."""
     torch = require("torch", "neural")

@@ -15,15 +15,7 @@ from rankloop.losses.softmax import Softmax
 from rankloop.losses.squared import Squared
 from rankloop.losses.xendcg import XENDCG
 
-__all__ = [
-    "list_softmax",
-    "listnet",
-    "log1p_exp",
-    "sigmoid_cross_entropy",
-    "softmax",
-    "squared",
-    "xendcg",
-]
+__all__ = ["list_softmax", "listnet", "log1p_exp", "sigmoid_cross_entropy", "softmax", "squared", "xendcg"]
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]

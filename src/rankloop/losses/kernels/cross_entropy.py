@@ -1,18 +1,16 @@
 """Cross-entropy between a target mass and the softmax of the scores: the core of several listwise losses."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["cross_entropy", "softmax"]
 
-Row = NDArray[np.float64]
 
-
-def cross_entropy(lists: LossLists, target: Row) -> LossResult:
+def cross_entropy(lists: LossLists, target: Floats) -> LossResult:
     r"""Value :math:`-\sum_i t_i \log q_i` with q the softmax of the scores, gradient and exact Hessian."""
     value, chance = np.zeros(lists.n_lists), np.empty(lists.n_documents)
     total = np.empty(lists.n_documents)
@@ -24,7 +22,7 @@ def cross_entropy(lists: LossLists, target: Row) -> LossResult:
     return LossResult(value, total * chance - target, total * chance * (1.0 - chance))
 
 
-def softmax(scores: Row, offsets: NDArray[np.int64]) -> Row:
+def softmax(scores: Floats, offsets: Ints) -> Floats:
     """The softmax of each list.
 
     >>> softmax(np.array([0.0, 0.0, 1e4]), np.array([0, 2, 3]))
@@ -48,12 +46,12 @@ def softmax(scores: Row, offsets: NDArray[np.int64]) -> Row:
 def _entropy_lists(
     first: int,
     last: int,
-    scores: Row,
-    target: Row,
-    offsets: NDArray[np.int64],
-    value: Row,
-    chance: Row,
-    total: Row,
+    scores: Floats,
+    target: Floats,
+    offsets: Ints,
+    value: Floats,
+    chance: Floats,
+    total: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

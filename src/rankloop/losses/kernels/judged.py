@@ -3,18 +3,18 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.data import Pairs
 from rankloop.losses.kernels.lists import LossLists, group_pairs
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["judged_loss"]
 
-Row = NDArray[np.float64]
 
-
-def judged_loss(lists: LossLists, pairs: Pairs, cost: Callable[[Row], tuple[Row, Row, Row]]) -> LossResult:
+def judged_loss(
+    lists: LossLists, pairs: Pairs, cost: Callable[[Floats], tuple[Floats, Floats, Floats]]
+) -> LossResult:
     """The sum of `cost` over explicit pairs, each taken both ways by its probability.
 
     `cost` gives, for the gaps between the preferred scores and the others, the cost of a pair, the

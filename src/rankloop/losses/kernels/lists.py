@@ -4,8 +4,9 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import kernel
 from rankloop.data import Pairs
 from rankloop.lists import Lists
@@ -35,13 +36,11 @@ class LossLists(Lists):
         self.query_weight = None if query_weight is None else _check_query_weight(query_weight, self.n_lists)
 
     @property
-    def item_weight(self) -> NDArray[np.float64]:
+    def item_weight(self) -> Floats:
         """One weight per document: 1 where none are given."""
         return self.weighted(np.ones(self.n_documents))
 
-    def replace(
-        self, *, scores: NDArray[np.float64] | None = None, labels: NDArray[np.float32] | None = None
-    ) -> "LossLists":
+    def replace(self, *, scores: Floats | None = None, labels: Singles | None = None) -> "LossLists":
         """The same lists with other scores or labels, which are not checked again."""
         made = copy(self)
         if scores is not None:
@@ -54,11 +53,11 @@ class LossLists(Lists):
 class GroupedPairs(NamedTuple):
     """Explicit pairs in the order of their lists: those of list q are `edges[q]` to `edges[q + 1]`."""
 
-    edges: NDArray[np.int64]
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
-    probability: NDArray[np.float32]
-    weight: NDArray[np.float32]
+    edges: Ints
+    better: Ints
+    worse: Ints
+    probability: Singles
+    weight: Singles
 
 
 def group_pairs(lists: LossLists, pairs: Pairs) -> GroupedPairs:
@@ -79,13 +78,13 @@ def group_pairs(lists: LossLists, pairs: Pairs) -> GroupedPairs:
     )
 
 
-def inverse(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def inverse(totals: Floats) -> Floats:
     """1 / x, and 0 for 0."""
     return np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
 
 
 @kernel
-def without_contrast(labels: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+def without_contrast(labels: Singles, offsets: Ints) -> Bools:
     """Which lists have no two labels that differ."""
     equal = np.ones(offsets.size - 1, np.bool_)
     for q in range(offsets.size - 1):
@@ -96,7 +95,7 @@ def without_contrast(labels: NDArray[np.float32], offsets: NDArray[np.int64]) ->
     return equal
 
 
-def _check_query_weight(values: ArrayLike, lists: int) -> NDArray[np.float64]:
+def _check_query_weight(values: ArrayLike, lists: int) -> Floats:
     weight = np.ascontiguousarray(values, dtype=np.float64)
     if weight.shape != (lists,):
         raise ValueError(f"query_weight needs one value per list ({lists}), got shape {weight.shape}")

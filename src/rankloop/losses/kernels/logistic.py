@@ -1,12 +1,13 @@
 """The logistic function and its integral, for any score."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats
 
 __all__ = ["log1p_exp", "sigmoid"]
 
 
-def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def sigmoid(x: Floats) -> Floats:
     """1 / (1 + exp(-x)) without overflow.
 
     >>> sigmoid(np.array([-1e4, 0.0, 1e4]))
@@ -16,11 +17,11 @@ def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(x >= 0, 1.0, small) / (1.0 + small)
 
 
-def log1p_exp(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def log1p_exp(x: Floats) -> Floats:
     """log(1 + exp(x)) without overflow.
 
     >>> log1p_exp(np.array([-1e4, 1e4]))
     array([    0., 10000.])
     """
-    result: NDArray[np.float64] = np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+    result: Floats = np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
     return result

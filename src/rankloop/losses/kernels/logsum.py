@@ -1,8 +1,8 @@
 """Running sums of exponentials without overflow or underflow."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel
 from rankloop.losses.kernels.math import inline
 
@@ -19,9 +19,7 @@ def add_logs(a: float, b: float) -> float:
 
 
 @kernel
-def lower_sums(
-    scores: NDArray[np.float64], labels: NDArray[np.float32], order: NDArray[np.int64], start: int, stop: int
-) -> NDArray[np.float64]:
+def lower_sums(scores: Floats, labels: Singles, order: Ints, start: int, stop: int) -> Floats:
     """By rank in `order` (falling label): log of the sum of exp(score) over all lower labels."""
     below = np.empty(stop - start)
     total, lower = NOTHING, NOTHING

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._jit import compiled
 
 __all__ = ["exp_negative", "fast", "inline", "inner", "log1p_of", "single_workspace", "workspace"]
@@ -33,7 +33,7 @@ def inline(function: F) -> F:
 
 
 @inner
-def workspace(rows: int, length: int) -> NDArray[np.float64]:
+def workspace(rows: int, length: int) -> Floats:
     """Rows to write to, far from each other and from all other memory.
 
     A vector loop falls back to one element at a time where what it writes lies close to what it reads, and
@@ -43,7 +43,7 @@ def workspace(rows: int, length: int) -> NDArray[np.float64]:
 
 
 @inner
-def single_workspace(rows: int, length: int) -> NDArray[np.float32]:
+def single_workspace(rows: int, length: int) -> Singles:
     """The same in single precision."""
     return np.empty((rows + 2, length + 128), np.float32)[1:-1]
 

@@ -1,8 +1,8 @@
 """NeuralSort: a smooth sort, computed row by row so that no matrix is ever stored."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
 from rankloop.lists import discount, rank_lists
 from rankloop.losses.kernels.lists import LossLists
@@ -13,8 +13,6 @@ from rankloop.losses.loss_result import LossResult
 __all__ = ["neural_sort_loss"]
 
 _SUMS, _COLUMNS, _ROWS, _LOSS, _BACK_ROWS, _BACK_COLUMNS, _BACK_SUMS = range(7)
-
-Row = NDArray[np.float64]
 
 
 def neural_sort_loss(
@@ -50,17 +48,17 @@ def neural_sort_loss(
 def _sort_lists(
     first: int,
     last: int,
-    scores: Row,
-    offsets: NDArray[np.int64],
-    amounts: Row,
-    best: Row,
-    discount: Row,
+    scores: Floats,
+    offsets: Ints,
+    amounts: Floats,
+    best: Floats,
+    discount: Floats,
     slope: float,
     rows: int,
     iterations: int,
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     longest = 0
     for q in range(first, last):
@@ -149,7 +147,7 @@ def _sort_lists(
 
 
 @inner
-def _spread(s: Row, spread: Row) -> None:
+def _spread(s: Floats, spread: Floats) -> None:
     """The sum of distances to all others; scores fall."""
     n, behind, total = s.size, 0.0, 0.0
     for i in range(n):
@@ -163,7 +161,9 @@ def _spread(s: Row, spread: Row) -> None:
 
 
 @inner
-def _kernel_row(row: float, score: float, far: float, slope: float, s: Row, spread: Row, k: Row) -> float:
+def _kernel_row(
+    row: float, score: float, far: float, slope: float, s: Floats, spread: Floats, k: Floats
+) -> float:
     """exp of the logits of one rank, the largest (the document at that rank) being 1; their sum."""
     high, total = row * score - far, 0.0
     for j in range(k.size):
@@ -173,7 +173,7 @@ def _kernel_row(row: float, score: float, far: float, slope: float, s: Row, spre
 
 
 @inner
-def _dot(k: Row, x: Row) -> float:
+def _dot(k: Floats, x: Floats) -> float:
     total = 0.0
     for j in range(k.size):
         total += k[j] * x[j]
@@ -181,7 +181,7 @@ def _dot(k: Row, x: Row) -> float:
 
 
 @inner
-def _dot3(k: Row, v: Row, y: Row) -> float:
+def _dot3(k: Floats, v: Floats, y: Floats) -> float:
     total = 0.0
     for j in range(k.size):
         total += k[j] * v[j] * y[j]
@@ -189,19 +189,19 @@ def _dot3(k: Row, v: Row, y: Row) -> float:
 
 
 @inner
-def _add(out: Row, k: Row, by: float) -> None:
+def _add(out: Floats, k: Floats, by: float) -> None:
     for j in range(out.size):
         out[j] += by * k[j]
 
 
 @inner
-def _add3(out: Row, k: Row, y: Row, by: float) -> None:
+def _add3(out: Floats, k: Floats, y: Floats, by: float) -> None:
     for j in range(out.size):
         out[j] += by * k[j] * y[j]
 
 
 @inner
-def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) -> None:
+def _add_outer(a: Floats, c: Floats, row: float, by: float, k: Floats, x: Floats, y: Floats) -> None:
     """The derivatives of the logits of one rank, summed over ranks plainly and times the rank's factor."""
     for j in range(k.size):
         slope = by * k[j] * x[j] * y[j]
@@ -210,7 +210,9 @@ def _add_outer(a: Row, c: Row, row: float, by: float, k: Row, x: Row, y: Row) ->
 
 
 @inner
-def _add_hessian(by: float, rank: int, u: float, held: float, k: Row, v: Row, y: Row, hessian: Row) -> None:
+def _add_hessian(
+    by: float, rank: int, u: float, held: float, k: Floats, v: Floats, y: Floats, hessian: Floats
+) -> None:
     for j in range(k.size):
         share = u * k[j] * v[j]
         far = 2.0 * abs(j - rank) + 1.0
@@ -218,7 +220,7 @@ def _add_hessian(by: float, rank: int, u: float, held: float, k: Row, v: Row, y:
 
 
 @inner
-def _chain(slope: float, s: Row, a: Row, c: Row, gradient: Row) -> None:
+def _chain(slope: float, s: Floats, a: Floats, c: Floats, gradient: Floats) -> None:
     """From the logits c_r s_j - spread_j to the scores; equal scores share a sign of zero."""
     n, begin, above, total = s.size, 0, 0.0, 0.0
     for j in range(n):

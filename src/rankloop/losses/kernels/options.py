@@ -2,9 +2,7 @@
 
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Singles
 from rankloop._names import one_of
 
 __all__ = ["at_least_one", "check_gain", "choice", "highest_label", "not_negative", "positive"]
@@ -43,7 +41,7 @@ def _option(loss: object, name: str) -> str:
     return f"{name} of {type(loss).__name__}"
 
 
-def highest_label(loss: object, labels: NDArray[np.float32], given: float | None) -> float:
+def highest_label(loss: object, labels: Singles, given: float | None) -> float:
     """The highest grade: as given, where no label lies above it, or else the highest label of the call."""
     highest = float(labels.max(initial=0.0))
     if given is not None and highest > given:

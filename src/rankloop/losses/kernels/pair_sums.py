@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import rank_lists
 
 __all__ = ["PairSums", "levels", "order_of", "pair_sums"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class PairSums:
     weighted: Floats
 
 
-def levels(labels: NDArray[np.float32], offsets: Ints) -> Ints:
+def levels(labels: Singles, offsets: Ints) -> Ints:
     """The labels of each list as 0, 1, 2, ... in their order.
 
     >>> levels(np.array([5, 1, 5, 0.5, 2], np.float32), np.array([0, 3, 5]))

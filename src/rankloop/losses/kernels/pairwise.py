@@ -8,8 +8,8 @@ order of score; a document and all below it are a row, and rows come two at a ti
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import over_lists
 from rankloop.losses.kernels.lists import LossLists, group_pairs
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
@@ -23,8 +23,6 @@ EVERY = 2**62  # no truncation
 LANES = 8  # doubles of a vector
 HUGE = 1e300  # above every weight of a pair
 
-Row = NDArray[np.float64]
-
 
 class PairRule(NamedTuple):
     """The weight of a pair, by rank.
@@ -34,12 +32,12 @@ class PairRule(NamedTuple):
     way where labels are equal and `ties` count). `factor` multiplies each list.
     """
 
-    gain: Row
-    alpha: Row
-    beta: Row
-    gamma: Row
-    factor: Row
-    drop: Row = np.zeros(0)
+    gain: Floats
+    alpha: Floats
+    beta: Floats
+    gamma: Floats
+    factor: Floats
+    drop: Floats = np.zeros(0)
     own: bool = False
     sign: bool = False
     ties: bool = False
@@ -48,13 +46,7 @@ class PairRule(NamedTuple):
 
 
 def pair_loss(
-    lists: LossLists,
-    order: NDArray[np.int64],
-    rule: PairRule,
-    *,
-    sigma: float,
-    truncation: int | None,
-    valued: bool,
+    lists: LossLists, order: Ints, rule: PairRule, *, sigma: float, truncation: int | None, valued: bool
 ) -> LossResult:
     """Value (if wanted), gradient and Hessian of weighted pairs under log(1 + exp(-sigma (s_i - s_j)))."""
     made, g, h = LossResult.zeros(lists.n_lists, lists.n_documents), *np.zeros((2, lists.n_documents))
@@ -88,17 +80,17 @@ def pair_loss(
 def _pair_lists(
     first: int,
     last: int,
-    offsets: NDArray[np.int64],
-    scores: Row,
-    weight: Row,
+    offsets: Ints,
+    scores: Floats,
+    weight: Floats,
     rule: PairRule,
     scaled: bool,
     valued: bool,
     sigma: float,
     truncation: int,
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     # Rows of work. Plain rules read gains and swap terms as they are; `written` ones write the weights of
     # each row of pairs to x_a and x_b first, since the vector loops take one affine form only.
@@ -193,16 +185,16 @@ def _weigh(
     turn: int,
     i: int,
     n: int,
-    gain: Row,
-    alpha: Row,
-    beta: Row,
-    gamma: Row,
-    drop: Row,
-    zero: Row,
+    gain: Floats,
+    alpha: Floats,
+    beta: Floats,
+    gamma: Floats,
+    drop: Floats,
+    zero: Floats,
     own: bool,
     sign: bool,
     distant: bool,
-    x: Row,
+    x: Floats,
 ) -> None:
     """The signed weights of the pairs of rank i and all below, for rules that are not one affine form."""
     low = i + 1
@@ -218,7 +210,7 @@ def _weigh(
 
 
 @inner
-def _odds(n: int, s: Row, sigma: float, odds: Row) -> None:
+def _odds(n: int, s: Floats, sigma: float, odds: Floats) -> None:
     for k in range(n):
         odds[k] = exp_negative(sigma * (s[0] - s[k]))
 
@@ -234,20 +226,20 @@ def _scale(size: float, factor: float, sigma: float, shrink_list: bool) -> float
 
 @fast
 def _judged_pairs(
-    edges: NDArray[np.int64],
-    better: NDArray[np.int64],
-    worse: NDArray[np.int64],
-    chance: NDArray[np.float32],
-    heavy: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    scores: Row,
-    weight: Row,
+    edges: Ints,
+    better: Ints,
+    worse: Ints,
+    chance: Singles,
+    heavy: Singles,
+    offsets: Ints,
+    scores: Floats,
+    weight: Floats,
     rule: PairRule,
     sigma: float,
     truncation: int,
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     """The same costs for explicit pairs: cross-entropy with their own probability."""
     gain, drop, own = rule.gain, rule.drop, rule.own

@@ -1,8 +1,8 @@
 """The Plackett-Luce likelihood of an order, with ties: the core of the ListMLE losses."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs
@@ -10,12 +10,8 @@ from rankloop.losses.loss_result import LossResult
 
 __all__ = ["plackett_luce"]
 
-Row = NDArray[np.float64]
 
-
-def plackett_luce(
-    lists: LossLists, order: NDArray[np.int64], blocks: NDArray[np.int64], stage: Row
-) -> LossResult:
+def plackett_luce(lists: LossLists, order: Ints, blocks: Ints, stage: Floats) -> LossResult:
     """Minus the log-likelihood of drawing the documents one by one in the given order.
 
     `stage` is the weight of each draw, by rank. Documents that share a number in `blocks` (by rank) are tied:
@@ -35,15 +31,15 @@ def plackett_luce(
 def _draw_lists(
     first: int,
     last: int,
-    scores: Row,
-    offsets: NDArray[np.int64],
-    weight: Row,
-    order: NDArray[np.int64],
-    blocks: NDArray[np.int64],
-    stage: Row,
-    value: Row,
-    gradient: Row,
-    hessian: Row,
+    scores: Floats,
+    offsets: Ints,
+    weight: Floats,
+    order: Ints,
+    blocks: Ints,
+    stage: Floats,
+    value: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

@@ -8,18 +8,24 @@ take whole lists and run from one rank to another: cutting slices would cost mor
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.losses.kernels.math import exp_negative, inline, inner, log1p_of
 
 __all__ = ["affine_row", "logistic_rows", "odds_row", "scale_row", "sign_row", "valued_rows"]
 
-Row = NDArray[np.float64]
-
 
 @inner
 def affine_row(
-    low: int, n: int, gain: float, alpha: float, beta: float, gains: Row, gamma: Row, shift: int, x: Row
+    low: int,
+    n: int,
+    gain: float,
+    alpha: float,
+    beta: float,
+    gains: Floats,
+    gamma: Floats,
+    shift: int,
+    x: Floats,
 ) -> None:
     """x = (G_i - G_j) (alpha_i - beta_i gamma_j): what a swap of the two would change."""
     back = np.uint64(shift)
@@ -28,7 +34,9 @@ def affine_row(
 
 
 @inner
-def sign_row(low: int, n: int, label: float, labels: Row, different: float, equal: float, x: Row) -> None:
+def sign_row(
+    low: int, n: int, label: float, labels: Floats, different: float, equal: float, x: Floats
+) -> None:
     """x = +-different by which of the two labels is higher, `equal` where they are equal."""
     for j in range(np.uint64(low), np.uint64(n)):
         higher, lower = np.float64(label > labels[j]), np.float64(label < labels[j])
@@ -37,7 +45,7 @@ def sign_row(low: int, n: int, label: float, labels: Row, different: float, equa
 
 @inner
 def scale_row(
-    low: int, n: int, weight: float, weights: Row, score: float, scores: Row, shrink: float, x: Row
+    low: int, n: int, weight: float, weights: Floats, score: float, scores: Floats, shrink: float, x: Floats
 ) -> None:
     """Each pair counts as much as its preferred document, divided by 0.01 + |s_i - s_j| to shrink = 1."""
     for j in range(np.uint64(low), np.uint64(n)):
@@ -46,7 +54,7 @@ def scale_row(
 
 
 @inner
-def odds_row(low: int, n: int, score: float, scores: Row, sigma: float, odds: Row) -> None:
+def odds_row(low: int, n: int, score: float, scores: Floats, sigma: float, odds: Floats) -> None:
     """The odds one by one, for scores that span too much for one exponential per document."""
     for j in range(np.uint64(low), np.uint64(n)):
         odds[j] = exp_negative(sigma * (score - scores[j]))
@@ -61,21 +69,21 @@ def _logistic_rows(valued: bool) -> Callable[..., tuple[float, float, float]]:
         end: int,
         second: float,
         most: float,
-        scores: Row,
+        scores: Floats,
         lift_a: float,
         lift_b: float,
-        odds_a: Row,
-        odds_b: Row,
-        gain: Row,
-        gains: Row,
-        alpha: Row,
-        beta: Row,
-        gamma_a: Row,
-        gamma_b: Row,
+        odds_a: Floats,
+        odds_b: Floats,
+        gain: Floats,
+        gains: Floats,
+        alpha: Floats,
+        beta: Floats,
+        gamma_a: Floats,
+        gamma_b: Floats,
         back_a: int,
         back_b: int,
-        gradient: Row,
-        hessian: Row,
+        gradient: Floats,
+        hessian: Floats,
     ) -> tuple[float, float, float]:
         """Lambdas of |x| log(1 + exp(-z)) between ranks i and i + 1 (0-based) and all below.
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bools, Floats, Ints, Singles
 from rankloop._jit import over_lists
 from rankloop.lists import Gain, discount, gains, ideal_dcg
 from rankloop.lists.gain import GainOption
@@ -25,10 +25,6 @@ __all__ = ["SingleLambdas"]
 # Up to these spans of sigma * score all odds of a list, and their products with gaps, fit single precision.
 _SPAN, _SPAN_OF_GAPS = 40.0, 30.0
 
-Row = NDArray[np.float64]
-Single = NDArray[np.float32]
-Ints = NDArray[np.int64]
-
 
 class SingleLambdas:
     """`LambdaRank` without item weights, pairs and `norm_list`, for labels that stay the same.
@@ -38,7 +34,7 @@ class SingleLambdas:
 
     def __init__(
         self,
-        labels: Single,
+        labels: Singles,
         offsets: Ints,
         *,
         normalised: bool,
@@ -46,7 +42,7 @@ class SingleLambdas:
         sigma: float,
         truncation: int | None,
         gapped: bool,
-        query_weight: NDArray[Any] | None = None,
+        query_weight: Array | None = None,
     ) -> None:
         longest = int(np.diff(offsets).max(initial=0))
         self.offsets, self.sigma, self.gapped = offsets, sigma, gapped
@@ -58,11 +54,11 @@ class SingleLambdas:
         if ideal is None:
             self.labels, self.table = gains(labels, gain).astype(np.float32), np.zeros(0)
             ideal = ideal_dcg(labels, offsets, gain, truncation)
-        self.factor: Row = sigma * (inverse(ideal) if normalised else (ideal > 0).astype(np.float64))
+        self.factor: Floats = sigma * (inverse(ideal) if normalised else (ideal > 0).astype(np.float64))
         if query_weight is not None:
             self.factor = self.factor * query_weight.astype(np.float64)
 
-    def __call__(self, scores: Row, dtype: Any = np.float32) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    def __call__(self, scores: Floats, dtype: Any = np.float32) -> tuple[Array, Array] | None:
         """Gradient and Hessian; None where the scores of a list span too much for single precision."""
         gradient, hessian = np.empty(len(scores), dtype), np.empty(len(scores), dtype)
         failed = np.zeros(len(self.factor), np.bool_)
@@ -86,12 +82,12 @@ def _two_rows(gapped: bool) -> Callable[..., None]:
         n: int,
         both: bool,
         near: np.float32,
-        fall: Single,
-        odds: Single,
-        gain: Single,
-        gamma: Single,
-        g: Single,
-        h: Single,
+        fall: Singles,
+        odds: Singles,
+        gain: Singles,
+        gamma: Singles,
+        g: Singles,
+        h: Singles,
     ) -> None:
         """Lambdas between ranks i and i + 1 (0-based) and all below; two rows share a division and memory.
 
@@ -142,18 +138,18 @@ _plain_rows, _gapped_rows = _two_rows(gapped=False), _two_rows(gapped=True)
 def _lambda_lists(
     first: int,
     last: int,
-    scores: Row,
-    labels: Single,
-    table: Row,
+    scores: Floats,
+    labels: Singles,
+    table: Floats,
     offsets: Ints,
-    discount: Single,
-    factors: Row,
+    discount: Singles,
+    factors: Floats,
     sigma: float,
     truncation: int,
     gapped: bool,
-    gradient: NDArray[Any],
-    hessian: NDArray[Any],
-    failed: NDArray[np.bool_],
+    gradient: Array,
+    hessian: Array,
+    failed: Bools,
 ) -> None:
     longest = 0
     for q in range(first, last):
@@ -197,6 +193,6 @@ def _lambda_lists(
 
 
 @inner
-def _odds(n: int, sigma: float, fall: Single, odds: Single) -> None:
+def _odds(n: int, sigma: float, fall: Singles, odds: Singles) -> None:
     for k in range(n):
         odds[k] = np.float32(exp_negative(sigma * np.float64(fall[k])))

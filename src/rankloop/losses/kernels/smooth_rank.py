@@ -1,18 +1,16 @@
 """Smooth ranks: one plus the sum of the sigmoids of the score gaps to the others."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner
 
 __all__ = ["smooth_lambdas", "smooth_ranks"]
 
-Row = NDArray[np.float64]
 
-
-def smooth_ranks(lists: LossLists, hit: Row, temperature: float) -> tuple[Row, Row]:
+def smooth_ranks(lists: LossLists, hit: Floats, temperature: float) -> tuple[Floats, Floats]:
     r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone."""
     rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
 
@@ -24,8 +22,8 @@ def smooth_ranks(lists: LossLists, hit: Row, temperature: float) -> tuple[Row, R
 
 
 def smooth_lambdas(
-    lists: LossLists, hit: Row, temperature: float, by_rank: Row, by_hits: Row
-) -> tuple[Row, Row]:
+    lists: LossLists, hit: Floats, temperature: float, by_rank: Floats, by_hits: Floats
+) -> tuple[Floats, Floats]:
     """Gradient from the derivatives of a loss by its smooth ranks and hits.
 
     The loss is not convex: its Hessian is the size of all lambdas between a document and the others, so that
@@ -47,12 +45,12 @@ def smooth_lambdas(
 def _rank_lists(
     first: int,
     last: int,
-    scores: Row,
-    hit: Row,
-    offsets: NDArray[np.int64],
+    scores: Floats,
+    hit: Floats,
+    offsets: Ints,
     slope: float,
-    rank: Row,
-    hits: Row,
+    rank: Floats,
+    hits: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -63,7 +61,7 @@ def _rank_lists(
 
 
 @inner
-def _rank_row(score: float, scores: Row, hit: Row, slope: float) -> tuple[float, float]:
+def _rank_row(score: float, scores: Floats, hit: Floats, slope: float) -> tuple[float, float]:
     rank, hits = 0.0, 0.0
     for j in range(scores.size):
         gap = slope * (scores[j] - score)
@@ -78,14 +76,14 @@ def _rank_row(score: float, scores: Row, hit: Row, slope: float) -> tuple[float,
 def _lambda_lists(
     first: int,
     last: int,
-    scores: Row,
-    hit: Row,
-    offsets: NDArray[np.int64],
+    scores: Floats,
+    hit: Floats,
+    offsets: Ints,
     slope: float,
-    by_rank: Row,
-    by_hits: Row,
-    gradient: Row,
-    hessian: Row,
+    by_rank: Floats,
+    by_hits: Floats,
+    gradient: Floats,
+    hessian: Floats,
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -106,10 +104,10 @@ def _lambda_row(
     own_rank: float,
     own_hits: float,
     slope: float,
-    scores: Row,
-    hit: Row,
-    by_rank: Row,
-    by_hits: Row,
+    scores: Floats,
+    hit: Floats,
+    by_rank: Floats,
+    by_hits: Floats,
 ) -> tuple[float, float]:
     lambda_, hess = 0.0, 0.0
     for j in range(scores.size):

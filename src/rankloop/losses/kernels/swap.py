@@ -7,39 +7,31 @@ For ranks i < j the change is ``(G_i - G_j) (alpha_i - beta_i gamma_j)``. NDCG h
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.lists import gains, ideal_dcg, list_discounts, list_sums, rank_lists, ranks
 from rankloop.losses.kernels.lists import LossLists, inverse
 
-__all__ = [
-    "METRICS",
-    "SwapTerms",
-    "normalised_gains",
-    "relevant_shares",
-    "swap_terms",
-]
+__all__ = ["METRICS", "SwapTerms", "normalised_gains", "relevant_shares", "swap_terms"]
 
 METRICS = ("ndcg", "dcg", "err", "map", "mrr", "precision", "arp")
-
-Row = NDArray[np.float64]
 
 
 class SwapTerms(NamedTuple):
     """By rank: gain, alpha, beta and gamma of every document; one factor per list."""
 
-    gain: Row
-    alpha: Row
-    beta: Row
-    gamma: Row
-    factor: Row
+    gain: Floats
+    alpha: Floats
+    beta: Floats
+    gamma: Floats
+    factor: Floats
 
 
 def swap_terms(
     metric: str,
     lists: LossLists,
-    order: NDArray[np.int64],
+    order: Ints,
     *,
     truncation: int | None,
     gain: str | tuple[float, ...],
@@ -74,7 +66,7 @@ def swap_terms(
 
 
 @kernel
-def _err_terms(stop: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
+def _err_terms(stop: Floats, offsets: Ints) -> tuple[Floats, Floats, Floats]:
     alpha, beta, gamma = np.empty(stop.size), np.empty(stop.size), np.empty(stop.size)
     for q in range(offsets.size - 1):
         reach, before = 1.0, 0.0
@@ -89,7 +81,7 @@ def _err_terms(stop: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
 
 
 @kernel
-def _map_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row]:
+def _map_terms(hit: Floats, offsets: Ints) -> tuple[Floats, Floats]:
     alpha, gamma = np.empty(hit.size), np.empty(hit.size)
     for q in range(offsets.size - 1):
         seen, inverse_ranks = 0.0, 0.0
@@ -103,7 +95,7 @@ def _map_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row]:
 
 
 @kernel
-def _mrr_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
+def _mrr_terms(hit: Floats, offsets: Ints) -> tuple[Floats, Floats, Floats]:
     alpha, beta, gamma = np.zeros(hit.size), np.zeros(hit.size), np.zeros(hit.size)
     for q in range(offsets.size - 1):
         first, second = np.inf, np.inf
@@ -123,7 +115,7 @@ def _mrr_terms(hit: Row, offsets: NDArray[np.int64]) -> tuple[Row, Row, Row]:
 
 def normalised_gains(
     lists: LossLists, gain: str | tuple[float, ...], truncation: int | None
-) -> tuple[Row, Row]:
+) -> tuple[Floats, Floats]:
     """Weighted gains over maxDCG, by document; and the DCG that each adds in the best order."""
     amounts, rank = lists.weighted(gains(lists.labels, gain)), ranks(lists.offsets)
     share = amounts * lists.spread(inverse(ideal_dcg(lists.labels, lists.offsets, gain, truncation)))
@@ -133,8 +125,8 @@ def normalised_gains(
     return share, best
 
 
-def relevant_shares(lists: LossLists, relevance_threshold: float) -> Row:
+def relevant_shares(lists: LossLists, relevance_threshold: float) -> Floats:
     """1 / R for each of the R relevant documents of a list, 0 for the others."""
     hit = (lists.labels >= relevance_threshold).astype(np.float64)
-    share: Row = lists.spread(inverse(list_sums(hit, lists.offsets)))
+    share: Floats = lists.spread(inverse(list_sums(hit, lists.offsets)))
     return hit * share

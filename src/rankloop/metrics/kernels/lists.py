@@ -4,8 +4,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Bools, Floats, Ints
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.lists import Lists, Ranked, check_offsets, top_lists
@@ -14,7 +15,7 @@ from rankloop.metrics.kernels.relevant import Relevant, count_relevant
 
 __all__ = ["EMPTY", "TIES", "MetricLists", "Values", "cutoff"]
 
-Values = NDArray[np.float64]
+Values = Floats
 
 T = TypeVar("T")
 
@@ -92,7 +93,7 @@ class MetricLists(Lists):
         over_lists(lambda first, last: kernel(*columns, values, first, last), self.offsets)
         return values
 
-    def blank(self, values: Values, nothing: NDArray[np.bool_], empty: str) -> Values:
+    def blank(self, values: Values, nothing: Bools, empty: str) -> Values:
         """The values, with what `empty` says where a list has nothing relevant."""
         values[nothing] = EMPTY[one_of("empty", empty, EMPTY)]
         return values
@@ -110,7 +111,7 @@ class MetricLists(Lists):
             )
         self.pool_labels = check_weight(labels, self.pool_offsets, "pool_labels")
 
-    def _arrange(self, key: NDArray[Any]) -> None:
+    def _arrange(self, key: Array) -> None:
         """Put the rows of each list in the order of their keys, which a stable sort then keeps."""
         if key.ndim != 1 or len(key) != len(self.scores):
             raise ValueError(
@@ -131,7 +132,7 @@ class MetricLists(Lists):
         weight = self.weight[order] if len(self.weight) else self.weight
         return self.scores[order], self.labels[order], weight
 
-    def _list_of_row(self) -> NDArray[np.int64]:
+    def _list_of_row(self) -> Ints:
         return self.spread(np.arange(self.n_lists))
 
 

@@ -1,8 +1,8 @@
 """Pairs of documents with different labels, counted in n log n."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists, part
 from rankloop.lists import Ranked
 from rankloop.lists.kernels.sort import scratch, sort_list
@@ -11,7 +11,7 @@ from rankloop.metrics.kernels.lists import MetricLists
 __all__ = ["add_to", "count_pairs", "grades", "sum_below"]
 
 
-def count_pairs(lists: MetricLists, ties: str) -> NDArray[np.float64]:
+def count_pairs(lists: MetricLists, ties: str) -> Floats:
     """Per list: pairs in order, pairs out of order, pairs tied in score, and pairs not tied in score.
 
     The first three count pairs with different labels, each with the weight of its better document; the
@@ -20,26 +20,18 @@ def count_pairs(lists: MetricLists, ties: str) -> NDArray[np.float64]:
     return lists.shared(("pairs", ties), lambda: _counted(lists, ties))
 
 
-def _counted(lists: MetricLists, ties: str) -> NDArray[np.float64]:
+def _counted(lists: MetricLists, ties: str) -> Floats:
     ranked = lists.ranked(ties)
     longest = lists.longest
     made = np.zeros((lists.n_lists, 4))
     over_lists(
-        lambda first, last: _count_pairs(ranked, lists.offsets, longest, made, first, last),
-        lists.offsets,
+        lambda first, last: _count_pairs(ranked, lists.offsets, longest, made, first, last), lists.offsets
     )
     return made
 
 
 @kernel
-def _count_pairs(
-    ranked: Ranked,
-    offsets: NDArray[np.int64],
-    longest: int,
-    out: NDArray[np.float64],
-    first: int,
-    last: int,
-) -> None:
+def _count_pairs(ranked: Ranked, offsets: Ints, longest: int, out: Floats, first: int, last: int) -> None:
     weight, tied = ranked.weight, ranked.tied
     grade = np.empty(longest, np.int64)
     number = np.zeros(longest + 1)
@@ -76,7 +68,7 @@ def _count_pairs(
 
 
 @part
-def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
+def grades(labels: Singles, grade: Ints) -> int:
     """Number the distinct labels from 0, the lowest; how many there are."""
     n = len(labels)
     if n == 0:
@@ -91,7 +83,7 @@ def grades(labels: NDArray[np.float32], grade: NDArray[np.int64]) -> int:
 
 
 @part
-def add_to(tree: NDArray[np.float64], grade: int, top: int, amount: float) -> None:
+def add_to(tree: Floats, grade: int, top: int, amount: float) -> None:
     """Add to one grade of a Fenwick tree over grades 0 to top - 1."""
     i = grade + 1
     while i <= top:
@@ -100,7 +92,7 @@ def add_to(tree: NDArray[np.float64], grade: int, top: int, amount: float) -> No
 
 
 @part
-def sum_below(tree: NDArray[np.float64], grade: int) -> float:
+def sum_below(tree: Floats, grade: int) -> float:
     """The sum over all grades below this one."""
     total = 0.0
     i = grade

@@ -1,8 +1,8 @@
 """Metrics that are sums over ranks, from the rankings that metrics share."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.lists import Gain
 from rankloop.lists.kernels.rank_sums import rank_sums as sums_of
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
@@ -16,9 +16,7 @@ def rank_sums(lists: MetricLists, ties: str, k: int | None, gain: Gain, sums: Va
     return sums_of(lists.ranked(ties, k), lists.offsets, limits, gain, sums)
 
 
-def found_within(
-    lists: MetricLists, ties: str, relevance_threshold: float, limits: NDArray[np.int64]
-) -> Values:
+def found_within(lists: MetricLists, ties: str, relevance_threshold: float, limits: Ints) -> Values:
     """Per list the expected number (or weight) of relevant documents among the first `limits[q]`."""
     deepest, longest = int(limits.max(initial=1)), lists.longest
     ranked = lists.ranked(ties, max(1, deepest) if deepest < longest else None)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists, part
 
 __all__ = ["Relevant", "count_relevant", "is_relevant"]
@@ -13,16 +13,11 @@ __all__ = ["Relevant", "count_relevant", "is_relevant"]
 class Relevant(NamedTuple):
     """Per list: the number of relevant documents, and the sum of their weights (1 each without weights)."""
 
-    number: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    number: Floats
+    weight: Floats
 
 
-def count_relevant(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    offsets: NDArray[np.int64],
-    relevance_threshold: float,
-) -> Relevant:
+def count_relevant(labels: Singles, weight: Singles, offsets: Ints, relevance_threshold: float) -> Relevant:
     made = Relevant(np.empty(len(offsets) - 1), np.empty(len(offsets) - 1))
     threshold = np.float32(relevance_threshold)
     over_lists(lambda first, last: _count(labels, weight, offsets, threshold, *made, first, last), offsets)
@@ -37,12 +32,12 @@ def is_relevant(label: np.float32, weight: np.float32, relevance_threshold: np.f
 
 @kernel
 def _count(
-    labels: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    offsets: NDArray[np.int64],
+    labels: Singles,
+    weight: Singles,
+    offsets: Ints,
     relevance_threshold: np.float32,
-    out_count: NDArray[np.float64],
-    out_weight: NDArray[np.float64],
+    out_count: Floats,
+    out_weight: Floats,
     first: int,
     last: int,
 ) -> None:

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats, Singles
 from rankloop._table import Table, Tabled
 from rankloop.metrics.results.mean import Mean, mean_of
 
@@ -27,9 +27,9 @@ class Evaluation(Tabled):
     means as another library takes them, under a `convention`.
     """
 
-    values: Mapping[str, NDArray[np.float64]]
-    qid: NDArray[Any]
-    query_weight: NDArray[np.float32] | None = None
+    values: Mapping[str, Floats]
+    qid: Array
+    query_weight: Singles | None = None
     settings: Mapping[str, str] | None = None
     confidence: float = 0.95
     lower_is_better: frozenset[str] = frozenset()

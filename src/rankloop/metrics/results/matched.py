@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop._arrays import Array, Floats, Ints, Singles
 from rankloop.data.judged import JudgedRun, judged
 from rankloop.data.qrels import Qrels
 from rankloop.data.ranking_dataset import RankingDataset
@@ -21,19 +22,19 @@ Judgments = RankingDataset | Qrels | Mapping[Any, Mapping[Any, float]]
 class Matched:
     """Scores and labels by list; the pool holds all judgments where a run may have missed some."""
 
-    qid: NDArray[Any]
-    scores: NDArray[np.float64]
-    labels: NDArray[np.float32]
-    offsets: NDArray[np.int64]
-    weight: NDArray[np.float32] | None = None
-    query_weight: NDArray[np.float32] | None = None
-    pool_labels: NDArray[np.float32] | None = None
-    pool_offsets: NDArray[np.int64] | None = None
+    qid: Array
+    scores: Floats
+    labels: Singles
+    offsets: Ints
+    weight: Singles | None = None
+    query_weight: Singles | None = None
+    pool_labels: Singles | None = None
+    pool_offsets: Ints | None = None
     tie_break: NDArray[np.str_] | None = None
     notes: tuple[str, ...] = ()
 
     @property
-    def judged_labels(self) -> NDArray[np.float32]:
+    def judged_labels(self) -> Singles:
         """Every label there is, retrieved or not."""
         return self.labels if self.pool_labels is None else self.pool_labels
 
@@ -73,7 +74,7 @@ def _predicted(ranker: Any, data: RankingDataset) -> ArrayLike:
     return scores
 
 
-def _one_per_row(given: ArrayLike, data: RankingDataset, what: str) -> NDArray[np.float64]:
+def _one_per_row(given: ArrayLike, data: RankingDataset, what: str) -> Floats:
     try:
         scores = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats
 
 __all__ = ["Mean", "check_confidence", "mean_of"]
 
@@ -18,7 +19,7 @@ class Mean(NamedTuple):
     n: int
 
 
-def mean_of(values: NDArray[np.float64], weight: NDArray[np.float64], *, confidence: float = 0.95) -> Mean:
+def mean_of(values: Floats, weight: Floats, *, confidence: float = 0.95) -> Mean:
     """The weighted mean over queries; nan values and weightless queries are left out.
 
     The error is that of a ratio of two sums, so weights of 2 say "counts twice", not "was seen twice",

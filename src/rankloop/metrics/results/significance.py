@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.metrics.results.mean import check_confidence, mean_of
 
 __all__ = ["Difference", "holm", "paired_bootstrap", "paired_t", "randomization"]
@@ -119,7 +120,7 @@ def paired_bootstrap(
     return Difference(mean.value, mean.value - reach, mean.value + reach, p_value, n)
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+def holm(p_values: ArrayLike) -> Floats:
     r"""P-values adjusted for their number (Holm, 1979): no more than 5 % chance of any false alarm at 0.05.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})
@@ -138,8 +139,8 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _swapped_sums(
-    values: NDArray[np.float64], weight: NDArray[np.float64], draws: int, rng: np.random.Generator | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    values: Floats, weight: Floats, draws: int, rng: np.random.Generator | None
+) -> tuple[Floats, Floats]:
     """The sums of values and of weights over the queries that each draw swaps: all ways, or at random.
 
     Eight queries are swapped by one look into a table of the 256 ways to swap them; complex numbers
@@ -164,7 +165,7 @@ def _swapped_sums(
     return sums.real, sums.imag
 
 
-def _resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+def _resampled_sums(columns: Floats, resamples: int, seed: int) -> Floats:
     """The sums of the columns over queries drawn with replacement, one row per draw."""
     rng, n = np.random.default_rng(seed), len(columns)
     sums = np.empty((resamples, columns.shape[1]))
@@ -183,9 +184,7 @@ def _at_least_one(resamples: int) -> int:
     return resamples
 
 
-def _differences(
-    values: ArrayLike, baseline: ArrayLike, weight: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _differences(values: ArrayLike, baseline: ArrayLike, weight: ArrayLike | None) -> tuple[Floats, Floats]:
     new, old = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if new.ndim != 1 or new.shape != old.shape:
         raise ValueError(

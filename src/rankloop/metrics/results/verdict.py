@@ -1,11 +1,11 @@
 """Systems against a baseline by one metric."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array
 from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.results.significance import Difference, holm, paired_bootstrap, paired_t, randomization
 
@@ -49,9 +49,7 @@ def verdicts(
     }
 
 
-def _paired(
-    system: Evaluation, baseline: Evaluation, metric: str
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _paired(system: Evaluation, baseline: Evaluation, metric: str) -> tuple[Array, Array, Array]:
     """The values of both, where both have one, and the weights of those queries."""
     new, old = system.values[metric], baseline.values[metric]
     both = np.isfinite(new) & np.isfinite(old)
@@ -59,9 +57,7 @@ def _paired(
     return new[both], old[both], weight[both]
 
 
-def _tested(
-    new: NDArray[Any], old: NDArray[Any], weight: NDArray[Any], test: str, seed: int, confidence: float
-) -> Difference:
+def _tested(new: Array, old: Array, weight: Array, test: str, seed: int, confidence: float) -> Difference:
     if not np.any(weight > 0):
         return Difference(np.nan, np.nan, np.nan, 1.0, 0)
     if test == "t":
@@ -70,7 +66,7 @@ def _tested(
     return resampled(new, old, weight=weight, confidence=confidence, seed=seed)
 
 
-def _counts(new: NDArray[Any], old: NDArray[Any], lower: bool) -> tuple[int, int, int]:
+def _counts(new: Array, old: Array, lower: bool) -> tuple[int, int, int]:
     gain = old - new if lower else new - old
     wins, losses = int(np.sum(gain > SAME)), int(np.sum(gain < -SAME))
     return wins, losses, len(gain) - wins - losses

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloop import _archive
+from rankloop._arrays import Bools, Floats
 from rankloop.online.models.kernels import top_k
 from rankloop.online.ranking import Ranking
 
@@ -20,10 +21,10 @@ _KIND = "bandit"
 class Scorer(Protocol):
     """Anything that scores rows."""
 
-    def predict(self, X: Any) -> NDArray[np.float64]: ...
+    def predict(self, X: Any) -> Floats: ...
 
 
-def any_click(clicks: NDArray[np.bool_]) -> float:
+def any_click(clicks: Bools) -> float:
     """1 if anything on the page was clicked."""
     return float(clicks.any())
 
@@ -34,11 +35,7 @@ class Bandit(ABC):
     name: ClassVar[str]
 
     def __init__(
-        self,
-        rankers: Mapping[str, Scorer],
-        *,
-        reward: Callable[[NDArray[np.bool_]], float] = any_click,
-        seed: int = 0,
+        self, rankers: Mapping[str, Scorer], *, reward: Callable[[Bools], float] = any_click, seed: int = 0
     ) -> None:
         if len(rankers) < 2:
             raise ValueError(f"a bandit needs two or more rankers, got {len(rankers)}")
@@ -66,7 +63,7 @@ class Bandit(ABC):
         """The ranker with the highest mean reward so far."""
         return list(self.rankers)[self._best()]
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> Floats:
         """The scores of the best ranker so far."""
         return np.asarray(self.rankers[self.best].predict(X), np.float64)
 

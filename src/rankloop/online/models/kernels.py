@@ -1,16 +1,14 @@
 """Kernels of one page: linear scores, Plackett-Luce probabilities and PDGD's gradient, in log space."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import kernel
 
 __all__ = ["linear_scores", "log_page_probability", "pdgd_gradient", "pull_back", "top_k"]
 
-Rows = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+Rows = Singles
+Places = Ints
 
 
 @kernel
@@ -94,7 +92,7 @@ def _swap_log_ratio(picked: Floats, log_rest: float, high: int, low: int) -> flo
 
 
 @kernel
-def pdgd_gradient(scores: Floats, shown: Places, clicks: Flags, allowed: Flags) -> Floats:
+def pdgd_gradient(scores: Floats, shown: Places, clicks: Bools, allowed: Bools) -> Floats:
     """PDGD's ascent direction on the scores of the shown documents (Oosterhuis & de Rijke, 2018).
 
     A clicked document is preferred to the unclicked ones above the last click and to the next one. Each

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.online.models.kernels import linear_scores, pull_back
 from rankloop.online.models.rows import checked_rows
@@ -37,7 +38,7 @@ class LinearModel:
         self.mean, self.scale = mean, np.where(spread > 0, spread, 1.0)
         self.parameters = np.zeros(features.n_features)
 
-    def rows(self, X: ArrayLike) -> NDArray[np.float32]:
+    def rows(self, X: ArrayLike) -> Singles:
         """The candidates of one page; the first page sets the number of features."""
         rows = checked_rows(X, len(self.parameters) or None)
         if len(self.parameters) == 0:
@@ -45,15 +46,11 @@ class LinearModel:
             self.parameters = np.zeros(rows.shape[1])
         return rows
 
-    def scores(
-        self, X: NDArray[np.float32], parameters: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
+    def scores(self, X: Singles, parameters: Floats | None = None) -> Floats:
         weights = self.parameters if parameters is None else parameters
         return linear_scores(X, self.mean, weights / self.scale)
 
-    def pull_back(
-        self, X: NDArray[np.float32], shown: NDArray[np.int64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def pull_back(self, X: Singles, shown: Ints, gradient: Floats) -> Floats:
         """The gradient on the parameters, from one on the scores of shown rows."""
         return pull_back(X, shown, gradient, self.mean, self.scale)
 
@@ -70,12 +67,12 @@ class LinearModel:
         made._restore({**learned, "intercept": np.array(0.0), "n_iter": np.array(0)})
         return made
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
+    def state(self) -> dict[str, Floats]:
         if len(self.parameters) == 0:
             return {}
         return {"parameters": self.parameters, "mean": self.mean, "scale": self.scale}
 
-    def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
+    def restore(self, state: Mapping[str, Floats]) -> None:
         if not state:
             self.parameters = np.zeros(0)
             return

@@ -5,11 +5,12 @@ from copy import deepcopy
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from torch.func import functional_call
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.losses import loss
 from rankloop.online.models.rows import checked_rows
@@ -36,31 +37,27 @@ class NeuralModel:
         self.features = len(self.network.transform.mean)
 
     @property
-    def parameters(self) -> NDArray[np.float64]:
-        vector: NDArray[np.float64] = parameters_to_vector(self.network.parameters()).detach().numpy()
+    def parameters(self) -> Floats:
+        vector: Floats = parameters_to_vector(self.network.parameters()).detach().numpy()
         return vector
 
     @parameters.setter
-    def parameters(self, values: NDArray[np.float64]) -> None:
+    def parameters(self, values: Floats) -> None:
         vector_to_parameters(torch.from_numpy(np.array(values)), self.network.parameters())
 
-    def rows(self, X: ArrayLike) -> NDArray[np.float32]:
+    def rows(self, X: ArrayLike) -> Singles:
         return checked_rows(X, self.features)
 
-    def scores(
-        self, X: NDArray[np.float32], parameters: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
+    def scores(self, X: Singles, parameters: Floats | None = None) -> Floats:
         with torch.inference_mode():
             if parameters is None:
                 made = self.network(torch.from_numpy(X).double())
             else:
                 made = functional_call(self.network, self._named(parameters), (torch.from_numpy(X).double(),))
-        scores: NDArray[np.float64] = made.numpy()
+        scores: Floats = made.numpy()
         return scores
 
-    def pull_back(
-        self, X: NDArray[np.float32], shown: NDArray[np.int64], gradient: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def pull_back(self, X: Singles, shown: Ints, gradient: Floats) -> Floats:
         """The gradient on the weights, from one on the scores of shown rows; the whole list is scored."""
         self.network.zero_grad()
         scores = self.network(torch.from_numpy(X).double())
@@ -69,7 +66,7 @@ class NeuralModel:
             torch.zeros_like(weight) if weight.grad is None else weight.grad
             for weight in self.network.parameters()
         ]
-        vector: NDArray[np.float64] = parameters_to_vector(parts).numpy()
+        vector: Floats = parameters_to_vector(parts).numpy()
         return vector
 
     def to_ranker(self) -> NeuralRanker:
@@ -86,15 +83,15 @@ class NeuralModel:
         made._restore({**weights, "training": '{"history": {}, "n_iter": 0}'})
         return made
 
-    def state(self) -> dict[str, NDArray[np.float64]]:
+    def state(self) -> dict[str, Floats]:
         return {name: value.numpy() for name, value in self.network.state_dict().items()}
 
-    def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
+    def restore(self, state: Mapping[str, Floats]) -> None:
         self.network.load_state_dict(
             {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
         )
 
-    def _named(self, parameters: NDArray[np.float64]) -> dict[str, torch.Tensor]:
+    def _named(self, parameters: Floats) -> dict[str, torch.Tensor]:
         """The vector as the network's named tensors."""
         flat, at, named = torch.from_numpy(parameters), 0, {}
         for name, weight in self.network.named_parameters():

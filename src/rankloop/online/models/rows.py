@@ -1,12 +1,14 @@
 """Checked candidates of one page."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Singles
 
 __all__ = ["checked_rows"]
 
 
-def checked_rows(X: ArrayLike, features: int | None) -> NDArray[np.float32]:
+def checked_rows(X: ArrayLike, features: int | None) -> Singles:
     """The candidates as float32 rows; `features` is their number of columns where it is known."""
     rows = np.ascontiguousarray(X, dtype=np.float32)
     if rows.ndim != 2 or len(rows) == 0:

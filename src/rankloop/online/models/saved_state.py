@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloop import _archive
+from rankloop._arrays import Array
 
 __all__ = ["flat", "nested", "read_state", "write_state"]
 
 _KIND = "learner"
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 def write_state(path: str | Path, learner: str, about: Mapping[str, Any], arrays: Arrays) -> None:

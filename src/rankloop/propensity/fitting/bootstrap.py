@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.data.shards.shard_of import shard_of
 from rankloop.propensity.propensity import Propensity
 
@@ -27,10 +27,10 @@ DRAWS = 1000
 GROUPS = 1000  # more queries than this are pooled at random: the spread of sums is the same
 NUMBERS = 2_000_000  # held at once for the resamples; ten times as many for the sums of the groups
 
-Solve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Solve = Callable[[Floats], Floats]
 # The query of each entry as an index into a table of ids, and how many sums a group will hold; gives the
 # group of each entry, and the number of groups.
-Grouping = Callable[[NDArray[Any], NDArray[Any], int], tuple[NDArray[np.int64], int]]
+Grouping = Callable[[Array, Array, int], tuple[Ints, int]]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,7 @@ class RandomGroups:
 
     seed: int
 
-    def __call__(
-        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
-    ) -> tuple[NDArray[np.int64], int]:
+    def __call__(self, query: Array, ids: Array, width: int = 1) -> tuple[Ints, int]:
         return grouped(query, self.seed, width) if len(query) else (np.zeros(0, np.int64), 1)
 
 
@@ -51,14 +49,12 @@ class HashedGroups:
 
     ranks: int
 
-    def __call__(
-        self, query: NDArray[Any], ids: NDArray[Any], width: int = 1
-    ) -> tuple[NDArray[np.int64], int]:
+    def __call__(self, query: Array, ids: Array, width: int = 1) -> tuple[Ints, int]:
         groups = _most_groups(3 * self.ranks * (self.ranks - 1) // 2)
         return shard_of(ids.tolist(), groups)[query], groups
 
 
-def grouped(queries: NDArray[Any], seed: int, width: int = 1) -> tuple[NDArray[np.int64], int]:
+def grouped(queries: Array, seed: int, width: int = 1) -> tuple[Ints, int]:
     """For each entry the group of its query, and how many groups there are; each will hold `width` sums."""
     present, code = np.unique(queries, return_inverse=True)
     check_queries(len(present))
@@ -77,7 +73,7 @@ def check_queries(present: int) -> None:
         raise ValueError("intervals are by bootstrap over queries, so the log needs at least two queries")
 
 
-def weights_of(resamples: int, groups: int, seed: int) -> NDArray[np.float64]:
+def weights_of(resamples: int, groups: int, seed: int) -> Floats:
     """Bayesian bootstrap weights (Rubin, 1981): exponential, so that no draw loses all of a rank's clicks."""
     if resamples < 20:
         raise ValueError(f"an interval needs at least 20 bootstrap resamples, got {resamples}")
@@ -85,9 +81,7 @@ def weights_of(resamples: int, groups: int, seed: int) -> NDArray[np.float64]:
     return np.asarray(weights / weights.mean(axis=1, keepdims=True))
 
 
-def bootstrapped(
-    sums: NDArray[np.float64], solve: Solve, *, resamples: int, seed: int, **about: Any
-) -> Propensity:
+def bootstrapped(sums: Floats, solve: Solve, *, resamples: int, seed: int, **about: Any) -> Propensity:
     """The curve of `sums` (one row per group of queries) and its interval.
 
     `solve` takes totals (one row per resample) and gives the logarithm of the curve for each.
@@ -101,9 +95,7 @@ def bootstrapped(
     return with_draws(curve, np.concatenate(again), groups=len(sums), **about)
 
 
-def with_draws(
-    curve: NDArray[np.float64], resamples: NDArray[np.float64], *, groups: int, **about: Any
-) -> Propensity:
+def with_draws(curve: Floats, resamples: Floats, *, groups: int, **about: Any) -> Propensity:
     """A curve with its interval from resamples of it, all as logarithms: normal in log space, Student's t."""
     covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
     reach = float(student.ppf(0.975, groups - 1)) * np.sqrt(np.diag(covariance))

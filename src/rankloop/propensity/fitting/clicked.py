@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.clicks.columns.grouping import selected
 from rankloop.data import RankingDataset
@@ -23,23 +24,23 @@ JOINT_RESAMPLES = 30  # every resample is fitted again
 SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
 RIDGE = 1.0
 
-Loss = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]
-NextCurve = Callable[["ClickedPages", NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Loss = Callable[["ClickedPages", Floats, Floats, Floats], float]
+NextCurve = Callable[["ClickedPages", Floats, Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class ClickedPages:
     """Pages with clicks: their documents, and the weight of each page."""
 
-    offsets: NDArray[np.int64]
-    document: NDArray[np.int64]  # per impression, into X
-    rank: NDArray[np.int64]  # from 0
+    offsets: Ints
+    document: Ints  # per impression, into X
+    rank: Ints  # from 0
     click: NDArray[np.int8]
-    weight: NDArray[np.float64]  # per page
-    group: NDArray[np.int64]  # per page
+    weight: Floats  # per page
+    group: Ints  # per page
     groups: int
     ranks: int
-    X: NDArray[np.float64]
+    X: Floats
 
     @staticmethod
     def of(log: ClickLog, data: RankingDataset, depth: int | None, most: int, seed: int) -> "ClickedPages":
@@ -95,7 +96,7 @@ class ClickedPages:
             group=self.group[chosen],
         )
 
-    def reweighted(self, weights: NDArray[np.float64]) -> "ClickedPages":
+    def reweighted(self, weights: Floats) -> "ClickedPages":
         return replace(self, weight=weights[self.group])
 
 
@@ -106,7 +107,7 @@ class Method(NamedTuple):
     """
 
     name: str
-    start: Callable[[int], NDArray[np.float64]]
+    start: Callable[[int], Floats]
     loss: Loss
     next_curve: NextCurve
 
@@ -150,17 +151,15 @@ def _converged(
     method: Method,
     pages: ClickedPages,
     sample: ClickedPages,
-    weights: NDArray[np.float64],
-    curve: NDArray[np.float64],
+    weights: Floats,
+    curve: Floats,
     iterations: int,
     scorer_iterations: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     X = pages.X
     for _ in range(iterations):
 
-        def objective(
-            w: NDArray[np.float64], curve: NDArray[np.float64] = curve
-        ) -> tuple[float, NDArray[np.float64]]:
+        def objective(w: Floats, curve: Floats = curve) -> tuple[float, Floats]:
             slope = np.zeros(len(X))
             value = method.loss(sample, X @ w, curve, slope)
             n = len(sample.weight)

@@ -1,9 +1,9 @@
 """How far features separate ranks, and how much relevance they do not explain."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from rankloop._arrays import Floats
 from rankloop.clicks import Aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity.fitting.likelihood import JointLikelihood
@@ -39,7 +39,7 @@ def overlap_of_features(counts: Aggregate, data: RankingDataset, ranks: int) -> 
 
 
 def hidden_relevance(
-    counts: Aggregate, data: RankingDataset, rates: NDArray[np.float64]
+    counts: Aggregate, data: RankingDataset, rates: Floats
 ) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None, float | None]:
     """How far features move log theta, how far other relevance may, and the share that features explain."""
     clicks = np.bincount(counts.position - 1, counts.clicks, len(rates))

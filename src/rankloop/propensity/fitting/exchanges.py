@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Intervention, intervention
 from rankloop.propensity.fitting.bootstrap import Grouping
@@ -17,7 +17,7 @@ from rankloop.propensity.propensity import Propensity
 __all__ = ["ExchangeEstimator", "interventions"]
 
 
-def interventions(log: ClickLog) -> Iterator[tuple[Intervention, NDArray[np.int64]]]:
+def interventions(log: ClickLog) -> Iterator[tuple[Intervention, Ints]]:
     """Each intervention of a log, and its pages by index."""
     if log.page_intervention is None or log.original_position is None:
         raise ValueError(
@@ -77,9 +77,7 @@ class ExchangeEstimator:
         return curve_of_sums(kept, "exchanged pages", counts=_balanced, method=self.method, **options)
 
 
-def _arms(
-    log: ClickLog, low: int, high: int, pages: NDArray[np.int64], group: NDArray[np.int64], groups: int
-) -> NDArray[np.float64]:
+def _arms(log: ClickLog, low: int, high: int, pages: Ints, group: Ints, groups: int) -> Floats:
     """By group: clicks at low, clicks at high and pages, as ranked and then exchanged."""
     assert log.original_position is not None  # checked by interventions()
     at_low, at_high = (_row_at(log, pages, rank) for rank in (low, high))
@@ -95,7 +93,7 @@ def _arms(
     return counts
 
 
-def _row_at(log: ClickLog, pages: NDArray[np.int64], rank: int) -> NDArray[np.int64]:
+def _row_at(log: ClickLog, pages: Ints, rank: int) -> Ints:
     """The impression at a rank of each page, -1 where there is none."""
     guess = log.offsets[:-1][pages] + rank - 1
     inside = guess < log.offsets[1:][pages]
@@ -108,7 +106,7 @@ def _row_at(log: ClickLog, pages: NDArray[np.int64], rank: int) -> NDArray[np.in
     return found[pages]
 
 
-def _balanced(arms: NDArray[np.float64]) -> NDArray[np.float64]:
+def _balanced(arms: Floats) -> Floats:
     """Clicks at low, at high, and pages, with both arms made equally large."""
     plain, moved = arms[..., 2], arms[..., 5]
     half = (plain + moved) / 2

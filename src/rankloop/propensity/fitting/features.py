@@ -1,9 +1,9 @@
 """The features of documents as normal scores."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from rankloop._arrays import Floats, Ints
 from rankloop.data import RankingDataset
 
 __all__ = ["design"]
@@ -11,7 +11,7 @@ __all__ = ["design"]
 KNOTS = 256
 
 
-def design(data: RankingDataset, row: NDArray[np.int64]) -> NDArray[np.float64]:
+def design(data: RankingDataset, row: Ints) -> Floats:
     """Normal scores of each feature (its quantile on the bell curve), 0 where missing; a column of ones last.
 
     Heavy tails and different scales then do not matter, and a linear model becomes monotone in each feature.

@@ -1,10 +1,10 @@
 """The likelihood of clicks under a curve and feature-based relevance, and its maximum."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, xlog1py, xlogy
 
+from rankloop._arrays import Floats
 from rankloop.clicks import Aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity.fitting.features import design
@@ -37,7 +37,7 @@ class JointLikelihood:
         self.X = design(data, row[document])
         self.query = counts.names.query[document]
 
-    def fit(self, iterations: int = 100) -> NDArray[np.float64]:
+    def fit(self, iterations: int = 100) -> Floats:
         """Weights (intercept last), then log theta from rank 2 on, by Fisher scoring."""
         width = self.X.shape[1]
         point = np.zeros(width + self.ranks - 1)
@@ -61,24 +61,24 @@ class JointLikelihood:
                 break
         return point
 
-    def _prior(self) -> NDArray[np.float64]:
+    def _prior(self) -> Floats:
         prior = np.zeros(self.X.shape[1] + self.ranks - 1)
         prior[: self.X.shape[1] - 1] = RIDGE
         return prior
 
-    def _parts(self, point: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _parts(self, point: Floats) -> tuple[Floats, Floats]:
         """Relevance of each document, and click probability of each cell."""
         width = self.X.shape[1]
         relevance = expit(self.X @ point[:width])
         seen = np.exp(np.append(0.0, point[width:]))
         return relevance, np.clip(seen[self.rank] * relevance[self.document], 1e-12, 1 - 1e-9)
 
-    def _value(self, point: NDArray[np.float64]) -> float:
+    def _value(self, point: Floats) -> float:
         _, p = self._parts(point)
         likelihood = np.sum(xlogy(self.clicks, p) + xlog1py(self.shown - self.clicks, -p))
         return float(likelihood - 0.5 * np.sum(self._prior() * point**2))
 
-    def score(self, point: NDArray[np.float64], by_group: csr_array | None = None) -> NDArray[np.float64]:
+    def score(self, point: Floats, by_group: csr_array | None = None) -> Floats:
         """The gradient of the likelihood for each document, or for each group of them."""
         relevance, p = self._parts(point)
         slope = self._by_rank(self.clicks - (self.shown - self.clicks) * p / (1 - p))  # in log p
@@ -86,7 +86,7 @@ class JointLikelihood:
         parts = (self.X * (slope.sum(axis=1) * bend)[:, None], slope[:, 1:])
         return np.concatenate(parts if by_group is None else [by_group @ one for one in parts], axis=1)
 
-    def information(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def information(self, point: Floats) -> Floats:
         width = self.X.shape[1]
         relevance, p = self._parts(point)
         weight, bend = self._by_rank(self.shown * p / (1 - p)), 1 - relevance
@@ -97,11 +97,11 @@ class JointLikelihood:
         out[width:, width:] += np.diag(weight[:, 1:].sum(axis=0))
         return out
 
-    def _by_rank(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _by_rank(self, values: Floats) -> Floats:
         shape = (len(self.X), self.ranks)
         return np.asarray(csr_array((values, (self.document, self.rank)), shape=shape).toarray())
 
-    def variances(self, point: NDArray[np.float64]) -> tuple[float, float | None]:
+    def variances(self, point: Floats) -> tuple[float, float | None]:
         """Of relevance among the documents at one rank, relative to its mean: by features, and the rest.
 
         The rest is the variance of clicks beyond chance; None if too few documents were clicked twice.

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["Edges", "edges_of", "solve", "tied"]
 
@@ -15,14 +16,14 @@ class Edges:
     """Pairs of ranks (as indices, `low` before `high`) of a curve with `depth` ranks."""
 
     depth: int
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: Ints
+    high: Ints
 
     def __len__(self) -> int:
         return len(self.low)
 
     @property
-    def key(self) -> NDArray[np.int64]:
+    def key(self) -> Ints:
         """One number per pair, by which pairs are in order."""
         return self.low << 32 | self.high
 
@@ -44,7 +45,7 @@ def edges_of(depth: int, scheme: str) -> Edges:
     return Edges(depth, low[keep].astype(np.int64), high[keep].astype(np.int64))
 
 
-def solve(edges: Edges, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def solve(edges: Edges, counts: Floats) -> Floats:
     r"""log theta for each row of counts: clicks at `low`, clicks at `high`, and pages of each side, per edge.
 
     AllPairs (Agarwal et al., 2019): with one free relevance r per pair of ranks, the maximum of
@@ -78,7 +79,7 @@ def solve(edges: Edges, counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return theta
 
 
-def tied(edges: Edges, counts: NDArray[np.float64], what: str) -> None:
+def tied(edges: Edges, counts: Floats, what: str) -> None:
     """An error unless pairs with clicks at both ranks connect every rank to the first."""
     real = (counts[:, 0] > 0) & (counts[:, 1] > 0)
     graph = coo_array(
@@ -97,9 +98,7 @@ def tied(edges: Edges, counts: NDArray[np.float64], what: str) -> None:
         )
 
 
-def _potentials(
-    edges: Edges, weight: NDArray[np.float64], difference: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _potentials(edges: Edges, weight: Floats, difference: Floats) -> Floats:
     """Weighted least squares for x[low] - x[high] = difference on every edge, with x[0] = 0."""
     resamples, depth = len(weight), edges.depth
     laplacian = np.zeros((resamples, depth, depth))

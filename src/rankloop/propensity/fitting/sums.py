@@ -6,8 +6,8 @@ from functools import reduce
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
@@ -16,7 +16,7 @@ from rankloop.propensity.propensity import Propensity
 
 __all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge"]
 
-Counts = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Counts = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,17 @@ class Sums:
     """
 
     edges: Edges
-    values: NDArray[np.float64]
-    present: NDArray[np.bool_]
+    values: Floats
+    present: Bools
     pages: int
 
     def __add__(self, other: "Sums") -> "Sums":
         edges = self.edges | other.edges
         return Sums(
-            edges,
-            self._on(edges) + other._on(edges),
-            self.present | other.present,
-            self.pages + other.pages,
+            edges, self._on(edges) + other._on(edges), self.present | other.present, self.pages + other.pages
         )
 
-    def _on(self, edges: Edges) -> NDArray[np.float64]:
+    def _on(self, edges: Edges) -> Floats:
         """The values at the places that their pairs have among `edges`, zeros elsewhere."""
         if len(edges) == len(self.edges):
             return self.values
@@ -89,7 +86,7 @@ def curve_of_sums(
     what: str,
     *,
     counts: Counts = np.asarray,
-    bucket: NDArray[np.int64] | None = None,
+    bucket: Ints | None = None,
     monotone: bool,
     **options: Any,
 ) -> Propensity:

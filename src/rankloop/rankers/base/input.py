@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Singles
 from rankloop.data import RankingDataset
 from rankloop.data.columns.check import features, ids
 from rankloop.data.columns.group import Grouping, group_rows
@@ -52,7 +53,7 @@ def training_sets(
     return train, valid
 
 
-def feature_rows(X: Any) -> tuple[NDArray[np.float32], Sequence[str] | None]:
+def feature_rows(X: Any) -> tuple[Singles, Sequence[str] | None]:
     """Features as float32 rows, and their names where X (a data set, a frame) has them."""
     if isinstance(X, RankingDataset):
         return X.X, X.feature_names

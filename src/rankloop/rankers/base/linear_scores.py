@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.rankers.base.ranker import Member, Ranker
 from rankloop.rankers.base.scale import Standard
 
@@ -14,23 +14,19 @@ __all__ = ["LinearScores"]
 class LinearScores(Ranker):
     """Scores `coef_ · (x - mean_) / scale_ + intercept_`; a missing feature counts as its mean."""
 
-    coef_: NDArray[np.float64]
-    mean_: NDArray[np.float64]
-    scale_: NDArray[np.float64]
+    coef_: Floats
+    mean_: Floats
+    scale_: Floats
     intercept_: float
     n_iter_: int
 
-    def _learned(
-        self, coef: NDArray[np.float64], standard: Standard, n_iter: int, intercept: float = 0.0
-    ) -> None:
+    def _learned(self, coef: Floats, standard: Standard, n_iter: int, intercept: float = 0.0) -> None:
         self.coef_, self.mean_, self.scale_ = coef, standard.mean, standard.scale
         self.intercept_, self.n_iter_ = intercept, n_iter
 
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         # Not a matrix product, whose last digits depend on how many rows are scored together.
-        scores: NDArray[np.float64] = np.einsum(
-            "rf,f->r", Standard(self.mean_, self.scale_).apply(X), self.coef_
-        )
+        scores: Floats = np.einsum("rf,f->r", Standard(self.mean_, self.scale_).apply(X), self.coef_)
         return scores + self.intercept_
 
     def _state(self) -> dict[str, Member]:

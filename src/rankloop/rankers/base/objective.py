@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Floats
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric, metric
 
@@ -27,11 +25,11 @@ class Objective:
     def of(cls, name: str | Metric, data: RankingDataset) -> "Objective":
         return cls(metric(name), data)
 
-    def values(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values(self, scores: Floats) -> Floats:
         """The metric of each query, with its own sign; nan where it has no value."""
         data = self.data
         return self.metric(scores, data.y, data.offsets, weight=data.item_weight)
 
-    def __call__(self, scores: NDArray[np.float64]) -> float:
+    def __call__(self, scores: Floats) -> float:
         mean = self.metric.mean(self.values(scores), self.data.query_weight)
         return mean if self.metric.higher_is_better else -mean

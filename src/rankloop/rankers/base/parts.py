@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member, Ranker
 
@@ -69,7 +68,7 @@ class RankerOfRankers(Ranker):
         self.metrics_, self.propensity_ = {}, first.propensity_
         self.rankers_ = list(self.rankers)
 
-    def _part_scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    def _part_scores(self, X: Singles, offsets: Ints) -> list[Floats]:
         return [ranker._scores(X, offsets) for ranker in self.rankers_]
 
     def _state(self) -> dict[str, Member]:

@@ -1,15 +1,13 @@
 """Scores made comparable within each list; nan means that the document was not retrieved."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
 from rankloop.lists.mean_ranks import mean_ranks
 
 __all__ = ["NORMS", "normalised", "only_best"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NORMS = ("minmax", "none", "sum", "zscore")
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from rankloop._archive import Member
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.input import (
     feature_rows,
@@ -50,14 +51,14 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     n_features_in_: int
     fingerprint_: str
     metrics_: dict[str, dict[str, float]]
-    propensity_: NDArray[np.float64] | None
+    propensity_: Floats | None
 
     @abstractmethod
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         """Learn: set attributes that end in `_`; may add figures to `self.metrics_`, by name of the data."""
 
     @abstractmethod
-    def _scores(self, X: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _scores(self, X: Singles, offsets: Ints) -> Floats:
         """One score per row; a ranker that scores documents one by one ignores `offsets`."""
 
     @abstractmethod
@@ -107,12 +108,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         return self
 
     def predict(
-        self,
-        X: RankingDataset | ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> NDArray[np.float64]:
+        self, X: RankingDataset | ArrayLike, *, qid: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Floats:
         """One score per row, in the order of the rows; higher is better."""
         self._check_fitted()
         rows, names = feature_rows(X)
@@ -134,7 +131,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         scores = self._scores(grouping.apply(rows), grouping.offsets)
         return scores if grouping.order is None else scores[grouping.new_row()]
 
-    def rank(self, X: RankingDataset | ArrayLike, *, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+    def rank(self, X: RankingDataset | ArrayLike, *, qid: ArrayLike | None = None) -> Ints:
         """Row indices, best first: list after list for a data set or with `qid`, else X is one list."""
         if isinstance(X, RankingDataset):
             return np.lexsort((-self.predict(X), X.row_query))

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats, Ints, Singles
 
 __all__ = ["Standard", "refuse_infinite", "scaled_per_query", "segment_sum"]
 
@@ -12,11 +13,11 @@ __all__ = ["Standard", "refuse_infinite", "scaled_per_query", "segment_sum"]
 class Standard:
     """Mean 0 and spread 1 over the training rows; a missing value counts as the mean."""
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    mean: Floats
+    scale: Floats
 
     @classmethod
-    def of(cls, X: NDArray[np.float32]) -> "Standard":
+    def of(cls, X: Singles) -> "Standard":
         """A constant feature gets spread 1 and so becomes 0.
 
         >>> Standard.of(np.array([[1, 7], [3, 7]], np.float32)).scale
@@ -33,14 +34,14 @@ class Standard:
         varies = spread > 1e-12 * np.abs(mean)
         return cls(mean, np.where(varies & (spread > 0), spread, 1.0))
 
-    def apply(self, X: NDArray[np.float32]) -> NDArray[np.float64]:
+    def apply(self, X: Singles) -> Floats:
         refuse_infinite(X)
         Z = (X - self.mean) / self.scale
         Z[np.isnan(Z)] = 0.0
         return Z
 
 
-def refuse_infinite(X: NDArray[np.float32]) -> None:
+def refuse_infinite(X: Singles) -> None:
     infinite = np.isinf(X)
     if infinite.any():
         row, feature = np.argwhere(infinite)[0]
@@ -50,13 +51,13 @@ def refuse_infinite(X: NDArray[np.float32]) -> None:
         )
 
 
-def segment_sum(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def segment_sum(values: Floats, offsets: Ints) -> Floats:
     """The sum of each list; no list is empty."""
-    summed: NDArray[np.float64] = np.add.reduceat(values, offsets[:-1], axis=0)
+    summed: Floats = np.add.reduceat(values, offsets[:-1], axis=0)
     return summed
 
 
-def scaled_per_query(X: NDArray[np.float32], offsets: NDArray[np.int64], how: str) -> NDArray[np.float64]:
+def scaled_per_query(X: Singles, offsets: Ints, how: str) -> Floats:
     """Each feature within each query: mean 0 and spread 1, or from 0 to 1; nan stays nan.
 
     >>> scaled_per_query(np.array([[1], [3], [5], [5]], np.float32), np.array([0, 2, 4]), "standard").ravel()
@@ -77,6 +78,6 @@ def scaled_per_query(X: NDArray[np.float32], offsets: NDArray[np.int64], how: st
         spread = np.sqrt(segment_sum(residual**2, offsets) / count)
     flat = ~(spread > 1e-12 * np.maximum(1.0, np.abs(shift)))
     spread[flat] = 1.0
-    scaled: NDArray[np.float64] = values - np.repeat(shift, lengths, axis=0)
+    scaled: Floats = values - np.repeat(shift, lengths, axis=0)
     scaled /= np.repeat(spread, lengths, axis=0)
     return scaled

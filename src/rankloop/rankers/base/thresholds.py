@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats, Ints, Singles
 
 __all__ = ["Thresholds"]
 
@@ -12,11 +13,11 @@ __all__ = ["Thresholds"]
 class Thresholds:
     """`cuts` by feature; `codes` counts the cuts below each value, and missing values have the last code."""
 
-    codes: NDArray[np.int64]
-    cuts: list[NDArray[np.float32]]
+    codes: Ints
+    cuts: list[Singles]
 
     @classmethod
-    def of(cls, X: NDArray[np.float32], most: int) -> "Thresholds":
+    def of(cls, X: Singles, most: int) -> "Thresholds":
         """At most `most` cuts per feature, each a value that occurs and is not the largest."""
         codes = np.empty((X.shape[1], len(X)), np.int64)
         every = []
@@ -33,7 +34,7 @@ class Thresholds:
             every.append(cuts)
         return cls(codes, every)
 
-    def best(self, weight: NDArray[np.float64]) -> tuple[int, float, bool, float]:
+    def best(self, weight: Floats) -> tuple[int, float, bool, float]:
         """Feature, threshold, side of missing values and sum r of the rows above it, with the largest |r|."""
         best = (0, 0.0, False, 0.0)
         for feature, cuts in enumerate(self.cuts):

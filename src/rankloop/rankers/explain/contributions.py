@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Singles
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.feature_names import feature_names
@@ -19,8 +20,6 @@ from rankloop.rankers.explain.linear_shapley import shares_of_lines
 from rankloop.rankers.trees.linear_leaves import LinearForest
 
 __all__ = ["Contributions", "contributions"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ def contributions(
         return _linear_leaves(ranker, lines, some, others, names, samples, seed)
     offsets = X.offsets if isinstance(X, RankingDataset) else None
 
-    def score(steps: NDArray[np.float32]) -> Floats:
+    def score(steps: Singles) -> Floats:
         """Scores of documents × steps × features."""
         if not ranker.needs_lists or offsets is None:
             return ranker.predict(steps.reshape(-1, steps.shape[2])).reshape(steps.shape[:2])
@@ -101,7 +100,7 @@ def contributions(
     return _sampled(score, some, others, names, samples, seed)
 
 
-def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | None:
+def _exact(ranker: Any, rows: Singles) -> tuple[Floats, float] | None:
     """Values and base where they can be computed exactly."""
     if isinstance(ranker, LinearScores):
         return Standard(ranker.mean_, ranker.scale_).apply(rows) * ranker.coef_, float(ranker.intercept_)
@@ -115,8 +114,8 @@ def _exact(ranker: Any, rows: NDArray[np.float32]) -> tuple[Floats, float] | Non
 def _linear_leaves(
     ranker: Ranker,
     forest: LinearForest,
-    rows: NDArray[np.float32],
-    background: NDArray[np.float32],
+    rows: Singles,
+    background: Singles,
     names: tuple[str, ...],
     samples: int,
     seed: int,
@@ -138,7 +137,7 @@ def _linear_leaves(
     return Contributions(values, base, names, exact=exact, error=error)
 
 
-def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
+def _of_forest(forest: Any, rows: Singles) -> Floats | None:
     """One column per feature and the base as last column."""
     library = getattr(forest, "library", None)
     if library == "lightgbm" and forest.lines is None:
@@ -158,9 +157,9 @@ def _of_forest(forest: Any, rows: NDArray[np.float32]) -> Floats | None:
 
 
 def _sampled(
-    score: Callable[[NDArray[np.float32]], Floats],
-    rows: NDArray[np.float32],
-    background: NDArray[np.float32],
+    score: Callable[[Singles], Floats],
+    rows: Singles,
+    background: Singles,
     names: tuple[str, ...],
     samples: int,
     seed: int,

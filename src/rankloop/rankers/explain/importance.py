@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop._table import Table
@@ -19,8 +19,6 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Importance", "importance"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +35,7 @@ class Importance:
     high: Floats | None = None
     notes: Sequence[str] = ()
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Ints:
         """Feature indices, the most important first."""
         return np.argsort(-self.values, kind="stable")
 
@@ -129,7 +127,7 @@ def importance(
     return Importance(names, values, str(objective.metric), low, high, notes)
 
 
-def _shuffled(data: RankingDataset, within: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _shuffled(data: RankingDataset, within: str, rng: np.random.Generator) -> Ints:
     if within == "data":
         return rng.permutation(data.n_documents)
     return np.lexsort((rng.random(data.n_documents), data.row_query))

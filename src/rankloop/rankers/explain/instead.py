@@ -1,8 +1,8 @@
 """Scores of a list when one of its documents has other features."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["scores_instead"]
@@ -10,9 +10,7 @@ __all__ = ["scores_instead"]
 _MOST = 200_000  # rows that are scored at once
 
 
-def scores_instead(
-    ranker: Ranker, listed: NDArray[np.float32], row: int, others: NDArray[np.float32]
-) -> NDArray[np.float64]:
+def scores_instead(ranker: Ranker, listed: Singles, row: int, others: Singles) -> Floats:
     """For each of `others`, the scores of the whole list with it in the place of `row`."""
     if not ranker.needs_lists:
         scores = np.tile(ranker.predict(listed), (len(others), 1))

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import Pairs
 from rankloop.losses import Loss, loss
 
 __all__ = ["Lambdas", "lambdas"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +22,10 @@ class Lambdas:
 
     push: Floats
     step: Floats
-    rank: NDArray[np.int64]
+    rank: Ints
     scores: Floats
-    labels: NDArray[np.float32]
-    offsets: NDArray[np.int64]
+    labels: Singles
+    offsets: Ints
     value: Floats
 
     def of(self, index: int) -> dict[str, list[float]]:

@@ -3,19 +3,17 @@
 from math import lgamma
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._jit import kernel, part
-from rankloop.rankers.trees.linear_leaves import Floats, Ints, LinearForest, Members, goes_left
+from rankloop.rankers.trees.linear_leaves import LinearForest, Members, goes_left
 
 __all__ = ["shares_of_lines"]
 
 _OWN, _OTHER = 1, 2  # which of the two documents has the value that leads to the leaf
 
 
-def shares_of_lines(
-    forest: LinearForest, row: NDArray[np.float32], background: NDArray[np.float32]
-) -> Floats:
+def shares_of_lines(forest: LinearForest, row: Singles, background: Singles) -> Floats:
     r"""Shapley values of one document, background × features: absent features are the background's.
 
     A mixture of the document and a background document reaches a leaf if it has the features of a set A from

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics.results.evaluation import interval_text
@@ -13,8 +13,6 @@ from rankloop.rankers.base.feature_names import feature_indices, feature_names
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["PartialDependence", "partial_dependence"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import unknown
 from rankloop._table import Table
 from rankloop.data import RankingDataset
@@ -17,7 +17,6 @@ from rankloop.rankers.explain.instead import scores_instead
 
 __all__ = ["Change", "Why", "why"]
 
-Floats = NDArray[np.float64]
 _GRID = 64  # values per feature that are tried for a change
 
 
@@ -160,11 +159,7 @@ def why(
 
 
 def _changes(
-    ranker: Ranker,
-    data: RankingDataset,
-    listed: NDArray[np.float32],
-    pair: tuple[Any, Any],
-    names: Sequence[str],
+    ranker: Ranker, data: RankingDataset, listed: Singles, pair: tuple[Any, Any], names: Sequence[str]
 ) -> list[Change]:
     """Each feature is set to values of other documents; the nearest one that suffices is kept."""
     upper, lower = pair
@@ -193,7 +188,7 @@ def _changes(
     return list(found.values())
 
 
-def _row(one: RankingDataset, name: Any, ranking: NDArray[np.int64]) -> int:
+def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     if one.docid is not None:
         rows = np.flatnonzero(one.docid.astype(str) == str(name))
         if len(rows) == 0:
@@ -204,7 +199,7 @@ def _row(one: RankingDataset, name: Any, ranking: NDArray[np.int64]) -> int:
     return int(ranking[int(name) - 1])
 
 
-def _name(one: RankingDataset, row: int, rank: NDArray[np.int64]) -> Any:
+def _name(one: RankingDataset, row: int, rank: Ints) -> Any:
     return f"#{rank[row]}" if one.docid is None else _plain(one.docid[row])
 
 

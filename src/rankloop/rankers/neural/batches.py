@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rankloop._arrays import Ints, Singles
 from rankloop.data import Pairs, RankingDataset
 from rankloop.rankers.neural.streaming import streamed
 
@@ -80,7 +81,7 @@ class DeviceLists:
                 lists=size,
             )
 
-    def rows_of_lists(self, order: Tensor) -> tuple[Tensor, Tensor, NDArray[np.int64]]:
+    def rows_of_lists(self, order: Tensor) -> tuple[Tensor, Tensor, Ints]:
         """The rows of the lists in this order, where each list ends, and the same on the host from 0 on."""
         lengths = self.offsets.diff()[order]
         ends = lengths.cumsum(0)
@@ -129,16 +130,14 @@ def at_once(device: torch.device) -> int:
     return 2_048 if device.type == "cpu" else 65_536
 
 
-def rows_of(X: NDArray[np.float32]) -> Tensor:
+def rows_of(X: Singles) -> Tensor:
     """The rows as a tensor that shares their memory; it must not be written to."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
         return torch.from_numpy(X)
 
 
-def cuts(
-    edges: NDArray[np.int64], documents: int | None = None, lists: int | None = None, *, parts: int = 0
-) -> list[int]:
+def cuts(edges: Ints, documents: int | None = None, lists: int | None = None, *, parts: int = 0) -> list[int]:
     """Where to cut lists into batches of nearly equal size: `edges` counts the documents before each list.
 
     >>> cuts(np.array([0, 10, 20, 30, 40]), documents=15)
@@ -168,7 +167,7 @@ class _PairsByList:
         self.order = np.argsort(query, kind="stable")
         self.edges = np.searchsorted(query[self.order], np.arange(data.n_queries + 1))
 
-    def of(self, lists: NDArray[np.int64]) -> Pairs:
+    def of(self, lists: Ints) -> Pairs:
         """The pairs of these lists, with the row numbers of the concatenated lists."""
         counts = np.diff(self.edges)[lists]
         at = np.repeat(self.edges[lists] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())

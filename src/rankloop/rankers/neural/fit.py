@@ -151,10 +151,7 @@ def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDatase
         for name, value in ranker.get_params(deep=False).items()
         if name not in free
     }
-    return parameters | {
-        "train": data.fingerprint(),
-        "valid": None if valid is None else valid.fingerprint(),
-    }
+    return parameters | {"train": data.fingerprint(), "valid": None if valid is None else valid.fingerprint()}
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.neural.batches import at_once, cuts, rows_of
 from rankloop.rankers.neural.gam import GAM
@@ -34,9 +34,7 @@ def exact(network: RankingNetwork) -> RankingNetwork:
     return deepcopy(network).double() if on_cpu else network
 
 
-def scores(
-    network: RankingNetwork, X: NDArray[np.float32], offsets: NDArray[np.int64], *, alone: bool
-) -> NDArray[np.float64]:
+def scores(network: RankingNetwork, X: Singles, offsets: Ints, *, alone: bool) -> Floats:
     """One score per row; if documents are scored `alone`, chunks may cut lists."""
     mean, rows = network.transform.mean, rows_of(X)
     edges = np.arange(len(X) + 1) if alone else offsets
@@ -50,7 +48,7 @@ def scores(
     return np.concatenate(made)
 
 
-def contributions(network: RankingNetwork, X: NDArray[np.float32]) -> NDArray[np.float64]:
+def contributions(network: RankingNetwork, X: Singles) -> Floats:
     """The part of each feature in each score; its missing flag counts as part of it."""
     transform, scorer, rows = network.transform, network.scorer, rows_of(X)
     assert isinstance(scorer, GAM)

@@ -1,13 +1,11 @@
 """Cutting planes: a convex risk that is not smooth, minimised with a certified gap."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.rankers.svm.hinge import HingeProblem
 
 __all__ = ["cutting_plane"]
-
-Floats = NDArray[np.float64]
 
 
 def cutting_plane(problem: HingeProblem, *, tolerance: float, iterations: int) -> tuple[Floats, int]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop.rankers.svm.hinge import Floats, Ints
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["ExplicitHinge"]
 

@@ -3,15 +3,10 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Floats, Ints
 from rankloop.losses.kernels.pair_sums import PairSums, order_of, pair_sums
 
 __all__ = ["HingeProblem", "LabelHinge"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class HingeProblem(Protocol):

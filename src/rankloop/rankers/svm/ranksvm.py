@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.losses.kernels.pair_sums import levels
@@ -62,9 +62,7 @@ class RankSVM(LinearScores):
         self._learned(coef, standard, n_iter)
 
 
-def _problem(
-    train: RankingDataset, Z: NDArray[np.float64], weight: NDArray[np.float64], against: str
-) -> HingeProblem:
+def _problem(train: RankingDataset, Z: Floats, weight: Floats, against: str) -> HingeProblem:
     """The explicit pairs of the data set where it has some, else those of the labels."""
     pairs = train.pairs
     if pairs is not None:
@@ -83,7 +81,7 @@ def _problem(
     return LabelHinge(Z, above, below, weight, train.offsets)
 
 
-def _newton(problem: HingeProblem, tolerance: float, iterations: int) -> tuple[NDArray[np.float64], int]:
+def _newton(problem: HingeProblem, tolerance: float, iterations: int) -> tuple[Floats, int]:
     """Truncated Newton with a trust region: the squared hinge is smooth, its Hessian a sum over pairs."""
     zero = np.zeros(problem.Z.shape[1])
     start = np.linalg.norm(problem.squared(zero)[1])

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
 from rankloop.rankers.base.objective import Objective
@@ -16,9 +16,6 @@ from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["Boosted", "Derivatives", "Job", "Plan", "Round", "Watch"]
-
-Floats = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Boosted(Protocol):
     @classmethod
     def grow(cls, job: "Job", init: Self | None) -> Self: ...
 
-    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats: ...
+    def scores(self, X: Singles, threads: int | None) -> Floats: ...
 
     def written(self) -> Member: ...
 
@@ -80,7 +77,7 @@ class Derivatives:
         plain = train.item_weight is None and train.pairs is None
         self.fast = loss.prepare(train.y, train.offsets, train.query_weight) if plain else None
 
-    def __call__(self, scores: Floats) -> tuple[Single, Single]:
+    def __call__(self, scores: Floats) -> tuple[Singles, Singles]:
         self.rounds += 1
         found = None if self.fast is None else self.fast(scores)
         gradient, hessian = self._any_loss(scores) if found is None else found
@@ -93,7 +90,7 @@ class Derivatives:
             hessian[left_out] = 0.0
         return gradient, hessian
 
-    def _any_loss(self, scores: Floats) -> tuple[Single, Single]:
+    def _any_loss(self, scores: Floats) -> tuple[Singles, Singles]:
         train = self.train
         gradient, hessian = redraw(self.loss, self.rounds).derivatives(
             scores,

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats, Singles
 from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Job, Plan
+from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.catboost_relay import Relay, RelayMetric, RelayObjective
 from rankloop.rankers.trees.forest import Forest
 
@@ -77,7 +77,7 @@ class CatBoostForest:
             model.shrink(before + watch.best_round)
         return cls(_unpack(catboost, _pack(model)))
 
-    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
+    def scores(self, X: Singles, threads: int | None) -> Floats:
         columns = self.model.get_cat_feature_indices()
         rows = _with_codes(X, columns) if columns else X
         return np.asarray(self.model.predict(rows, thread_count=_threads(threads)), np.float64)
@@ -128,7 +128,7 @@ def _pool(catboost: Any, plan: Plan, data: RankingDataset, *, rows: bool) -> Any
     )
 
 
-def _with_codes(X: NDArray[np.float32], columns: Any) -> NDArray[Any]:
+def _with_codes(X: Singles, columns: Any) -> Array:
     """Categories as CatBoost takes them: text in an array of objects."""
     table = X.astype(object)
     for column in columns:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankloop.rankers.trees.boosting import Derivatives, Floats, Watch
+from rankloop._arrays import Floats
+from rankloop.rankers.trees.boosting import Derivatives, Watch
 
 __all__ = ["Relay", "RelayMetric", "RelayObjective"]
 
@@ -54,7 +54,7 @@ class RelayObjective:
     def __deepcopy__(self, memo: Any) -> "RelayObjective":
         return self
 
-    def calc_ders_range(self, approxes: Any, targets: Any, weights: Any) -> NDArray[np.float64]:
+    def calc_ders_range(self, approxes: Any, targets: Any, weights: Any) -> Floats:
         return self.relay.derivatives[np.asarray(targets).astype(np.int64)]
 
 

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers.trees.lanes import LANES
 from rankloop.rankers.trees.packing import MOST_LEAVES, checked
@@ -30,14 +31,14 @@ class Forest:
     as the bits of a word (after RapidScorer, Ye et al., 2018); a few documents walk from root to leaf.
     """
 
-    words: NDArray[np.int64]
-    trees: NDArray[np.int64]
-    values: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    edges: NDArray[np.float64]
-    table: NDArray[np.uint8]
-    special: NDArray[np.uint8]
-    constants: NDArray[np.float64]  # features, size of zero, bias, divisor, whether rows are float32
+    words: Ints
+    trees: Ints
+    values: Floats
+    columns: Ints
+    edges: Floats
+    table: Bytes
+    special: Bytes
+    constants: Floats  # features, size of zero, bias, divisor, whether rows are float32
 
     @property
     def n_features(self) -> int:
@@ -50,7 +51,7 @@ class Forest:
     def __repr__(self) -> str:
         return f"Forest({self.n_trees:,} trees, {len(self.values):,} leaves, {self.n_features:,} features)"
 
-    def score(self, X: ArrayLike, *, threads: int | None = None) -> NDArray[np.float64]:
+    def score(self, X: ArrayLike, *, threads: int | None = None) -> Floats:
         """One raw score per row; several threads from 4,096 rows on."""
         rows = np.asarray(X)
         _, _, bias, divisor, single = self.constants.tolist()
@@ -73,7 +74,7 @@ class Forest:
             over_lists(work, spans, threads=thread_count(threads))
         return scores if (bias, divisor) == (0.0, 1.0) else scores / divisor + bias
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """The arrays that `Forest.from_arrays` takes: how a ranker saves its forest."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -82,7 +83,7 @@ class Forest:
         """The forest of these arrays, which are checked: kernels do not check indices."""
         return cls(**checked({field.name: np.asarray(arrays[field.name]) for field in fields(cls)}))
 
-    def _add(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
+    def _add(self, X: Array, scores: Floats) -> None:
         """Add all trees, for blocks of 64 documents, of eight, or of one, whichever costs least."""
         rows = len(X)
         bins = aligned(max(1, len(self.columns)) * LANES)
@@ -112,7 +113,7 @@ class Forest:
         """Up to so many documents walk: a block costs the number of nodes of a tree, a walk its depth."""
         return max(_FEW, int(self.trees[:, 1].sum()) // (8 * max(1, self.n_trees)))
 
-    def _add_alone(self, X: NDArray[Any], scores: NDArray[np.float64]) -> None:
+    def _add_alone(self, X: Array, scores: Floats) -> None:
         zero = self.constants[1]
         add_alone(
             plain(X), self.columns, self.edges, self.table, self.special, zero,
@@ -120,12 +121,12 @@ class Forest:
         )  # fmt: skip
 
 
-def plain(X: NDArray[Any]) -> NDArray[Any]:
+def plain(X: Array) -> Array:
     """The same rows in the memory layout that the kernels are compiled for."""
     return X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
 
 
-def aligned(size: int) -> NDArray[np.uint8]:
+def aligned(size: int) -> Bytes:
     """Zeroed bytes that start at a cache line, so that no vector of 64 crosses two lines."""
     raw = np.zeros(size + LANES, np.uint8)
     start = -raw.ctypes.data % LANES

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, Trees
 
 __all__ = ["read_json"]
@@ -66,7 +66,7 @@ def _xgboost(learner: dict[str, Any]) -> Trees:
         raise ValueError(f"an XGBoost model of kind {booster['name']} cannot be compiled; train with gbtree")
     if not objective.startswith(("rank:", "reg:squarederror")):
         raise ValueError(f"an XGBoost model with objective {objective} is no ranker; train with rank:ndcg")
-    built, sets = _Builder(), list[NDArray[np.int64]]()
+    built, sets = _Builder(), list[Ints]()
     for tree in booster["model"]["trees"]:
         listed = dict(zip(tree["categories_nodes"], _listed(tree), strict=True))
         left, right, cut = tree["left_children"], tree["right_children"], tree["split_conditions"]
@@ -90,7 +90,7 @@ def _xgboost(learner: dict[str, Any]) -> Trees:
     return built.trees(n_features=int(about["num_feature"]), bias=base, sets=sets)
 
 
-def _listed(tree: dict[str, Any]) -> Iterator[NDArray[np.int64]]:
+def _listed(tree: dict[str, Any]) -> Iterator[Ints]:
     """The categories of each categorical node."""
     for start, size in zip(tree["categories_segments"], tree["categories_sizes"], strict=True):
         yield np.array(tree["categories"][start : start + size], np.int64)

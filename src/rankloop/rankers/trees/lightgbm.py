@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Job, Plan
+from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.compile_forest import compile_forest, read_trees
 from rankloop.rankers.trees.forest import Forest
 from rankloop.rankers.trees.linear_leaves import LinearForest
@@ -93,7 +93,7 @@ class LightGBMForest:
         """The forest for trees with linear leaves; None for others."""
         return None if self.compiled is not None else LinearForest.of(read_trees(self.text))
 
-    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
+    def scores(self, X: Singles, threads: int | None) -> Floats:
         forest = self.compiled or self.lines
         assert forest is not None
         return forest.score(X, threads=threads)

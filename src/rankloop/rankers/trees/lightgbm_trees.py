@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Lines, Trees
 
 __all__ = ["read_lightgbm"]
@@ -25,10 +25,10 @@ def read_lightgbm(text: str) -> Trees:
         )
     if not parts or "\nend of trees" not in text:
         raise ValueError("this LightGBM model has no trees or is cut short; save it again")
-    columns: dict[str, list[NDArray[Any]]] = {
+    columns: dict[str, list[Array]] = {
         name: [] for name in ("feature", "threshold", "rule", "left", "right", "value")
     }
-    sets: list[NDArray[np.int64]] = []
+    sets: list[Ints] = []
     nodes = []
     trees = [_fields(part) for part in parts]
     for tree in trees:
@@ -69,7 +69,7 @@ def _fields(part: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in part.split("\n") if "=" in line)
 
 
-def _numbers(text: str, count: int) -> NDArray[np.float64]:
+def _numbers(text: str, count: int) -> Floats:
     found = np.array(text.split(), np.float64)
     if len(found) != count:
         raise ValueError(
@@ -98,7 +98,7 @@ def _lines(trees: list[dict[str, str]]) -> Lines:
     )
 
 
-def _sets(tree: dict[str, str]) -> Iterator[NDArray[np.int64]]:
+def _sets(tree: dict[str, str]) -> Iterator[Ints]:
     """The categories that go left, of each categorical node: bits of 32-bit words."""
     if tree.get("num_cat", "0") == "0":
         return

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Bools, Bytes, Floats, Ints
 from rankloop._jit import kernel, over_lists, part, thread_count
 from rankloop.rankers.trees.forest import Forest, aligned, plain
 from rankloop.rankers.trees.lanes import LANES
@@ -18,10 +19,7 @@ __all__ = ["LinearForest", "goes_left"]
 _FEW = 4  # up to so many documents walk
 _MANY = 512  # fewer documents than this stay in one thread
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
-Members = NDArray[np.bool_]
+Members = Bools
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bools, Floats, Ints, Singles
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees
 
 __all__ = ["forest_to_onnx"]
@@ -12,8 +12,6 @@ __all__ = ["forest_to_onnx"]
 _SINCE_2020 = {"": 17, "ai.onnx.ml": 3}  # onnxruntime reads these since 1.12
 _SINCE_2024 = {"": 17, "ai.onnx.ml": 5}  # and these, which know categories, since 1.20
 _LEQ, _MEMBER = 0, 6
-
-Ints = NDArray[np.int64]
 
 
 def forest_to_onnx(onnx: Any, trees: Trees) -> tuple[list[Any], list[Any], dict[str, int]]:
@@ -46,12 +44,12 @@ def _regressor(onnx: Any, trees: Trees) -> Any:
     leaf_id = np.arange(len(leaf_tree)) - np.repeat(np.cumsum(count + 1) - count - 1, count + 1)
     leaf_id = leaf_id + count[leaf_tree]
 
-    def column(fill: Any, values: Any) -> NDArray[Any]:
+    def column(fill: Any, values: Any) -> Array:
         whole = np.full(size.sum(), fill)
         whole[at] = values
         return whole
 
-    def child(side: Ints) -> NDArray[Any]:
+    def child(side: Ints) -> Array:
         return column(0, np.where(side < 0, count[tree] + ~side, side))
 
     return onnx.helper.make_node(
@@ -84,7 +82,7 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
     real = np.repeat(~alone, count)
     tree = np.repeat(np.arange(len(count)), count)[real]
 
-    def column(values: Any, fill: Any = 0) -> NDArray[Any]:
+    def column(values: Any, fill: Any = 0) -> Array:
         whole = np.full(len(real), fill, np.asarray(values).dtype)
         whole[real] = values
         return whole
@@ -97,7 +95,7 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
         return ends.tolist(), to.tolist()
 
     categorical = trees.rule & CATEGORY != 0
-    members: list[NDArray[np.float64]] = [np.zeros(0)]
+    members: list[Floats] = [np.zeros(0)]
     for which in trees.threshold[categorical].astype(int):
         members += [trees.sets[which].astype(np.float64), np.array([np.nan])]
     left_ends, left = child(trees.left)
@@ -125,13 +123,13 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
     )
 
 
-def _missing_left(trees: Trees) -> NDArray[np.bool_]:
+def _missing_left(trees: Trees) -> Bools:
     as_zero = np.where(trees.rule & CATEGORY, False, trees.threshold >= 0)
     ruled = trees.rule & (NAN | CATEGORY) != 0
     return np.where(ruled, trees.rule & LEFT != 0, as_zero)
 
 
-def _below(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
+def _below(threshold: Floats) -> Singles:
     """The largest float32 not above the threshold: a float32 value is on the same side of both."""
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)

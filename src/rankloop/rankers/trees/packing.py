@@ -1,10 +1,8 @@
 """Trees as the flat arrays that the kernels of `score_kernels.py` read."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees
 
 __all__ = ["MOST_LEAVES", "checked", "pack"]
@@ -26,10 +24,8 @@ _KINDS = {
 }
 _TABLES = ("trees", "columns", "special")
 
-Ints = NDArray[np.int64]
 
-
-def pack(trees: Trees) -> dict[str, NDArray[Any]]:
+def pack(trees: Trees) -> dict[str, Array]:
     """The arrays of a `Forest`."""
     nodes = trees.nodes
     size = 2 * nodes + 1
@@ -58,7 +54,7 @@ def pack(trees: Trees) -> dict[str, NDArray[Any]]:
     }
 
 
-def checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def checked(arrays: dict[str, Array]) -> dict[str, Array]:
     """The same arrays, if every walk through them ends at a leaf and no index is out of bounds."""
     sound = all(
         arrays[name].dtype == kind and arrays[name].ndim == (2 if name in _TABLES else 1)
@@ -72,12 +68,12 @@ def checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 def _within(
     words: Ints,
     trees: Ints,
-    values: NDArray[np.float64],
+    values: Floats,
     columns: Ints,
-    edges: NDArray[np.float64],
-    table: NDArray[np.uint8],
-    special: NDArray[np.uint8],
-    constants: NDArray[np.float64],
+    edges: Floats,
+    table: Bytes,
+    special: Bytes,
+    constants: Floats,
 ) -> bool:
     if trees.shape[1:] != (3,) or columns.shape[1:] != (3,) or special.shape != (len(columns), 2):
         return False
@@ -105,13 +101,13 @@ def _within(
     )
 
 
-def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, NDArray[Any]]]:
+def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, Array]]:
     """The column and edge number of each node, and the arrays of the columns."""
     column, edge = np.zeros((2, len(trees.feature)), np.int64)
     columns: list[tuple[int, int, int]] = []
     special: list[tuple[int, int]] = []
-    edges: list[NDArray[np.float64]] = []
-    table: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
+    edges: list[Floats] = []
+    table: list[Bytes] = [np.empty(0, np.uint8)]
     n_table = 0
     key = trees.feature * 16 + trees.rule
     order = np.argsort(key, kind="stable")

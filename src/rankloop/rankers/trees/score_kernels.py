@@ -4,33 +4,21 @@ A node is one word: from the lowest bit its edge (8 bits), column (24), left chi
 Children count from the first word of the tree. Leaves follow the nodes and are their own children.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import kernel, part
 from rankloop.rankers.trees.lanes import LANES, exits, over
 
 __all__ = ["add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
 
-Ints = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 
 _TREES = 16  # that one document walks at a time
 
 
 @kernel
 def to_bins(
-    X: NDArray[Any],
-    columns: Ints,
-    edges: Floats,
-    table: Bytes,
-    special: Bytes,
-    zero: float,
-    width: int,
-    out: Bytes,
+    X: Array, columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, width: int, out: Bytes
 ) -> None:
     """The bin of each value: the number of edges of its column below it, which fits a byte.
 
@@ -117,7 +105,7 @@ def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Flo
 
 @kernel
 def add_alone(
-    X: NDArray[Any],
+    X: Array,
     columns: Ints,
     edges: Floats,
     table: Bytes,
@@ -157,7 +145,7 @@ def add_alone(
 
 @kernel
 def _one_to_bins(
-    x: NDArray[Any], columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
+    x: Array, columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
 ) -> None:
     """`to_bins` for one document: the binary searches of all its columns advance together."""
     count = len(columns)

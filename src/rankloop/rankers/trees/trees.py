@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["CATEGORY", "LEFT", "NAN", "ZERO", "Lines", "Trees"]
 
@@ -19,10 +18,10 @@ class Lines:
     Where one of those features is missing, the leaf has its plain `value`.
     """
 
-    constant: NDArray[np.float64]
-    terms: NDArray[np.int64]  # number of terms of each leaf
-    feature: NDArray[np.int64]
-    coefficient: NDArray[np.float64]
+    constant: Floats
+    terms: Ints  # number of terms of each leaf
+    feature: Ints
+    coefficient: Floats
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,15 @@ class Trees:
     leaves; children come after their parent.
     """
 
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    rule: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    value: NDArray[np.float64]
-    nodes: NDArray[np.int64]  # number per tree; a tree has one leaf more
+    feature: Ints
+    threshold: Floats
+    rule: Ints
+    left: Ints
+    right: Ints
+    value: Floats
+    nodes: Ints  # number per tree; a tree has one leaf more
     n_features: int
-    sets: list[NDArray[np.int64]] = field(default_factory=list)
+    sets: list[Ints] = field(default_factory=list)
     zero: float = 0.0  # absolute values up to this are zero
     divisor: float = 1.0  # of the sum over the trees
     bias: float = 0.0  # added at the end

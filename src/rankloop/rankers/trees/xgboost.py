@@ -4,13 +4,13 @@ import json
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._extras import require
 from rankloop._names import one_of, unknown
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
-from rankloop.rankers.trees.boosting import Floats, Job, Plan
+from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["XGBoostForest"]
@@ -73,7 +73,7 @@ class XGBoostForest:
         kept = booster[: before + watch.best_round]
         return cls(kept.save_raw("json").decode())
 
-    def scores(self, X: NDArray[np.float32], threads: int | None) -> Floats:
+    def scores(self, X: Singles, threads: int | None) -> Floats:
         xgboost = require("xgboost", "trees")
         self.booster.set_param({"nthread": threads or 0})
         types = self.booster.feature_types

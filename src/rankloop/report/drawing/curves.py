@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import number_text, span
@@ -26,7 +26,7 @@ __all__ = [
 Ticks = Sequence[tuple[float, str]]
 
 
-def floats(values: Any, what: str) -> NDArray[np.float64]:
+def floats(values: Any, what: str) -> Floats:
     """A one-dimensional array of numbers; missing ones are nan."""
     try:
         made = np.asarray(values, np.float64)

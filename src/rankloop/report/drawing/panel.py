@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.scale import Scale, number_text, tick_texts
 from rankloop.report.drawing.style import dash, role_of
@@ -13,7 +13,6 @@ from rankloop.report.drawing.text import shorten, width_of
 
 __all__ = ["Curve", "Panel"]
 
-Floats = NDArray[np.float64]
 _MARKED = 40  # up to this many points of a curve get a marker each
 _SMALL = 11  # font size of ticks
 
@@ -134,7 +133,7 @@ class Panel:
         return min(max(self.y(value), self.top), self.bottom)
 
 
-def _runs(kept: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _runs(kept: Bools) -> list[tuple[int, int]]:
     """Start and end of each run of kept values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], kept, [False]))))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]

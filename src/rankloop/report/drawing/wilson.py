@@ -1,11 +1,10 @@
 """Wilson's interval of a share."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rankloop._arrays import Floats
 
 __all__ = ["wilson"]
-
-Floats = NDArray[np.float64]
 
 
 def wilson(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.report.drawing.wilson import wilson
 from rankloop.report.figure import Figure
 from rankloop.report.over_time import over_time
@@ -47,7 +47,7 @@ def by_day(log: "ClickLog") -> Figure | None:
     )
 
 
-def _rates(day: NDArray[np.int64], clicked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+def _rates(day: Ints, clicked: Bools) -> tuple[Floats, ...]:
     days, code = np.unique(day, return_inverse=True)
     hits, pages = (np.bincount(code, one).astype(np.float64) for one in (clicked, np.ones(len(day))))
     return (np.asarray(days * _DAY, np.float64), *wilson(hits, pages))

@@ -22,8 +22,7 @@ def report_of_learning(
     report = Report(title, f"The ranker is {learned.chosen}; the curve is by {learned.curve_by}.")
     report.add("The verdict", *_verdict(learned), *(f"Warning: {one}." for one in learned.warnings))
     curve = position_curve(
-        {learned.curve_by: learned.curve},
-        note="Relative to the first rank; the correction of the clicks.",
+        {learned.curve_by: learned.curve}, note="Relative to the first rank; the correction of the clicks."
     )
     report.add("Position bias", curve, *(() if log is None else (ctr_by_position(log),)))
     if learned.held_out:

@@ -17,11 +17,7 @@ __all__ = ["report_of_run"]
 
 
 def report_of_run(
-    folder: str | Path,
-    data: "RankingDataset | None" = None,
-    *,
-    query: Any = None,
-    title: str | None = None,
+    folder: str | Path, data: "RankingDataset | None" = None, *, query: Any = None, title: str | None = None
 ) -> Report:
     """A folder of `rankloop train` on one page.
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats, Ints
 
 __all__ = ["ClickHistory"]
 
@@ -57,15 +59,11 @@ class ClickHistory:
             raise ValueError("a click history needs a log with timestamps, this one has none")
         return cls(log.query, log.document, log.click, log.timestamp)
 
-    def of_documents(
-        self, documents: Iterable[Any], *, before: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of_documents(self, documents: Iterable[Any], *, before: float) -> tuple[Floats, Floats]:
         """Impressions and clicks of each document before the time."""
         return self._documents.until([str(one) for one in documents], self._at(before))
 
-    def of_pairs(
-        self, query: str, documents: Iterable[Any], *, before: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of_pairs(self, query: str, documents: Iterable[Any], *, before: float) -> tuple[Floats, Floats]:
         """Impressions and clicks of each document for this query before the time."""
         return self._pairs.until([(query, str(one)) for one in documents], self._at(before))
 
@@ -76,9 +74,7 @@ class ClickHistory:
 class _Counts:
     """Rows sorted by key and time, with cumulated clicks."""
 
-    def __init__(
-        self, keys: list[Any], time: NDArray[np.int64], clicks: NDArray[np.float64], times: int
-    ) -> None:
+    def __init__(self, keys: list[Any], time: Ints, clicks: Floats, times: int) -> None:
         self._code = {key: at for at, key in enumerate(dict.fromkeys(keys))}
         self._span = times + 1
         place = np.array([self._code[key] for key in keys], np.int64) * self._span + time
@@ -86,7 +82,7 @@ class _Counts:
         self._place = place[order]
         self._clicks = np.concatenate(([0.0], np.cumsum(clicks[order])))
 
-    def until(self, keys: list[Any], time: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def until(self, keys: list[Any], time: int) -> tuple[Floats, Floats]:
         codes = np.array([self._code.get(key, -1) for key in keys], np.int64)
         known = codes >= 0
         start = np.searchsorted(self._place, codes * self._span)

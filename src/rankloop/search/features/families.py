@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats
 from rankloop.search.candidates import Candidates
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.query_terms import QueryTerms
@@ -77,7 +78,7 @@ def versions(family: str | None, declared: Any) -> int:
 
 def broadcast(
     family: str, field: str | None, found: Candidates, words: Mapping[str, QueryTerms]
-) -> float | NDArray[np.float64]:
+) -> float | Floats:
     """Features that are the same for all documents of a query, and ages."""
     if family == "query_length":
         return float(len(found.snapshot.manifest.analyser.terms(found.query.plain)))

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import one_of
 from rankloop.search.candidates import Candidates
 from rankloop.search.features.click_history import ClickHistory
@@ -136,7 +137,7 @@ class Features(Stage):
         """The candidates with a column `features`: one row of numbers each."""
         return given.with_column(COLUMN, self.matrix(given))
 
-    def matrix(self, found: Candidates) -> NDArray[np.float32]:
+    def matrix(self, found: Candidates) -> Singles:
         """One row per candidate, one column per feature."""
         self._check(found.snapshot)
         out = np.empty((len(found), len(self)), np.float32)
@@ -164,7 +165,7 @@ class Features(Stage):
         return explained(self, found, id)
 
     @cached_property
-    def _text_plan(self) -> dict[str, tuple[NDArray[np.int64], ...]]:
+    def _text_plan(self) -> dict[str, tuple[Ints, ...]]:
         """By field: columns and their statistics, then columns and their proximities."""
         plan: dict[str, tuple[list[int], ...]] = {}
         for at, parsed in enumerate(self.parsed):
@@ -200,7 +201,7 @@ class Features(Stage):
             return self._similarity(found, str(field))
         return broadcast(family, field, found, words)
 
-    def _similarity(self, found: Candidates, field: str) -> NDArray[np.float64]:
+    def _similarity(self, found: Candidates, field: str) -> Floats:
         declared = found.snapshot.fields[field]
         if field in found.query.vectors:
             vector = declared.convert(found.query.vectors[field])

@@ -3,15 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._jit import kernel
 from rankloop.search.index.postings import Forward
 
 __all__ = ["NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STATISTICS = (
     "covered", "covered_ratio", "covered_idf", "length", "boolean", "cosine", "bm25",
@@ -30,7 +28,7 @@ NEAR = 8  # the distance in words up to which two words are near
 
 @kernel
 def statistics(
-    tf: NDArray[np.int32],
+    tf: Ints32,
     length: Ints,
     unique: Ints,
     norm: Floats,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop.search.pagerank import pagerank
 
 __all__ = ["LinkSignals", "link_signals"]
@@ -14,9 +14,9 @@ __all__ = ["LinkSignals", "link_signals"]
 class LinkSignals(NamedTuple):
     """Per document: incoming links, outgoing links, and its PageRank."""
 
-    inlinks: NDArray[np.int64]
-    outlinks: NDArray[np.int64]
-    pagerank: NDArray[np.float64]
+    inlinks: Ints
+    outlinks: Ints
+    pagerank: Floats
 
 
 def link_signals(

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop.search.bm25 import idf
 from rankloop.search.bm25f import any_df
 from rankloop.search.index.snapshot import Snapshot
@@ -22,12 +22,12 @@ class QueryTerms(NamedTuple):
     """
 
     terms: tuple[str, ...]
-    times: NDArray[np.float64]
-    df: NDArray[np.int64]
-    idf: NDArray[np.float64]
-    probability: NDArray[np.float64]
-    sequence: NDArray[np.int64]
-    places: NDArray[np.int64]
+    times: Floats
+    df: Ints
+    idf: Floats
+    probability: Floats
+    sequence: Ints
+    places: Ints
     average_length: float
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop.search.features.kernels import NEAR, PROXIMITY, STATISTICS, norms, proximity, statistics
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, whole_fields
 from rankloop.search.features.whole_document import end_to_end
@@ -16,11 +16,11 @@ __all__ = ["TEXT", "proximities", "text_statistics"]
 
 TEXT = (*STATISTICS, *PROXIMITY)
 
-Block = NDArray[np.float64]
+Block = Floats
 
 
 def text_statistics(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
+    snapshot: Snapshot, segment: Segment, documents: Ints, field: str, words: QueryTerms
 ) -> Block:
     """`STATISTICS` of documents of a segment: one row each."""
     fields = _fields(snapshot, field)
@@ -28,11 +28,7 @@ def text_statistics(
     tf = np.zeros((len(documents), len(terms)), np.int32)
     for one in fields:
         tf += term_frequencies(
-            segment.forward,
-            segment.documents,
-            documents,
-            np.full(len(terms), one, np.int64),
-            terms,
+            segment.forward, segment.documents, documents, np.full(len(terms), one, np.int64), terms
         )
     norm, unique = _norms(snapshot, segment, fields, documents)
     out = np.empty((len(documents), len(STATISTICS)))
@@ -44,7 +40,7 @@ def text_statistics(
 
 
 def proximities(
-    snapshot: Snapshot, segment: Segment, documents: NDArray[np.int64], field: str, words: QueryTerms
+    snapshot: Snapshot, segment: Segment, documents: Ints, field: str, words: QueryTerms
 ) -> Block:
     """`PROXIMITY` of documents of a segment in one field, or in all of them end to end: one row each."""
     fields = np.array(_fields(snapshot, field))
@@ -67,24 +63,17 @@ def _fields(snapshot: Snapshot, field: str) -> tuple[int, ...]:
     return whole_fields(snapshot) if field == WHOLE else (snapshot.text_fields.index(field),)
 
 
-def _numbers(segment: Segment, terms: Sequence[str]) -> NDArray[np.int64]:
+def _numbers(segment: Segment, terms: Sequence[str]) -> Ints:
     return np.array([segment.term(term) for term in terms], np.int64)
 
 
 def _norms(
-    snapshot: Snapshot, segment: Segment, fields: tuple[int, ...], documents: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    snapshot: Snapshot, segment: Segment, fields: tuple[int, ...], documents: Ints
+) -> tuple[Floats, Ints]:
     """Vector norms and numbers of terms, computed once for each document that is ever a candidate."""
     key = ("norms", segment.name, fields)
     if key not in snapshot.cache:
         snapshot.cache[key] = (np.full(segment.documents, -1.0), np.zeros(segment.documents, np.int64))
     norm, unique = snapshot.cache[key]
-    norms(
-        segment.forward,
-        segment.documents,
-        np.array(fields, np.int64),
-        documents,
-        norm,
-        unique,
-    )
+    norms(segment.forward, segment.documents, np.array(fields, np.int64), documents, norm, unique)
     return norm[documents], unique[documents]

@@ -1,14 +1,12 @@
 """The fields of a document end to end: positions of query terms in the whole document."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop._jit import kernel
 from rankloop.search.index.postings import Forward
 
 __all__ = ["end_to_end"]
-
-Ints = NDArray[np.int64]
 
 
 @kernel

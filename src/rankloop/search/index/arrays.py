@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Bytes, Ints
 from rankloop._atomic import replacing
 
 __all__ = ["AGAIN", "pack", "read_arrays", "unpack", "write_arrays"]
@@ -20,7 +20,7 @@ AGAIN = "make the index anew with `rankloop index` or Index.create"
 _ALIGN = 64
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+def write_arrays(path: Path, arrays: Mapping[str, Array]) -> str:
     """Write the arrays, whole or not at all; gives a hash of their contents."""
     header: dict[str, dict[str, Any]] = {}
     at = 0
@@ -41,7 +41,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path) -> dict[str, Array]:
     """The arrays of a file, read-only and memory-mapped: nothing is read before it is used."""
     with open(path, "rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
@@ -56,7 +56,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{path} is damaged or cut short ({error}); {AGAIN}") from error
 
 
-def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) -> NDArray[Any]:
+def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) -> Array:
     count = int(np.prod(shape))
     if count == 0:
         array = np.zeros(shape, dtype)
@@ -65,7 +65,7 @@ def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) ->
     return np.frombuffer(data, dtype, count, start + at).reshape(shape)
 
 
-def pack(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def pack(texts: Iterable[bytes]) -> tuple[Bytes, Ints]:
     """Byte strings end to end, and the offset of each."""
     parts = list(texts)
     offsets = np.zeros(len(parts) + 1, np.int64)
@@ -73,7 +73,7 @@ def pack(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
-def unpack(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[bytes]:
+def unpack(data: Bytes, offsets: Ints) -> list[bytes]:
     """The byte strings that were packed."""
     whole, cuts = data.tobytes(), offsets.tolist()
     return [whole[a:b] for a, b in pairwise(cuts)]

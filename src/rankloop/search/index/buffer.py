@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack
 from rankloop.search.index.postings import Arrays, forward_index, invert, joined
@@ -140,7 +140,7 @@ class _Tokens:
         numbers = tuple(vocabulary.setdefault(term, len(vocabulary)) for term in self.analyser.terms_of(word))
         return numbers if len(numbers) > 1 else numbers[0] if numbers else -1
 
-    def forward(self, number: NDArray[np.int64], documents: int) -> Arrays:
+    def forward(self, number: Ints, documents: int) -> Arrays:
         ids = np.frombuffer(self.ids, np.int32) if self.ids else np.empty(0, np.int32)
         kept = ids >= 0
         document = np.repeat(np.arange(documents), self.counts)[kept]

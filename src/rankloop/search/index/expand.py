@@ -1,15 +1,14 @@
 """Terms of an index with a given prefix, or within a few edits of a word."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints
 from rankloop._jit import kernel
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["MOST", "near_terms", "prefix_terms"]
 
-Ints = NDArray[np.int64]
 
 MOST = 50  # expansions kept: those in the most documents
 
@@ -58,7 +57,7 @@ def _most(found: dict[str, int]) -> dict[str, int]:
 
 
 @kernel
-def edit_distances(data: NDArray[np.uint8], offsets: Ints, wanted: Ints, most: int) -> Ints:
+def edit_distances(data: Bytes, offsets: Ints, wanted: Ints, most: int) -> Ints:
     """Optimal string alignment distance of each UTF-8 word to the wanted letters; most + 1 when above.
 
     The vocabulary is sorted, so a word shares the table rows of its common prefix with the word before; a
@@ -116,7 +115,7 @@ def edit_distances(data: NDArray[np.uint8], offsets: Ints, wanted: Ints, most: i
 
 
 @kernel
-def _letter(data: NDArray[np.uint8], at: int) -> tuple[np.int64, int]:
+def _letter(data: Bytes, at: int) -> tuple[np.int64, int]:
     """The letter that begins at this byte, and where the next one does."""
     byte = np.int64(data[at])
     more = 0 if byte < 0x80 else 1 if byte < 0xE0 else 2 if byte < 0xF0 else 3

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.search.bm25 import BM25
@@ -117,7 +117,7 @@ class Index:
         return self.snapshot.manifest.generation
 
     @property
-    def ids(self) -> NDArray[Any]:
+    def ids(self) -> Array:
         """The ids of all documents."""
         live = [np.flatnonzero(segment.live) + segment.base for segment in self.snapshot.segments]
         return self.snapshot.ids(np.concatenate([np.empty(0, np.int64), *live]))

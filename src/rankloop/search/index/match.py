@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.search.bm25 import Leaf
@@ -19,7 +19,6 @@ from rankloop.search.text.query import Clause, Query
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
 
-Ints = NDArray[np.int64]
 
 Filters = Mapping[str, Any]
 
@@ -64,7 +63,7 @@ def _word(snapshot: Snapshot, field: int, term: str, times: float, typos: str) -
 
 def allowed_documents(
     query: Query, snapshot: Snapshot, fields: Iterable[int], filters: Filters, match: str, typos: str
-) -> list[NDArray[np.uint8]]:
+) -> list[Bytes]:
     """Per segment which documents may be shown: live, not excluded, with everything that is required."""
     searched = tuple(fields)
     needed = [c for c in query.clauses if c.excluded or c.required or match == "all" or c.kind == "phrase"]
@@ -87,9 +86,7 @@ def allowed_documents(
     return allowed
 
 
-def matching_documents(
-    leaves: Sequence[Leaf], snapshot: Snapshot, allowed: list[NDArray[np.uint8]]
-) -> list[NDArray[np.uint8]]:
+def matching_documents(leaves: Sequence[Leaf], snapshot: Snapshot, allowed: list[Bytes]) -> list[Bytes]:
     """Per segment the allowed documents that have any of the terms."""
     matched = []
     for segment, may in zip(snapshot.segments, allowed, strict=True):
@@ -104,7 +101,7 @@ def matching_documents(
 
 def _has(
     clause: Clause, segment: Segment, snapshot: Snapshot, searched: tuple[int, ...], typos: str
-) -> NDArray[np.uint8] | None:
+) -> Bytes | None:
     """Which documents of a segment satisfy a clause; None if the clause has only stop words."""
     if clause.kind == "value":
         return _with_values(segment, str(clause.field), [clause.text])
@@ -146,9 +143,7 @@ def _has(
     return has if constrains else None
 
 
-def _with_phrase(
-    segment: Segment, field: int, terms: NDArray[np.int64], gaps: NDArray[np.int64]
-) -> NDArray[np.uint8]:
+def _with_phrase(segment: Segment, field: int, terms: Ints, gaps: Ints) -> Bytes:
     rare_first = sorted(set(terms.tolist()), key=lambda term: len(segment.postings(field, term)))
     docs = segment.postings(field, rare_first[0])
     for term in rare_first[1:]:
@@ -164,7 +159,7 @@ def _with_phrase(
 
 
 @kernel
-def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> NDArray[np.uint8]:
+def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> Bytes:
     """Whether each row has all terms at positions p + gap for some p; every row must have each term."""
     offsets, row_terms, tf, starts, positions = forward
     found = np.zeros(len(rows), np.uint8)
@@ -197,7 +192,7 @@ def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> NDArray[n
     return found
 
 
-def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> NDArray[np.uint8]:
+def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> Bytes:
     """A filter from code: one value or several, a number, or a pair (low, high) in which None is open."""
     field = snapshot.fields[one_of("field", name, snapshot.fields)]
     if field.kind == "keyword":
@@ -212,7 +207,7 @@ def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> N
     )
 
 
-def _with_values(segment: Segment, field: str, values: list[str]) -> NDArray[np.uint8]:
+def _with_values(segment: Segment, field: str, values: list[str]) -> Bytes:
     has = np.zeros(segment.documents, np.uint8)
     numbers = segment.keyword_numbers(field)
     name = name_of_field("keyword", field)
@@ -223,6 +218,6 @@ def _with_values(segment: Segment, field: str, values: list[str]) -> NDArray[np.
     return has
 
 
-def _between(segment: Segment, field: str, low: float, high: float) -> NDArray[np.uint8]:
+def _between(segment: Segment, field: str, low: float, high: float) -> Bytes:
     values = segment.arrays[name_of_field("number", field)]
     return ((values >= low) & (values <= high)).astype(np.uint8)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Ints
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack, unpack
 from rankloop.search.index.postings import Arrays, invert, joined
@@ -36,7 +36,7 @@ def merge(segments: Sequence[Segment], fields: Mapping[str, Field]) -> Arrays:
     return made
 
 
-def _vocabulary(segments: Sequence[Segment]) -> tuple[list[bytes], list[NDArray[np.int64]]]:
+def _vocabulary(segments: Sequence[Segment]) -> tuple[list[bytes], list[Ints]]:
     """The terms of live documents in order, and the new number of each segment's terms."""
     own = [unpack(s.arrays["vocabulary.bytes"], s.arrays["vocabulary.offsets"]) for s in segments]
     used: set[bytes] = set()
@@ -48,13 +48,13 @@ def _vocabulary(segments: Sequence[Segment]) -> tuple[list[bytes], list[NDArray[
     return words, [np.array([number.get(term, -1) for term in terms], np.int64) for terms in own]
 
 
-def _live_entries(segment: Segment) -> NDArray[np.bool_]:
+def _live_entries(segment: Segment) -> Bools:
     counts = np.diff(segment.arrays["forward.offsets"])
     return np.repeat(np.tile(segment.live.astype(bool), len(segment.lengths)), counts)
 
 
-def _forward_field(segments: Sequence[Segment], numbers: list[NDArray[np.int64]], field: int) -> Arrays:
-    found: dict[str, list[NDArray[np.int64]]] = {}
+def _forward_field(segments: Sequence[Segment], numbers: list[Ints], field: int) -> Arrays:
+    found: dict[str, list[Ints]] = {}
     for segment, number in zip(segments, numbers, strict=True):
         rows = slice(field * segment.documents, (field + 1) * segment.documents + 1)
         live = segment.live.astype(bool)
@@ -77,7 +77,7 @@ def _forward_field(segments: Sequence[Segment], numbers: list[NDArray[np.int64]]
     return made
 
 
-def _picked(segments: Sequence[Segment], live: list[NDArray[np.int64]], name: str) -> list[bytes]:
+def _picked(segments: Sequence[Segment], live: list[Ints], name: str) -> list[bytes]:
     picked = []
     for segment, rows in zip(segments, live, strict=True):
         parts = unpack(segment.arrays[f"{name}.bytes"], segment.arrays[f"{name}.offsets"])
@@ -85,7 +85,7 @@ def _picked(segments: Sequence[Segment], live: list[NDArray[np.int64]], name: st
     return picked
 
 
-def _keywords(segments: Sequence[Segment], live: list[NDArray[np.int64]], field: str) -> list[list[str]]:
+def _keywords(segments: Sequence[Segment], live: list[Ints], field: str) -> list[list[str]]:
     words: list[list[str]] = []
     name = name_of_field("keyword", field)
     for segment, rows in zip(segments, live, strict=True):

@@ -1,17 +1,16 @@
 """The forward index (terms of each document) and its inversion, the postings (documents of each term)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints, Ints32
 from rankloop._jit import kernel
 
 __all__ = ["Arrays", "Forward", "forward_index", "invert", "joined"]
 
-Ints = NDArray[np.int64]
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 
 
 class Forward(NamedTuple):
@@ -21,20 +20,14 @@ class Forward(NamedTuple):
     positions begin at `starts[row]`: those of the first term, then those of the second, each ascending.
     """
 
-    offsets: NDArray[np.int64]
-    terms: NDArray[np.int32]
-    tf: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    positions: NDArray[np.int32]
+    offsets: Ints
+    terms: Ints32
+    tf: Ints32
+    starts: Ints
+    positions: Ints32
 
 
-def forward_index(
-    document: NDArray[np.int64],
-    term: NDArray[np.int64],
-    position: NDArray[np.int32],
-    documents: int,
-    terms: int,
-) -> Arrays:
+def forward_index(document: Ints, term: Ints, position: Ints32, documents: int, terms: int) -> Arrays:
     """The forward index of one field, from its tokens in the order of their documents."""
     key = document * max(terms, 1) + term
     order = np.argsort(key, kind="stable")
@@ -81,13 +74,7 @@ def invert(forward: Arrays, terms: int) -> Arrays:
 
 @kernel
 def _invert(
-    forward: Forward,
-    documents: int,
-    terms: int,
-    offsets: Ints,
-    docs: NDArray[np.int32],
-    tf: NDArray[np.int32],
-    total: Ints,
+    forward: Forward, documents: int, terms: int, offsets: Ints, docs: Ints32, tf: Ints32, total: Ints
 ) -> None:
     """A counting sort of the entries by term: two passes, no comparison."""
     rows, row_terms, row_tf = forward.offsets, forward.terms, forward.tf
@@ -108,5 +95,5 @@ def _invert(
             free[at] += 1
 
 
-def _cumulated(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _cumulated(counts: Ints) -> Ints:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Ints, Ints32
 from rankloop.search.index.arrays import pack, read_arrays, unpack
 from rankloop.search.index.postings import Arrays, Forward
 
@@ -25,17 +25,17 @@ class Segment:
     numbered in the order in which the index declares them.
     """
 
-    def __init__(self, path: Path, deleted: NDArray[np.int32], base: int) -> None:
+    def __init__(self, path: Path, deleted: Ints32, base: int) -> None:
         self.name = path.name
         self.path = path
         self.base = base
         self.arrays = read_arrays(path)
         self.deleted = deleted
         self.forward = Forward(*(self.arrays[f"forward.{name}"] for name in Forward._fields))
-        self.lengths: NDArray[np.int32] = self.arrays["forward.lengths"]
+        self.lengths: Ints32 = self.arrays["forward.lengths"]
         self.documents = int(self.arrays["live"].shape[0])
         self.terms = len(self.arrays["vocabulary.offsets"]) - 1
-        self.live: NDArray[np.uint8] = self.arrays["live"].copy()
+        self.live: Bytes = self.arrays["live"].copy()
         self.live[deleted] = 0
         self.live.flags.writeable = False
         self._numbers: dict[str, int] = {}
@@ -46,14 +46,14 @@ class Segment:
         return self.documents - len(self.deleted)
 
     @cached_property
-    def total_lengths(self) -> NDArray[np.int64]:
+    def total_lengths(self) -> Ints:
         """Per text field the number of tokens in live documents."""
         return np.asarray(
             self.lengths.sum(1, dtype=np.int64) - self.lengths[:, self.deleted].sum(1, dtype=np.int64)
         )
 
     @cached_property
-    def _gone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    def _gone(self) -> tuple[Ints, Ints] | None:
         """Per posting row how many documents and tokens were deleted."""
         if not len(self.deleted):
             return None
@@ -81,11 +81,11 @@ class Segment:
         row = field * self.terms + term
         return int(self.arrays["postings.total"][row]) - (int(self._gone[1][row]) if self._gone else 0)
 
-    def postings(self, field: int, term: int) -> NDArray[np.int32]:
+    def postings(self, field: int, term: int) -> Ints32:
         """The documents, deleted ones included, that have the term in this field."""
         row = field * self.terms + term
         offsets = self.arrays["postings.offsets"]
-        found: NDArray[np.int32] = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
+        found: Ints32 = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
         return found
 
     def term(self, term: str) -> int:
@@ -124,7 +124,7 @@ class Segment:
                 high = middle
         return low
 
-    def ids(self, documents: NDArray[np.int64]) -> list[str]:
+    def ids(self, documents: Ints) -> list[str]:
         """The ids of documents, as text."""
         offsets, data = self.arrays["ids.offsets"], self.arrays["ids.bytes"].data
         ends = zip(offsets[documents].tolist(), offsets[documents + 1].tolist(), strict=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop._atomic import replacing
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
@@ -144,7 +145,7 @@ class Snapshot:
         return sum(segment.n_live for segment in self.segments)
 
     @cached_property
-    def average_lengths(self) -> NDArray[np.float64]:
+    def average_lengths(self) -> Floats:
         """Per text field the mean number of tokens of a document."""
         totals = [segment.total_lengths for segment in self.segments]
         return np.asarray(sum(totals, np.zeros(len(self.text_fields))) / max(self.n_documents, 1))
@@ -167,14 +168,14 @@ class Snapshot:
                 return segment, row - segment.base
         raise IndexError(row)
 
-    def by_segment(self, rows: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.int64]]]:
+    def by_segment(self, rows: Ints) -> Iterator[tuple[Segment, Ints]]:
         """Each segment that holds some of the rows, and which of them (indices into `rows`)."""
         for segment in self.segments:
             inside = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.documents))
             if len(inside):
                 yield segment, inside
 
-    def ids(self, rows: ArrayLike) -> NDArray[Any]:
+    def ids(self, rows: ArrayLike) -> Array:
         """The ids of rows: whole numbers if the index was given whole numbers, else text."""
         wanted = np.asarray(rows, np.int64)
         texts = np.empty(len(wanted), object)

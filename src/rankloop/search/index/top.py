@@ -3,15 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._jit import kernel, part
 from rankloop.search.index.postings import Forward
 
 __all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
@@ -23,12 +21,12 @@ class Postings(NamedTuple):
     `lengths` has one row per field of the segment and one column per document.
     """
 
-    docs: NDArray[np.int32]
-    tf: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    field: NDArray[np.int64]
+    docs: Ints32
+    tf: Ints32
+    lengths: Ints32
+    starts: Ints
+    ends: Ints
+    field: Ints
 
 
 @kernel
@@ -57,9 +55,9 @@ def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
 @part
 def _collect(
     block: Floats,
-    touched: NDArray[np.int32],
+    touched: Ints32,
     first: int,
-    allowed: NDArray[np.uint8],
+    allowed: Bytes,
     floor: float,
     k: int,
     best: Floats,
@@ -93,13 +91,7 @@ def _cut(best: Floats, who: Ints, size: int, k: int) -> tuple[Floats, Ints]:
 
 @kernel
 def top_sum(
-    postings: Postings,
-    weight: Floats,
-    flat: Floats,
-    slope: Floats,
-    allowed: NDArray[np.uint8],
-    k: int,
-    floor: float,
+    postings: Postings, weight: Floats, flat: Floats, slope: Floats, allowed: Bytes, k: int, floor: float
 ) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length).
 
@@ -136,7 +128,7 @@ def top_sum(
 @kernel
 def top_combined(
     postings: Postings,
-    whole: NDArray[np.int32],
+    whole: Ints32,
     gain: Floats,
     flat: Floats,
     slope: Floats,
@@ -144,7 +136,7 @@ def top_combined(
     idf: Floats,
     k1: float,
     whole_slope: float,
-    allowed: NDArray[np.uint8],
+    allowed: Bytes,
     k: int,
     floor: float,
 ) -> tuple[Floats, Ints, int]:
@@ -189,9 +181,7 @@ def top_combined(
 
 
 @kernel
-def term_frequencies(
-    forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints
-) -> NDArray[np.int32]:
+def term_frequencies(forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints) -> Ints32:
     """How often each (field, term) is in each document: documents x pairs, from the forward index."""
     offsets, terms, tf = forward.offsets, forward.terms, forward.tf
     found = np.zeros((len(rows), len(field)), np.int32)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bytes, Floats, Ints, Singles
 from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop.search.field import Field
@@ -19,8 +19,8 @@ GRAPH_FROM = 50_000  # vectors in a segment from which compact builds a graph: 0
 
 
 def nearest(
-    snapshot: Snapshot, field: str, vector: NDArray[np.float32], k: int, allowed: list[NDArray[np.uint8]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    snapshot: Snapshot, field: str, vector: Singles, k: int, allowed: list[Bytes]
+) -> tuple[Ints, Floats]:
     """The k rows whose vectors are most similar to this one, and the similarities (cosine or dot product).
 
     Documents without a vector are never found; `allowed` marks the documents of each segment that may be.
@@ -40,9 +40,7 @@ def nearest(
     return row[best], score[best]
 
 
-def similarities(
-    snapshot: Snapshot, field: str, vector: NDArray[np.float32], rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def similarities(snapshot: Snapshot, field: str, vector: Singles, rows: Ints) -> Floats:
     """The similarities of the vectors of rows to this one; nan for documents without one."""
     values = np.full(len(rows), np.nan)
     for segment, inside in snapshot.by_segment(rows):
@@ -71,18 +69,14 @@ def build_graphs(segment: Segment, fields: Mapping[str, Field], folder: Path) ->
     return tuple(made)
 
 
-def _scanned(
-    vectors: NDArray[np.float32], vector: NDArray[np.float32], k: int, may: NDArray[np.uint8]
-) -> NDArray[np.int64]:
+def _scanned(vectors: Singles, vector: Singles, k: int, may: Bytes) -> Ints:
     products = vectors @ vector
     products[(may == 0) | np.isnan(products)] = -np.inf
     found = np.arange(len(products)) if k >= len(products) else np.argpartition(-products, k - 1)[:k]
     return found[products[found] > -np.inf].astype(np.int64)
 
 
-def _from_graph(
-    snapshot: Snapshot, path: Path, vector: NDArray[np.float32], k: int, may: NDArray[np.uint8]
-) -> NDArray[np.int64] | None:
+def _from_graph(snapshot: Snapshot, path: Path, vector: Singles, k: int, may: Bytes) -> Ints | None:
     """Search for more until k of them are allowed; None if a scan is better."""
     key = ("graph", path.name)
     if key not in snapshot.cache:
@@ -93,12 +87,12 @@ def _from_graph(
         graph.expansion_search = max(128, 2 * wanted)
         matches = graph.search(vector, wanted)
         keys = np.asarray(matches.keys, np.int64)
-        found: NDArray[np.int64] = keys[may[keys] == 1]
+        found: Ints = keys[may[keys] == 1]
         if len(found) >= k:
             return found[:k]
         wanted *= 4
     return None
 
 
-def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float64]:
+def _products(vectors: Singles, vector: Singles) -> Floats:
     return np.asarray(vectors.astype(np.float64) @ vector.astype(np.float64))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Array, Ints32
 from rankloop.search.index.arrays import write_arrays
 from rankloop.search.index.buffer import Buffer
 from rankloop.search.index.lock import WriterLock
@@ -148,7 +148,7 @@ class Writer:
             self._write(self.buffer.arrays(), np.array(sorted(self.buffer.deleted), np.int32))
             self.buffer = self._new_buffer()
 
-    def _write(self, arrays: dict[str, NDArray[Any]], deleted: NDArray[np.int32]) -> None:
+    def _write(self, arrays: dict[str, Array], deleted: Ints32) -> None:
         path = self.folder / f"segment-{self.number}.bin"
         self.number += 1
         digest = write_arrays(path, arrays)

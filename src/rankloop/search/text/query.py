@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Singles
 from rankloop.search.field import Field, seconds
 
 __all__ = ["Clause", "Query", "as_query", "span_of"]
@@ -39,7 +37,7 @@ class Query:
 
     text: str
     clauses: tuple[Clause, ...] = ()
-    vectors: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, compare=False, hash=False)
+    vectors: Mapping[str, Singles] = field(default_factory=dict, compare=False, hash=False)
     at: float | None = None
     user: Mapping[str, float] = field(default_factory=dict, compare=False, hash=False)
 

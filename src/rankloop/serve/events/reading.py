@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 
+from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.serve.events.filters import EARLY, LATE, HumanTraffic, human_traffic
 from rankloop.serve.events.frames import frame
@@ -148,9 +148,7 @@ def _interventions(shown: "polars.DataFrame") -> list[str]:
     return names
 
 
-def _original_positions(
-    shown: "polars.DataFrame", position: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _original_positions(shown: "polars.DataFrame", position: Ints, lengths: Ints) -> Ints:
     original = position.copy()
     starts = np.cumsum(lengths) - lengths
     for index, drawn in _randomness(shown, "swap").items():
@@ -160,7 +158,7 @@ def _original_positions(
     return original
 
 
-def _propensities(shown: "polars.DataFrame", lengths: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _propensities(shown: "polars.DataFrame", lengths: Ints) -> Floats | None:
     found = _randomness(shown, "propensity")
     if not found:
         return None
@@ -211,7 +209,7 @@ def _last_features(
     last: "polars.DataFrame",
     named_sets: dict[str, tuple[str, ...]],
     names: tuple[str, ...],
-) -> NDArray[np.float32]:
+) -> Singles:
     X = np.full((last.height, len(names)), np.nan, np.float32)
     columns = {
         key: [(one.index(name), at) for at, name in enumerate(names) if name in one]

@@ -4,9 +4,9 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import select
 
+from rankloop._arrays import Singles
 from rankloop.serve.events.reading import within
 from rankloop.serve.events.tables import feature_sets, page_features, pages
 
@@ -24,7 +24,7 @@ def sampled_features(
     since: float | None = None,
     until: float | None = None,
     ranker: str | None = None,
-) -> list[NDArray[np.float32]]:
+) -> list[Singles]:
     """The last `most` pages of a window with exactly these features: each a row per document."""
     statement = (
         select(page_features.c.matrix)

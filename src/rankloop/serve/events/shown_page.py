@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
 
 __all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "check_text", "swap"]
@@ -39,8 +39,8 @@ class ShownPage:
     time: float
     query: str
     documents: tuple[str, ...]
-    scores: NDArray[np.float64]
-    features: NDArray[np.float32]
+    scores: Floats
+    features: Singles
     feature_names: tuple[str, ...]
     ranker: str
     layout: str = "page"

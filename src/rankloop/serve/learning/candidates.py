@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t
 
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
@@ -18,7 +18,6 @@ from rankloop.unbiased.counterfactual_estimate import Evaluator
 
 __all__ = ["Candidate", "Gain", "Trained", "estimate_gains", "train_candidates"]
 
-Floats = NDArray[np.float64]
 Curve = Propensity | dict[str, Propensity]
 FOLDS = 3
 TREES = 100
@@ -129,11 +128,11 @@ def _weights() -> LinearRanker:
     return LinearRanker(loss="softmax", l2=0.1)
 
 
-def _parts(queries: int, seed: int) -> NDArray[np.int64]:
+def _parts(queries: int, seed: int) -> Ints:
     return np.random.default_rng(seed).permutation(np.arange(queries) % min(FOLDS, queries))
 
 
-def _of_queries(log: ClickLog, queries: NDArray[Any]) -> ClickLog:
+def _of_queries(log: ClickLog, queries: Array) -> ClickLog:
     return log.select(np.isin(log.queries, queries)[log.page_query.code])
 
 

@@ -77,22 +77,14 @@ def _estimates(record: Mapping[str, Any]) -> list[Any]:
             note="Every query is evaluated with a ranker that was learned without it.",
         ),
         metric_intervals(
-            gains,
-            signed=True,
-            title="Gain over production",
-            note="One-sided bounds of the gate.",
+            gains, signed=True, title="Gain over production", note="One-sided bounds of the gate."
         ),
     ]
 
 
 def _table(record: Mapping[str, Any]) -> Table:
     rows = [
-        (
-            name,
-            f"{one['value'][0]:.4f}",
-            *(f"{value:+.4f}" for value in one["gain"]),
-            f"{one['clicks']:,.0f}",
-        )
+        (name, f"{one['value'][0]:.4f}", *(f"{value:+.4f}" for value in one["gain"]), f"{one['clicks']:,.0f}")
         for name, one in record["candidates"].items()
     ]
     return Table(("ranking", "value", "gain", "lower bound", "upper bound", "effective clicks"), rows)

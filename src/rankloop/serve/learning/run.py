@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rankloop._arrays import Floats
 from rankloop.clicks import ClickLog, check
 from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
@@ -185,7 +183,7 @@ def _train_and_compare(
     return made, found, list(dict.fromkeys([*made.learned.warnings, *(str(one.message) for one in caught)]))
 
 
-def _scores(pipeline: Pipeline, data: RankingDataset) -> NDArray[np.float64]:
+def _scores(pipeline: Pipeline, data: RankingDataset) -> Floats:
     """The scores of production for the documents with their logged features."""
     wanted, logged = pipeline.features.names, list(data.feature_names or ())
     missing = [name for name in wanted if name not in logged]

@@ -6,9 +6,9 @@ from math import erfc, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
+from rankloop._arrays import Floats, Singles
 from rankloop.serve.events.sample import sampled_features
 from rankloop.serve.pages.panels import Head, Panel, table
 from rankloop.serve.pages.rendering import figure, percent
@@ -68,7 +68,7 @@ def changed_shares(old: "Sequence[DaySum]", new: "DaySum") -> list[Change]:
 
 
 def changed_features(
-    names: Sequence[str], before: Sequence[NDArray[np.float32]], lately: Sequence[NDArray[np.float32]]
+    names: Sequence[str], before: Sequence[Singles], lately: Sequence[Singles]
 ) -> list[Change]:
     """The features that changed most, by the Kolmogorov-Smirnov test on the means of pages.
 
@@ -88,11 +88,11 @@ def changed_features(
     return sorted(found, key=lambda one: one.p_value)[:SHOWN]
 
 
-def _means(pages: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
+def _means(pages: Sequence[Singles]) -> Floats:
     """The mean of each feature on each page; nan where no document of a page has it."""
     sums = np.stack([np.nansum(page, axis=0, dtype=np.float64) for page in pages])
     known = np.stack([np.isfinite(page).sum(axis=0) for page in pages])
-    means: NDArray[np.float64] = np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0)
+    means: Floats = np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0)
     return means
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Singles
 from rankloop.data import RankingDataset
 from rankloop.rankers import Ranker, contributions
 from rankloop.report import importance_picture, metric_intervals, position_curve
@@ -139,9 +139,7 @@ def feature_importance(service: "Service") -> Panel:
     return Panel("features", title, text, drawn(drawing, title))
 
 
-def _contribution(
-    ranker: Ranker, pages: list[NDArray[np.float32]], names: Sequence[str]
-) -> NDArray[np.float64]:
+def _contribution(ranker: Ranker, pages: list[Singles], names: Sequence[str]) -> Floats:
     """The mean absolute contribution of each feature; on a few documents where it has to be sampled."""
     page = np.repeat(np.arange(len(pages)), [len(rows) for rows in pages])
     data = RankingDataset(np.vstack(pages), np.zeros(len(page)), page, feature_names=tuple(names))
@@ -149,7 +147,7 @@ def _contribution(
     parts = contributions(ranker, data, rows=few, samples=FEW)
     if parts.exact:
         parts = contributions(ranker, data)
-    size: NDArray[np.float64] = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
+    size: Floats = np.abs(parts.values - parts.values.mean(axis=0)).mean(axis=0)
     return size
 
 

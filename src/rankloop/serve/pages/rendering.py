@@ -139,11 +139,5 @@ _TEMPLATES = Environment(
     auto_reload=False,
 )
 _TEMPLATES.filters.update(
-    count=count,
-    duration=duration,
-    figure=figure,
-    signed=signed,
-    percent=percent,
-    moment=moment,
-    words=words,
+    count=count, duration=duration, figure=figure, signed=signed, percent=percent, moment=moment, words=words
 )

@@ -100,10 +100,7 @@ def _readable(stored: Mapping[str, Any], left_out: set[str | None]) -> Iterable[
     for name, value in stored.items():
         if name in left_out or hasattr(value, "dtype") or value in (None, "", []):
             continue
-        yield (
-            name,
-            ", ".join(map(_text, value)) if isinstance(value, list | tuple) else _text(value),
-        )
+        yield (name, ", ".join(map(_text, value)) if isinstance(value, list | tuple) else _text(value))
 
 
 def _text(value: Any) -> str:

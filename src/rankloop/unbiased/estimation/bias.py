@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from rankloop._arrays import Floats, Ints32
 from rankloop.clicks import ClickModel, TrustPBM
 from rankloop.propensity import Propensity
 
 __all__ = ["Bias", "ClickBias", "bias_of", "by_page", "by_rank", "refuse_trust"]
 
-Floats = NDArray[np.float64]
 ClickBias = Propensity | ClickModel | ArrayLike | Mapping[str, Propensity]
 
 
@@ -22,7 +22,7 @@ class Bias:
     alpha: Floats
     beta: Floats
 
-    def at(self, position: NDArray[np.int32]) -> tuple[Floats, Floats]:
+    def at(self, position: Ints32) -> tuple[Floats, Floats]:
         deepest = int(position.max(initial=1))
         if deepest > len(self.alpha):
             raise ValueError(

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.losses import Loss
-from rankloop.unbiased.estimation.evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence
 
 __all__ = ["CellLikelihood", "next_curve"]
 
@@ -26,8 +27,8 @@ class CellLikelihood(Loss):
 
     pointwise: ClassVar[bool] = True
 
-    row: NDArray[np.int64]  # of each cell, in the data set that is trained on
-    rank: NDArray[np.int64]  # from 0
+    row: Ints  # of each cell, in the data set that is trained on
+    rank: Ints  # from 0
     impressions: Floats
     clicks: Floats
     alpha: Floats
@@ -38,7 +39,7 @@ class CellLikelihood(Loss):
     curve: Floats
 
     @classmethod
-    def of(cls, seen: Evidence, kept: NDArray[np.bool_], curve: Floats | None) -> "CellLikelihood":
+    def of(cls, seen: Evidence, kept: Bools, curve: Floats | None) -> "CellLikelihood":
         """Of the cells whose row is kept. A `curve` is the start of a learned one; else alpha is fixed."""
         cells = kept[seen.row]
         place = np.cumsum(kept) - 1

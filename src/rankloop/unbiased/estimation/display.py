@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.unbiased.estimation.evidence import Evidence, Floats
+from rankloop._arrays import Floats
+from rankloop.unbiased.estimation.evidence import Evidence
 
 __all__ = ["Display", "expected"]
 

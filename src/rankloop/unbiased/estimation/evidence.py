@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats, Ints, Ints32
 from rankloop.clicks import Aggregate, ClickLog, ClickModel, aggregate
 from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
@@ -14,7 +14,6 @@ from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_page
 __all__ = ["Evidence", "Log", "evidence"]
 
 Log = ClickLog | Aggregate
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +24,8 @@ class Evidence:
     """
 
     data: RankingDataset
-    row: NDArray[np.int64]
-    position: NDArray[np.int32]
+    row: Ints
+    position: Ints32
     impressions: Floats
     clicks: Floats
     alpha: Floats
@@ -40,7 +39,7 @@ class Evidence:
         return found
 
     @property
-    def shown(self) -> NDArray[np.bool_]:
+    def shown(self) -> Bools:
         """Which documents were shown at all."""
         return self.by_row(self.impressions) > 0
 
@@ -130,9 +129,7 @@ def _parts(log: Log, propensity: ClickBias | None) -> Iterator[tuple[Aggregate, 
         yield aggregate(pages), bias_of(propensity[name], pages.n_positions)
 
 
-def _sessions(
-    log: Log, data: RankingDataset, row: NDArray[np.int64], position: NDArray[np.int32], impressions: Floats
-) -> Floats:
+def _sessions(log: Log, data: RankingDataset, row: Ints, position: Ints32, impressions: Floats) -> Floats:
     """The pages of each query of the data set."""
     if isinstance(log, ClickLog):
         query = places(log.queries, data.qid)[log.page_query.code]

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from rankloop._arrays import Bools, Floats
 from rankloop.clicks import ClickLog
 from rankloop.clicks.columns.rows import places
 from rankloop.data import RankingDataset
@@ -14,7 +14,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.cells import CellLikelihood
-from rankloop.unbiased.estimation.evidence import Evidence, Floats, Log
+from rankloop.unbiased.estimation.evidence import Evidence, Log
 from rankloop.unbiased.select import Selection, select
 
 __all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
@@ -26,7 +26,7 @@ CERTAIN = 4.0  # standard errors at which a lead counts as certain
 SOME = 0.3  # the same as GOOD for people who stop reading, who examine little below a click
 
 
-def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
+def held_out_rows(seen: Evidence, seed: int) -> Bools | None:
     """Which rows belong to the queries that are held out; None where there are too few queries."""
     queries = np.flatnonzero(seen.sessions > 0)
     if len(queries) < LEAST:
@@ -35,7 +35,7 @@ def held_out_rows(seen: Evidence, seed: int) -> NDArray[np.bool_] | None:
     return np.isin(seen.data.row_query, chosen)
 
 
-def unseen_costs(seen: Evidence, held: NDArray[np.bool_], ranker: Ranker, level: float) -> Floats:
+def unseen_costs(seen: Evidence, held: Bools, ranker: Ranker, level: float) -> Floats:
     """Minus the log-likelihood of the clicks on each held-out query, per impression of all of them."""
     kept = seen.shown & held
     cells = CellLikelihood.of(seen, kept, None)
@@ -68,7 +68,7 @@ class HeldOut:
 
     log: Log
     part: RankingDataset
-    shown: NDArray[np.bool_]
+    shown: Bools
     place: Floats  # the mean position in the log
     relevance: Floats
     given: ClickBias
@@ -78,7 +78,7 @@ class HeldOut:
         cls,
         log: Log,
         seen: Evidence,
-        held: NDArray[np.bool_],
+        held: Bools,
         ranker: LambdaMART,
         cells: CellLikelihood,
         given: ClickBias,

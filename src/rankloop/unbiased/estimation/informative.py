@@ -1,8 +1,8 @@
 """Feature selection by permutation importance on held-out clicks."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence
@@ -14,7 +14,7 @@ FOLDS = 5  # of the queries, each predicted by a forest trained on the others
 CLEARLY = 3.0  # standard errors over queries
 
 
-def informative(seen: Evidence, ranker: LambdaMART, seed: int) -> NDArray[np.bool_]:
+def informative(seen: Evidence, ranker: LambdaMART, seed: int) -> Bools:
     """The features without which the clicks on held-out queries are clearly harder to predict.
 
     Each is permuted among the documents of the queries that the forest was not trained on (Breiman, 2001).

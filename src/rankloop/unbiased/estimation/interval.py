@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import t
 
-from rankloop.unbiased.estimation.evidence import Floats
+from rankloop._arrays import Floats
 
 __all__ = ["FEW", "clustered_error", "interval"]
 

@@ -1,11 +1,11 @@
 """Estimates of relevance as the labels of a data set that any ranker can fit."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Bools, Floats
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.unbiased.estimation.evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence
 
 __all__ = ["labelled", "rows_of"]
 
@@ -27,7 +27,7 @@ def labelled(seen: Evidence, values: Floats, unseen: str) -> RankingDataset:
 
 
 def rows_of(
-    data: RankingDataset, kept: NDArray[np.bool_], y: Floats, query_weight: Floats | None = None
+    data: RankingDataset, kept: Bools, y: Floats, query_weight: Floats | None = None
 ) -> RankingDataset:
     """Some rows with other labels; without docids the row numbers become docids, as in a log."""
     names = np.arange(data.n_documents) if data.docid is None else data.docid

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Ints
 from rankloop.lists import list_sums
 from rankloop.losses import Loss, LossResult
 from rankloop.losses.kernels.lists import LossLists
@@ -23,7 +23,7 @@ class NumberedLikelihood(Loss):
     pointwise: ClassVar[bool] = True
 
     cells: CellLikelihood  # in the order of their rows
-    edges: NDArray[np.int64]  # the cells of row i are those from edges[i] to edges[i + 1]
+    edges: Ints  # the cells of row i are those from edges[i] to edges[i + 1]
 
     @classmethod
     def of(cls, cells: CellLikelihood) -> "NumberedLikelihood":
@@ -46,7 +46,7 @@ class NumberedLikelihood(Loss):
         return LossResult(list_sums(found.costs(lists.scores), lists.offsets), gradient, hessian)
 
 
-def _taken(cells: CellLikelihood, at: NDArray[np.int64], row: NDArray[np.int64], rows: int) -> CellLikelihood:
+def _taken(cells: CellLikelihood, at: Ints, row: Ints, rows: int) -> CellLikelihood:
     """Some cells, with new row numbers."""
     return replace(
         cells,

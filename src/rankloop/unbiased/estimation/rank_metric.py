@@ -3,11 +3,10 @@
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankloop._arrays import Floats, Ints
 from rankloop._names import unknown
 from rankloop.lists.discount import discount
-from rankloop.unbiased.estimation.evidence import Floats
 
 __all__ = ["RankMetric", "rank_metric", "ranked"]
 
@@ -41,7 +40,7 @@ class RankMetric:
             weight[: len(alpha)] = alpha[:depth]
         return np.where(rank <= (self.k or depth), weight, 0.0)
 
-    def weights(self, scores: Floats, offsets: NDArray[np.int64], alpha: Floats) -> Floats:
+    def weights(self, scores: Floats, offsets: Ints, alpha: Floats) -> Floats:
         r""":math:`\lambda` of each document; documents with equal scores share the mean over their ranks."""
         order, query, index = ranked(scores, offsets)
         placed = self.by_rank(int(np.diff(offsets).max(initial=1)), alpha)[index]
@@ -54,9 +53,7 @@ class RankMetric:
         return weights
 
 
-def ranked(
-    scores: Floats, offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def ranked(scores: Floats, offsets: Ints) -> tuple[Ints, Ints, Ints]:
     """The rows by list and falling score, and for each its list and its place there, from 0."""
     lengths = np.diff(offsets)
     query = np.repeat(np.arange(len(lengths)), lengths)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from rankloop._arrays import Bools, Floats
 from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.estimation.cells import CellLikelihood
-from rankloop.unbiased.estimation.evidence import Evidence, Floats
+from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import first_unless_beaten, unseen_costs
 from rankloop.unbiased.estimation.informative import informative
 from rankloop.unbiased.estimation.labels import rows_of
@@ -26,7 +26,7 @@ EACH = 5  # members of a kind
 SLOWER = 4  # times the trees of one forest, at two thirds of the learning rate
 EPOCHS, STEPS = 40, 2400  # of a network, at least
 
-Rows = NDArray[np.bool_]
+Rows = Bools
 Kinds = tuple[str, ...]
 
 
