@@ -45,16 +45,7 @@ NOT_YET = {"engines"}  # families that the design names and that are not written
 
 # Imports that are still to be removed; an entry that is no longer needed fails the test.
 WRONG_IMPORTS: dict[str, set[str]] = {}
-PRIVATE_IMPORTS: dict[str, set[str]] = {
-    "cli": {"cli/options/warm.py imports rankloop.lists.rank_lists._rank"},
-    "cluster": {
-        "cluster/evaluate.py imports rankloop.metrics.evaluate._wanted",
-        "cluster/propensity.py imports rankloop.propensity.fitting.exchanges._balanced",
-        "cluster/propensity_sums.py imports rankloop.propensity.fitting.exchanges._arms",
-        "cluster/propensity_sums.py imports rankloop.propensity.randomized._shuffled_ranks",
-        "cluster/tune.py imports rankloop.rankers.tune._suggest",
-    },
-}
+PRIVATE_IMPORTS: dict[str, set[str]] = {}
 
 SLOW = ("polars", "sklearn", "lightgbm", "torch", "xgboost", "catboost", "fastapi", "numba")
 

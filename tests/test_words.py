@@ -66,45 +66,7 @@ OPTIONS = {
     "--output-format": "--format",
 }
 # Old words that are still there: (where, word). To be emptied.
-NOT_YET: set[tuple[str, str]] = {
-    ("cluster.propensity", "draws"),
-    ("losses.NeuralNDCG", "steps"),
-    ("propensity.ContextualPropensity", "draws"),
-    ("propensity.Propensity", "draws"),
-    ("propensity.contextual", "draws"),
-    ("propensity.drift", "level"),
-    ("propensity.dual_learning", "draws"),
-    ("propensity.dual_learning", "rounds"),
-    ("propensity.fair_pairs", "draws"),
-    ("propensity.harvest", "draws"),
-    ("propensity.pair_debias", "draws"),
-    ("propensity.pair_debias", "rounds"),
-    ("propensity.randomized", "draws"),
-    ("propensity.regression_em", "draws"),
-    ("propensity.swap_intervention", "draws"),
-    ("rankers.AdaRank", "rounds"),
-    ("rankers.CoordinateAscent", "max_rounds"),
-    ("rankers.CoordinateAscent", "steps"),
-    ("rankers.CoordinateAscent", "tol"),
-    ("rankers.LinearRanker", "max_iter"),
-    ("rankers.LinearRanker", "tol"),
-    ("rankers.RankBoost", "rounds"),
-    ("rankers.RankSVM", "max_iter"),
-    ("rankers.RankSVM", "tol"),
-    ("rankers.importance", "repeats"),
-    ("rankloop.LinearRanker", "max_iter"),
-    ("rankloop.LinearRanker", "tol"),
-    ("rankloop.RankSVM", "max_iter"),
-    ("rankloop.RankSVM", "tol"),
-    ("rankloop.importance", "repeats"),
-    ("search.pagerank", "steps"),
-    ("search.tune_weights", "steps"),
-    ("unbiased.PlackettLuce.marginal", "draws"),
-    ("unbiased.display_probability", "draws"),
-    ("unbiased.dual_learning", "rounds"),
-    ("unbiased.policy_gradient", "draws"),
-    ("unbiased.regression_em", "rounds"),
-}
+NOT_YET: set[tuple[str, str]] = set()
 
 
 def complaints(where: str, signature: inspect.Signature) -> Iterator[tuple[str, str, str]]:

@@ -165,7 +165,7 @@ def test_saved_and_loaded_models_agree(name, tmp_path):
     log, _ = fittable(name)
     model = MODELS[name](iterations=5).fit(log)
     model.save(tmp_path / "model.model")
-    again = clicks.load(tmp_path / "model.model")
+    again = clicks.load_model(tmp_path / "model.model")
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.click_probability(log), model.click_probability(log))
     np.testing.assert_array_equal(again.history_, model.history_)
@@ -187,7 +187,7 @@ def test_parameters_from_features(name, tmp_path):
     other = data_of(2, 2).replace(X=np.eye(3)[[2, 2]])
     assert model.relevance(other).shape == (2,)
     model.save(tmp_path / "model.model")
-    again = clicks.load(tmp_path / "model.model")
+    again = clicks.load_model(tmp_path / "model.model")
     np.testing.assert_array_equal(again.relevance(other), model.relevance(other))
 
 
@@ -234,7 +234,7 @@ def test_functions_are_not_saved(tmp_path):
 def test_what_is_not_a_model_is_not_loaded(tmp_path):
     (tmp_path / "x.model").write_bytes(b"PK nonsense")
     with pytest.raises(ValueError, match="not a saved click model"):
-        clicks.load(tmp_path / "x.model")
+        clicks.load_model(tmp_path / "x.model")
 
 
 @pytest.mark.parametrize(

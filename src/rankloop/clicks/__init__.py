@@ -19,7 +19,7 @@ from rankloop.clicks.dcm import DCM
 from rankloop.clicks.document_ctr import DocumentCTR
 from rankloop.clicks.global_ctr import GlobalCTR
 from rankloop.clicks.intervention import FairPairs, Intervention, Shuffle, Swap, intervention
-from rankloop.clicks.load import load
+from rankloop.clicks.load_model import load_model
 from rankloop.clicks.pbm import PBM
 from rankloop.clicks.perplexity import Perplexity
 from rankloop.clicks.rank_ctr import RankCTR
@@ -63,7 +63,7 @@ __all__ = [
     "check",
     "intervention",
     "labels",
-    "load",
+    "load_model",
     "model",
     "models",
     "read_clicks",

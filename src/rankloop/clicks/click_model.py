@@ -152,8 +152,8 @@ class ClickModel(ABC):
         return self._document("attraction", pages_of(shown, data))
 
     def save(self, path: str | Path) -> None:
-        """One file, without pickle; `rankloop.clicks.load` reads it."""
-        from rankloop.clicks.load import save
+        """One file, without pickle; `rankloop.clicks.load_model` reads it."""
+        from rankloop.clicks.load_model import save
 
         save(self, path)
 

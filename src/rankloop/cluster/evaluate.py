@@ -12,8 +12,8 @@ from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.inputs import each, ranker_bytes, ranker_of, shards_of
 from rankloop.data.shards.shards import Shards
 from rankloop.metrics import Evaluation, Metric
-from rankloop.metrics.evaluate import _wanted
 from rankloop.metrics.evaluate import evaluate as evaluate_here
+from rankloop.metrics.evaluate import wanted_metrics
 
 __all__ = ["evaluate", "evaluations"]
 
@@ -50,7 +50,9 @@ def evaluations(
     shards = shards_of(data, "documents")
     grades = np.array(shards.ranges.get("label", [0, 0]), np.float32)
     rules = {name: options.get(name) for name in ("ties", "empty")}
-    wanted = [_graded(one, grades) for one in _wanted(metrics, grades, options.get("convention"), rules)]
+    wanted = [
+        _graded(one, grades) for one in wanted_metrics(metrics, grades, options.get("convention"), rules)
+    ]
     work = each(shards)
     parts = over(
         _measure,

@@ -23,7 +23,7 @@ from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, _suggest
+from rankloop.rankers.tune import Range, suggest
 
 __all__ = ["tune"]
 
@@ -62,9 +62,7 @@ def tune(
         study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
         while len(done) < trials:
             started = [study.ask() for _ in range(min(at_once, trials - len(done)))]
-            params = [
-                {name: _suggest(one, name, range_) for name, range_ in space.items()} for one in started
-            ]
+            params = [{name: suggest(one, name, range_) for name, range_ in space.items()} for one in started]
             values = kept.values(len(done), params)
             if values is None:
                 found = over(

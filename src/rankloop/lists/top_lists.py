@@ -9,7 +9,7 @@ from rankloop._jit import kernel, over_lists
 from rankloop.lists.kernels.best import FEW, pick_best
 from rankloop.lists.kernels.sort import scratch, sort_list
 
-__all__ = ["Ranked", "top_lists"]
+__all__ = ["Ranked", "rank_tops", "top_lists"]
 
 
 _EVERY = int(np.iinfo(np.int64).max)
@@ -65,7 +65,7 @@ def top_lists(
         scores, labels, weight, start, size = pick_best(scores, labels, weight, offsets, ranked.depth)
 
     def work(first: int, last: int) -> None:
-        _rank_tops(
+        rank_tops(
             scores, labels, weight, start, size, ranked.depth, average, longest,
             ranked.labels, ranked.weight, ranked.tied, ranked.start, ranked.kept,
             int(offsets[first]), first, last,
@@ -76,7 +76,7 @@ def top_lists(
 
 
 @kernel
-def _rank_tops(
+def rank_tops(
     scores: Floats,
     labels: Singles,
     weight: Singles,

@@ -15,7 +15,7 @@ from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.results.matched import Judgments, matched
 from rankloop.metrics.values import values
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "wanted_metrics"]
 
 _USUAL = ("ndcg@10", "map", "mrr")
 _GRADED = ("err@10",)
@@ -52,7 +52,7 @@ def evaluate(
     if empty is not None:
         one_of("empty", empty, EMPTY)
     lists = matched(ranking, judgments, as_trec=convention == "trec")
-    wanted = _wanted(metrics, lists.judged_labels, convention, {"ties": ties, "empty": empty})
+    wanted = wanted_metrics(metrics, lists.judged_labels, convention, {"ties": ties, "empty": empty})
     found = values(
         wanted,
         lists.scores,
@@ -77,7 +77,7 @@ def evaluate(
     )
 
 
-def _wanted(
+def wanted_metrics(
     metrics: str | Metric | Iterable[str | Metric] | None,
     labels: Singles,
     convention: str | None,

@@ -15,7 +15,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["tune"]
+__all__ = ["Range", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
 _TABLE = ("low", "high", "log", "step")
@@ -66,7 +66,7 @@ def tune(
     done: list[Trial] = []
 
     def attempt(trial: Any) -> float:
-        params = {name: _suggest(trial, name, range_) for name, range_ in space.items()}
+        params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
         values: list[float] = []
         for (train, test), objective in zip(splits, objectives, strict=True):
             valid = None
@@ -100,7 +100,7 @@ def tune(
     return Study(ranker, objectives[0].metric, done)
 
 
-def _suggest(trial: Any, name: str, range_: Range) -> Any:
+def suggest(trial: Any, name: str, range_: Range) -> Any:
     found = _checked(name, range_)
     if isinstance(found, list):
         return found[trial.suggest_categorical(name, range(len(found)))]

@@ -199,7 +199,7 @@ class Retriever(Stage):
         """What each source adds to the fused score of each document at weight 1."""
         if self.fusion == "weighted":
             return {name: _unit(values) for name, values in sources.items()}
-        from rankloop.rankers import rrf  # scikit-learn is slow to load, and not needed otherwise
+        from rankloop.rankers.fuse import rrf  # scikit-learn is slow to load, and not needed otherwise
 
         last = max(1, *(int(rank.max(initial=0)) for rank in ranks.values()))
         by_rank = np.concatenate(([0.0], rrf([-np.arange(1, last + 1)], [0, last])))  # 0: not in the list

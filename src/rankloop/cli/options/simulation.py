@@ -20,10 +20,10 @@ Noise = Annotated[float, typer.Option("--noise", help="The probability that a do
 
 def simulated_user(name: str, eta: float, noise: float, data: "RankingDataset") -> "ClickModel":
     """A user by name, with the grades of the data set; or a saved click model."""
-    from rankloop.clicks import load, user
+    from rankloop.clicks import load_model, user
 
     if Path(name).is_file():
-        return load(name)
+        return load_model(name)
     return user(name, eta=eta, noise=noise, max_grade=max(int(data.y.max()), 4))
 
 

@@ -9,9 +9,9 @@ __all__ = ["compiling_metrics"]
 
 def compiling_metrics() -> AbstractContextManager[None]:
     """Read the files in this block."""
-    from rankloop.lists.top_lists import _rank_tops
+    from rankloop.lists.top_lists import rank_tops
 
-    return compiling_beside(__name__, _rank_tops)
+    return compiling_beside(__name__, rank_tops)
 
 
 def _compile() -> None:

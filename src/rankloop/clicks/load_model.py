@@ -11,20 +11,20 @@ from rankloop._names import unknown
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.parameters import ByFeatures, ByGrade, ByLabel, ByPair, Constant
 
-__all__ = ["load", "save"]
+__all__ = ["load_model", "save"]
 
 _KIND = "click model"
 _PARAMETERS = {kind.__name__: kind for kind in (ByFeatures, ByGrade, ByPair, Constant)}
 
 
-def load(path: str | Path) -> ClickModel:
+def load_model(path: str | Path) -> ClickModel:
     """Read a model that `ClickModel.save` wrote.
 
     >>> import tempfile
     >>> from rankloop.clicks import PBM
     >>> path = Path(tempfile.mkdtemp()) / "user.model"
     >>> PBM(examination=[1.0, 0.5], attraction=[0.1, 0.9]).save(path)
-    >>> load(path).click_probability([1, 1])
+    >>> load_model(path).click_probability([1, 1])
     array([0.9 , 0.45])
     """
     import rankloop.clicks as family
