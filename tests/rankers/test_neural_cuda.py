@@ -123,8 +123,9 @@ def test_out_of_memory_goes_on_from_the_last_good_checkpoint(data, tmp_path):
 LOST = """
 import sys, torch
 from rankloop.data import synthetic
-from rankloop.rankers import NeuralRanker, _training
-plain = _training._epoch
+from rankloop.rankers import NeuralRanker
+from rankloop.rankers.neural import training
+plain = training._epoch
 
 def failing(*given):
     if given[5] == 2:  # its number
@@ -132,7 +133,7 @@ def failing(*given):
         torch.cuda.synchronize()
     return plain(*given)
 
-_training._epoch = failing
+training._epoch = failing
 data = synthetic(n_queries=60, docs_per_query=30, n_features=12, seed=0)
 try:
     NeuralRanker(epochs=4, device="cuda", checkpoint=sys.argv[1]).fit(data)
