@@ -1,11 +1,11 @@
-"""Every file, folder and function that docs/architecture.md names is there."""
+"""Every file, folder and function that docs/architecture.md names is there; so are the glossary's names."""
 
 import ast
 import re
 
 import pytest
 
-from house import ROOT, SOURCE, defined, families
+from house import ROOT, SOURCE, defined, exported, families, modules
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([\w/]+\.(?:py|md))(?:: ([\w.]+))?`", PAGE)))
@@ -60,3 +60,19 @@ def test_the_walks_name_files_and_functions():
 def test_plumbing_is_named():
     drawn = set(re.findall(r"\b_\w+", PAGE.partition("plumbing")[2].partition("```")[0]))
     assert drawn == {path.stem for path in SOURCE.glob("_*.py")} - {"__init__", "__main__"}
+
+
+def test_the_names_of_the_glossary_are_ours():
+    """Names in code in the first column are public names, or parameters, fields and methods."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    named = {
+        name
+        for cell in re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
+        for name in re.findall(r"`(\w+)`", cell)
+    }
+    assert len(named) > 50
+    public = {name for family in families() for name in exported(family)}
+    source = "".join(path.read_text(encoding="utf-8") for path in modules())
+    assert [
+        name for name in sorted(named - public) if not re.search(rf"\b{name}: |def {name}\(", source)
+    ] == []

@@ -36,9 +36,13 @@ def test_a_member_written_as_the_recipe_says_passes_the_shared_checks(family, tm
     for path, table, code in written:
         write(tmp_path / path, table, code)
     member = written[0][0]
+    for check in ("check", "format --check"):
+        linted = python(tmp_path, "ruff", *check.split(), "--no-cache", member)
+        assert linted.returncode == 0, linted.stdout
     export(tmp_path, family, member, name)
     shelf = f"tests/test_shelves.py::test_members_live_in_files_of_their_name[{family}]"
-    done = run(tmp_path, checks, member, shelf, "-k", f"{word} or files_of_their_name")
+    chosen = f"{word} or files_of_their_name"
+    done = python(tmp_path, "pytest", "-x", "-p", "no:cacheprovider", checks, member, shelf, "-k", chosen)
     assert done.returncode == 0, done.stdout[-4000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 8
 
@@ -78,10 +82,10 @@ def export(folder, family, member, name):
     init.write_text(text.replace(registry, registry + entry), encoding="utf-8")
 
 
-def run(folder, *arguments):
+def python(folder, *module):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
     environment["PYTHONPATH"] = os.pathsep.join(str(folder / part) for part in ("src", "tests"))
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", *module]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
