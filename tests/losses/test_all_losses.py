@@ -82,7 +82,7 @@ def test_a_smooth_loss_is_the_integral_of_its_gradient_across_swaps(one):
 
 
 @every_loss
-def test_curvature_is_not_negative_and_bends_where_there_is_force(one):
+def test_hessian_is_not_negative_and_is_positive_where_there_is_a_gradient(one):
     result = one(SCORES, LABELS, OFFSETS)
     assert (result.hessian >= 0).all()
     assert result.hessian.sum() > 0
@@ -123,7 +123,7 @@ def test_zero_weight_is_zero(one):
 
 
 @every_loss
-def test_weights_scale_value_gradient_and_curvature_alike(one):
+def test_weights_scale_value_gradient_and_hessian_alike(one):
     plain = one(SCORES, LABELS, OFFSETS)
     rows = np.repeat([1.0, 2.0, 0.5, 3.0], np.diff(OFFSETS))
     by_query = one(SCORES, LABELS, OFFSETS, query_weight=[1.0, 2.0, 0.5, 3.0])
@@ -137,7 +137,7 @@ def test_weights_scale_value_gradient_and_curvature_alike(one):
 
 
 @every_loss
-def test_forces_of_a_list_sum_to_zero(one):
+def test_lambdas_of_a_list_sum_to_zero(one):
     if one.pointwise:
         pytest.skip("pointwise losses pull each document on its own")
     gradient = one(SCORES, LABELS, OFFSETS, weight=WEIGHT).gradient

@@ -254,7 +254,7 @@ def lightgbm_forces(scores, labels, lengths, **options):
 
 
 @pytest.mark.parametrize("norm", [False, True])
-def test_lambdarank_gives_lightgbms_forces(norm):
+def test_lambdarank_gives_lightgbms_lambdas(norm):
     rng = np.random.default_rng(0)
     lengths = np.array([12, 8])
     labels = np.array([0, 1, 2, 0, 4, 1, 0, 3, 0, 0, 2, 1, 3, 0, 1, 0, 2, 0, 0, 1], np.float64)

@@ -105,7 +105,7 @@ def test_load_gives_what_was_saved(name, tmp_path):
 
 
 @every_ranker
-def test_learns_five_queries_by_heart(name):
+def test_learns_five_queries_exactly(name):
     data = judged(queries=5)
     scores = fitted(name, data).predict(data)
     assert metric("ndcg")(scores, data.y, data.offsets).mean() > 0.97

@@ -274,7 +274,7 @@ def test_why_about_nothing(lists, trees):
 # lambdas
 
 
-def test_forces_are_the_gradient_turned():
+def test_lambdas_are_the_gradient_turned():
     scores, labels, offsets = [0.5, 0.3, 0.1, 0.0, 1.0], [0, 1, 2, 1, 0], [0, 3, 5]
     found = lambdas("lambdarank", scores, labels, offsets)
     result = loss("lambdarank")(scores, labels, offsets)

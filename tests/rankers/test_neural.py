@@ -41,7 +41,7 @@ def quality(ranker, data, name="ndcg"):
     ("loss", "wanted"), [("listnet", 0.97), ("lambdarank", 0.95), ("sigmoidcrossentropy", 0.9)]
 )
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_learns_by_heart(scorer, loss, wanted):
+def test_learns_exactly(scorer, loss, wanted):
     data = lists()
     ranker = NeuralRanker(scorer=scorer, loss=loss, hidden=SMALL[scorer], learning_rate=0.02, epochs=60)
     ranker.fit(data)

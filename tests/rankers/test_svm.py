@@ -85,7 +85,7 @@ def test_equals_a_classifier_of_differences(loss, C, against):
     np.testing.assert_allclose(ranker.coef_, peer.coef_[0], atol=5e-3)
 
 
-def test_gradient_and_curvature_equal_finite_differences():
+def test_gradient_and_hessian_equal_finite_differences():
     data = noisy(queries=4, features=3)
     level = levels(data.y, data.offsets)
     problem = LabelHinge(data.X.astype(float), level, level, np.linspace(0.5, 2, 48), data.offsets)

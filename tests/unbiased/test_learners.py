@@ -107,7 +107,7 @@ def test_likelihood_is_the_same_from_counts(world):
 
 
 @pytest.mark.parametrize("trust", [False, True])
-def test_cell_forces_are_the_slope_of_the_likelihood(world, trust):
+def test_cell_lambdas_are_the_slope_of_the_likelihood(world, trust):
     data, log = world
     user = TrustPBM(relevant=0.9 * THETA, other=0.3 * THETA, attraction=0.5)
     seen = evidence(log, user if trust else THETA, data)
@@ -216,7 +216,7 @@ def test_no_list_is_divided_by_an_ideal_of_clicks():
     assert twice == pytest.approx(2 * once)
 
 
-def test_pair_forces_push_the_clicked_up(world):
+def test_pair_lambdas_push_the_clicked_up(world):
     data, log = world
     train, loss = pairs_of(log.select(np.arange(200)), data)
     gradient, hessian = loss.derivatives(np.zeros(train.n_documents), None, None)
@@ -227,7 +227,7 @@ def test_pair_forces_push_the_clicked_up(world):
     assert loss.ratios[:, 0].tolist() == [1.0, 1.0]
 
 
-def test_pair_forces_are_the_slope_of_the_loss(world):
+def test_pair_lambdas_are_the_slope_of_the_loss(world):
     """A public implementation has a scale of 2 inside its sigmoid, and shrinks the ratios by default."""
     data, log = world
     train, loss = pairs_of(log.select(np.arange(50)), data)
