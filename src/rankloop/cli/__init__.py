@@ -12,6 +12,7 @@ from rankloop.cli.datasets import datasets
 from rankloop.cli.demo import demo
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.explain import explain
+from rankloop.cli.fuse import fuse
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
 from rankloop.cli.learn import learn
@@ -41,7 +42,7 @@ def _root() -> None:
     """Learning to rank, end to end."""
 
 
-_MODELS = (evaluate, compare, train, predict, explain, tune)
+_MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
 _LOOP = (index, search, serve, learn, simulate, online, interleave, report)
 for command in (demo, *_MODELS, *_LOOP, convert, shard):
     app.command()(command)

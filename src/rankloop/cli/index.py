@@ -9,7 +9,9 @@ __all__ = ["index"]
 
 def index(
     source: Annotated[str, typer.Argument(help="JSONL, CSV, Parquet, a folder, or a database with --sql.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="The index: created, or updated if it exists.")],
+    out: Annotated[
+        str, typer.Option("--into", "--out", "-o", help="The index: created, or updated if it exists.")
+    ],
     fields: Annotated[
         str | None,
         typer.Option("--fields", help="Like title:text,genre:keyword,price:number,embedding:vector:384."),
