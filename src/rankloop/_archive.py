@@ -40,7 +40,7 @@ _DAMAGE = (
 
 
 class Archive(NamedTuple):
-    """What a file holds: what the caller said about it, and the members by name."""
+    """What a file holds: its description, and the members by name."""
 
     about: dict[str, Any]
     members: dict[str, Member]
@@ -65,7 +65,7 @@ def read(path: str | Path, kind: str, *, again: str) -> Archive:
 
 
 def read_manifest(path: str | Path, kind: str, *, again: str) -> dict[str, Any]:
-    """What was said about a file when it was written; its members are not read."""
+    """The description of a file; its members are not read."""
     with _opened(path, kind) as file:
         return _read(file, str(path), kind, again, members=False).about
 

@@ -1,4 +1,4 @@
-"""Which kind of file or folder a path is, told by its content and never by its name."""
+"""Which kind of file or folder a path is, by its content and never by its name."""
 
 import json
 import re

@@ -17,8 +17,8 @@ __all__ = ["kind_of_dataset", "open_dataset"]
 def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> RankingDataset:
     """Read SVMLight text (one path or several), a Parquet, CSV or JSONL table, a saved folder or shards.
 
-    What a path is, is told by its content. `options` are those of `read_svmlight`, `read_parquet` (for all
-    tables) or `load_dataset`.
+    The content decides what a path is, not its name. `options` are those of `read_svmlight`, `read_parquet`
+    (for all tables) or `load_dataset`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "rows"
