@@ -90,7 +90,11 @@ def test_damaged_binary_files_are_left_to_their_readers(tmp_path):
     assert kind_of(tmp_path / "begun") == "shards"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing but a comment\n", gzip.compress(b"")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n\n", b"# nothing but a comment\n", gzip.compress(b"", mtime=0)],
+    ids=["nothing", "blank lines", "a comment", "packed nothing"],
+)
 def test_an_empty_file(content, tmp_path):
     path = tmp_path / "empty.txt"
     path.write_bytes(content)
