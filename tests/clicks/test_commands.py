@@ -45,7 +45,7 @@ def test_from_a_data_set_to_a_model(letor):
         run("clicks", "fit", letor / "log.parquet", "--model", "dbn", "--out", letor / "dbn.model", "--json")
     )
     assert fitted["models"][0]["perplexity"] < 2
-    assert isinstance(family.load(letor / "dbn.model"), family.DBN)
+    assert isinstance(family.load_model(letor / "dbn.model"), family.DBN)
     again = run(
         "simulate", letor / "data.txt", "--by", 1, "--user", letor / "dbn.model", "--out", letor / "x.csv"
     )

@@ -11,6 +11,7 @@ def gains(labels: Singles, option: GainOption) -> Floats:
 
     `rankloop.lists.tensors.gains` has the same for torch.
 
+    >>> import numpy as np
     >>> gains(np.array([0, 1, 3], np.float32), "exp2")
     array([0., 1., 7.])
     """

@@ -11,6 +11,7 @@ __all__ = ["EpsilonGreedy"]
 class EpsilonGreedy(Bandit):
     """Serves the best ranker so far, and with probability `epsilon` a random one.
 
+    >>> import numpy as np
     >>> class ByFeature:
     ...     def __init__(self, sign): self.sign = sign
     ...     def predict(self, X): return self.sign * X[:, 0]

@@ -13,6 +13,7 @@ __all__ = ["Objective"]
 class Objective:
     """The mean of a metric over the queries of a data set, signed so that higher is better.
 
+    >>> import numpy as np
     >>> data = RankingDataset([[1.0], [2.0]], [0, 1], ["a", "a"])
     >>> Objective.of("mrr", data)(np.array([1.0, 2.0]))
     1.0
