@@ -38,7 +38,7 @@ def ideal_dcg(
 
 def discount_sums(offsets: Ints, k: int | None = None) -> Floats:
     """Entry r is the sum of the discounts of ranks 1 to r, as far as a list or `k` reaches."""
-    depth = int(np.diff(offsets).max(initial=0))
+    depth = int((offsets[1:] - offsets[:-1]).max(initial=0))
     table = discount(np.arange(1, (depth if k is None else min(k, depth)) + 1))
     return np.concatenate(([0.0], np.cumsum(table)))
 
@@ -54,7 +54,7 @@ def ideal_by_grades(labels: Singles, offsets: Ints, table: Floats, sums: Floats)
 
     `table` holds the gains of the grades, `sums[r]` the discounts of ranks 1 to r together.
     """
-    if len(table) == 0 or np.any(np.diff(table) < 0):
+    if len(table) == 0 or np.any(table[1:] < table[:-1]):
         return None
     best = np.empty(len(offsets) - 1)
     over_lists(lambda first, last: _count_grades(first, last, labels, offsets, table, sums, best), offsets)

@@ -15,6 +15,6 @@ def list_discounts(offsets: Ints) -> Floats:
     >>> list_discounts(np.array([0, 3, 4])).round(4)
     array([1.    , 0.6309, 0.5   , 1.    ])
     """
-    table = discount(np.arange(1, int(np.diff(offsets).max(initial=0)) + 1))
+    table = discount(np.arange(1, int((offsets[1:] - offsets[:-1]).max(initial=0)) + 1))
     rank: Ints = ranks(offsets, np.int64)
     return table[rank - 1]

@@ -16,5 +16,5 @@ def ranks(offsets: Ints, dtype: Any = np.float64) -> Array:
     array([1., 2., 1., 2., 3.])
     """
     made: Array = np.arange(1, offsets[-1] + 1, dtype=dtype)
-    made -= np.repeat(offsets[:-1].astype(dtype), np.diff(offsets))
+    made -= np.repeat(offsets[:-1].astype(dtype), offsets[1:] - offsets[:-1])
     return made

@@ -40,7 +40,6 @@ def swap_terms(
 ) -> SwapTerms:
     """The terms of a metric for the lists in the given order."""
     labels = lists.labels[order]
-    rank = ranks(lists.offsets)
     one, each = np.ones(lists.n_documents), np.ones(lists.n_lists)
     if metric in ("ndcg", "dcg"):
         discount = list_discounts(lists.offsets)
@@ -49,7 +48,7 @@ def swap_terms(
         )
         return SwapTerms(gains(labels, gain), discount, one, discount, factor)
     if metric == "arp":
-        wide = labels.astype(np.float64)
+        wide, rank = labels.astype(np.float64), ranks(lists.offsets)
         return SwapTerms(wide, -rank, one, -rank, inverse(list_sums(wide, lists.offsets)))
     if metric == "err":
         stop = gains(labels, "exp2") * 2.0**-max_label
@@ -57,7 +56,7 @@ def swap_terms(
     hit = (labels >= relevance_threshold).astype(np.float64)
     if metric == "precision":
         cut = float(truncation or 1)
-        within = (rank <= cut) / cut
+        within = (ranks(lists.offsets) <= cut) / cut
         return SwapTerms(hit, within, one, within, each)
     if metric == "map":
         alpha, gamma = _map_terms(hit, lists.offsets)
