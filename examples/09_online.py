@@ -49,7 +49,7 @@ for name, curve in curves.items():
 for name, curve in curves.items():
     print(f"{name}: {curve.below_floor:.1%} of its pages were below nine tenths of today's ranking")
 
-# A new ranker is deployed only if the interval of its wins is above 1/2, however often one looks.
+# A new ranker is deployed only if the interval of its gain in credit is above 0, however often one looks.
 print("\nthe gate says:", online.Gate().decide([1, 1, 0, -1] * 40))
 
 path = Path(mkdtemp()) / "online.html"

@@ -147,9 +147,15 @@ def test_the_command_ends_with_the_verdicts(done, monkeypatch, capsys):
 def test_a_conclusion_says_what_was_not_shown():
     bounds = {"bm25": (0.1, 0.3), "naive": (-0.1, 0.1), "popularity": (-0.3, -0.1)}
     same = {"wins": 5, "losses": 5, "ties": 0, "difference": 0.0, "p_value": 0.5}
-    same |= {"mean_credit": 0.0, "clusters": 10}
+    same |= {"people": 10, "first": "unbiased"}
     verdicts = [
-        Verdict(first="unbiased", second=name, low=low, high=high, **same)
+        Verdict(
+            second=name,
+            winner="unbiased" if low > 0 else name if high < 0 else None,
+            low=low,
+            high=high,
+            **same,
+        )
         for name, (low, high) in bounds.items()
     ]
     assert preferred(verdicts) == "wins against bm25; no difference shown to naive; loses to popularity"

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from rankloop.data import synthetic
 from rankloop.interleaving import (
     Duel,
+    Optimized,
     Page,
+    PairwisePreference,
     Probabilistic,
     TeamDraft,
     always_valid,
@@ -16,7 +20,6 @@ from rankloop.interleaving import (
     pages_needed,
     power,
     replay,
-    sign_test,
     simulate_duel,
     verdict,
 )
@@ -37,10 +40,49 @@ def unnoted():
     return Page(whole.method, whole.documents, 2, {"shares": whole.notes["shares"], "tau": 3.0})
 
 
-@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (5, 5), (8, 2), (0, 7), (60, 95), (1000, 1100)])
-def test_sign_test_is_the_exact_binomial_test(wins, losses):
-    wanted = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-    assert sign_test(wins, losses) == pytest.approx(wanted, rel=1e-9)
+@pytest.mark.parametrize("people", [20, 200, 3000])
+def test_one_look_is_the_t_test_over_people(people):
+    random = np.random.default_rng(people)
+    gap = random.normal(0.1, 0.3, 3 * people).clip(-1, 1)
+    users = np.repeat(np.arange(people), 3)
+    found = verdict(decided(gap), users=users.tolist())
+    means = gap.reshape(people, 3).mean(axis=1)
+    test = stats.ttest_1samp(means, 0)
+    wide = np.sqrt(max(1, np.var([*means, -1, 1], ddof=1) / (people + 2) / (means.var(ddof=1) / people)))
+    assert found.difference == pytest.approx(means.mean())
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(test.statistic) / wide, people - 1))
+    interval = test.confidence_interval()
+    assert found.high - found.low == pytest.approx(wide * (interval.high - interval.low))
+    assert (found.low > 0) == (found.p_value < 0.05) == (found.winner == "A")
+
+
+@pytest.mark.parametrize("how", [Optimized, Probabilistic, PairwisePreference, TeamDraft])
+@pytest.mark.parametrize(
+    ("rankings", "k", "pages"),
+    [(("abcd", "bcda"), 4, 1500), (("abcdefghijklmnopqrst", "habcdefgijklmnopqrst"), 10, 300)],
+)
+def test_random_clicks_name_no_winner(how, rankings, k, pages):
+    """The worst pairs of rankings: by sign, a winner was named in 40 of 40 experiments."""
+    random = np.random.default_rng(1)
+    method = how(seed=0)
+    both = [list(one) for one in rankings]
+    every = list(method.distribution(both, k)) if k == 4 or how is Optimized else []
+    named, lopsided = 0, 0
+    for _ in range(20):
+        if every:
+            drawn = random.choice(len(every), pages, p=[chance for _, chance in every])
+            shown = [every[index][0] for index in drawn]
+        else:
+            shown = [method.combine(both, k) for _ in range(pages)]
+        clicks = [[page.documents[random.integers(len(page))]] for page in shown]
+        credits = np.array([method.credit(page, one) for page, one in zip(shown, clicks, strict=True)])
+        found = verdict(credits)
+        named += found.winner is not None
+        named += always_valid(credits).winner is not None
+        lopsided += stats.binomtest(found.wins, max(found.wins + found.losses, 1)).pvalue < 0.01
+    assert named <= 5  # of 40 verdicts with 5 % each at most; six have a probability of 1.4 %
+    if how is Optimized and k == 4:
+        assert lopsided == 20, "here the number of wins says nothing about the rankers"
 
 
 def test_the_table_of_the_lecture():
@@ -58,33 +100,65 @@ def test_users_widen_the_interval():
     once = random.choice([1.0, 0.0], size=200, p=[0.55, 0.45])
     pages = np.repeat(np.column_stack([once, 1 - once]), 10, axis=0)
     users = np.repeat(np.arange(200), 10)
-    alone, clustered = verdict(pages), verdict(pages, users=users)
+    alone, clustered = verdict(pages), verdict(pages, users=users.tolist())
     single = verdict(np.column_stack([once, 1 - once]))
-    assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.1)
+    assert (clustered.low, clustered.high) == pytest.approx((single.low, single.high))
     assert alone.high - alone.low < 0.4 * (clustered.high - clustered.low)
-    assert clustered.p_value == single.p_value
+    assert clustered.p_value == pytest.approx(single.p_value)
 
 
-def test_the_interval_covers():
-    """95 % intervals of 400 experiments of 300 pages cover in 92 to 98 % (binomial error 1.1 %)."""
+@pytest.mark.parametrize("credit", ["symmetric", "skewed"])
+def test_the_interval_covers(credit):
+    """95 % intervals of 1,000 experiments of 300 pages cover in 93 to 98 % (binomial error .7 %)."""
     random = np.random.default_rng(1)
-    covered = 0
-    for seed in range(400):
-        outcome = random.choice([1.0, -1.0, 0.0], size=300, p=[0.4, 0.3, 0.3])
-        found = verdict(np.column_stack([outcome, np.zeros(300)]), seed=seed, resamples=500)
-        covered += found.low <= 0.05 <= found.high
-    assert 0.92 <= covered / 400 <= 0.98
+    drawn = {
+        "symmetric": lambda: random.choice([1.0, -1.0, 0.0], size=300, p=[0.4, 0.3, 0.3]),
+        "skewed": lambda: np.where(random.random(300) < 0.1, 0.9, -0.1) + 0.1,
+    }[credit]
+    found = [verdict(decided(drawn())) for _ in range(1000)]
+    assert 0.93 <= np.mean([one.low <= 0.1 <= one.high for one in found]) <= 0.98
 
 
-def test_the_sequential_test_holds_its_error_under_every_look():
-    """2,000 experiments without a difference, a look after each of 1,000 pages: at most 5 % ever reject."""
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_every_look_equals_a_plain_loop(seed):
+    random = np.random.default_rng(seed)
+    pages = int(random.integers(1, 300))
+    users = random.integers(0, random.integers(1, 300), pages).tolist()
+    gap = np.where(random.random(pages) < 0.2, random.choice([0.9, 1.0, 3.0]), -0.1)
+    found = always_valid(decided(gap), users=users)
+    seen = {}
+    for page in range(pages):
+        seen.setdefault(users[page], []).append(gap[page])
+        means = [np.mean(one) for one in seen.values()]
+        largest = max(1.0, np.abs(gap[: page + 1]).max())
+        n = len(means)
+        extended = np.var([*means, -largest, largest], ddof=1) / (n + 2)
+        v = max(np.var(means, ddof=1) / n if n > 1 else 0.0, extended)
+        r = np.var([*(one[0] for one in seen.values()), -largest, largest], ddof=1) / v / 300
+        half = np.sqrt(v * (1 + 1 / r) * (np.log(1 + r) + 2 * np.log(1.25 / 0.05)))
+        assert found.differences[page] == pytest.approx(np.mean(means), abs=1e-9)
+        assert found.lows[page] == pytest.approx(max(np.mean(means) - half, -largest), abs=1e-9)
+        assert found.highs[page] == pytest.approx(min(np.mean(means) + half, largest), abs=1e-9)
+        if found.stop == page + 1:
+            assert n >= 100
+            assert abs(np.mean(means)) > half - 1e-9
+        assert (found.p_values[page] < 0.05) == (found.stop is not None and found.stop <= page + 1)
+    assert found.people == len(seen)
+
+
+@pytest.mark.parametrize("rare", [None, 0.1, 0.02])
+def test_the_sequential_test_holds_its_error_under_every_look(rare):
+    """600 experiments without a difference, looked at after each of 2,000 pages."""
     random = np.random.default_rng(2)
-    rejected = sum(
-        always_valid(decided(random.choice([1.0, -1.0, 0.0], size=1000, p=[0.35, 0.35, 0.3]))).stop
-        is not None
-        for _ in range(2000)
-    )
-    assert rejected / 2000 <= 0.05
+
+    def drawn():
+        if rare is None:
+            return random.choice([1.0, -1.0, 0.0], size=2000, p=[0.35, 0.35, 0.3])
+        return np.where(random.random(2000) < rare, 1 - rare, -rare)
+
+    rejected = sum(always_valid(decided(drawn())).stop is not None for _ in range(600))
+    assert rejected / 600 <= 0.05 + 2 * 0.0089
 
 
 def test_daily_looks_at_a_fixed_test_would_not():
@@ -92,9 +166,8 @@ def test_daily_looks_at_a_fixed_test_would_not():
     random = np.random.default_rng(3)
     rejected = 0
     for _ in range(300):
-        outcome = np.cumsum(random.choice([1, -1], size=1000))
-        looks = [(n, outcome[n - 1]) for n in range(50, 1001, 50)]
-        rejected += any(sign_test((n + s) // 2, (n - s) // 2) < 0.05 for n, s in looks)
+        outcome = random.choice([1.0, -1.0], size=1000)
+        rejected += any(verdict(decided(outcome[:n])).winner is not None for n in range(50, 1001, 50))
     assert rejected / 300 > 0.15
 
 
@@ -103,7 +176,7 @@ def test_the_sequential_interval_covers_at_all_times():
     missed = 0
     for _ in range(300):
         result = always_valid(decided(np.where(random.random(800) < 0.6, 1.0, -1.0)))
-        missed += bool(np.any((result.lows > 0.1) | (result.highs < 0.1)))
+        missed += bool(np.any((result.lows > 0.2) | (result.highs < 0.2)))
         assert np.all(result.lows <= result.highs + 1e-9)
     assert missed / 300 <= 0.05 + 3 * 0.0126  # three standard errors of 300 runs
 
@@ -117,22 +190,21 @@ def _people(random, people, pages):
 
 
 def test_many_pages_of_few_people_do_not_fool_the_sequential_test():
-    """300 experiments of 40 people with 25 pages each, in mixed order: page by page most would reject."""
+    """300 experiments of 120 people with 25 pages each, in mixed order: page by page most would reject."""
     random = np.random.default_rng(8)
     by_page, by_user = 0, 0
     for _ in range(300):
-        outcome, users = _people(random, 40, 25)
+        outcome, users = _people(random, 120, 25)
         by_page += always_valid(decided(outcome)).stop is not None
         by_user += always_valid(decided(outcome), users=users).stop is not None
     assert by_page / 300 > 0.3
     assert by_user / 300 <= 0.05
 
 
-def test_each_user_counts_by_the_first_decided_page():
-    found = always_valid(decided([0, 1, -1, -1, 1, 0]), users=["a", "a", "b", "a", "c", "b"])
-    plain = always_valid(decided([0, 1, -1, 0, 1, 0]))
-    assert found.p_values.tolist() == plain.p_values.tolist()
-    assert found.lows.tolist() == plain.lows.tolist()
+def test_a_page_without_a_user_is_a_person():
+    outcome = np.random.default_rng(9).choice([1.0, -1.0], 200)
+    found = always_valid(decided(outcome), users=[None] * 200)
+    assert found.lows.tolist() == always_valid(decided(outcome)).lows.tolist()
 
 
 def test_the_sequential_test_sees_a_difference():
@@ -259,7 +331,6 @@ def test_the_noted_chance_is_that_of_the_page():
         (lambda: verdict(np.zeros((0, 2))), "no pages"),
         (lambda: verdict([[1, np.nan]]), "finite"),
         (lambda: verdict([[1, 0]], confidence=95), r"confidence lies in \(0, 1\), got 95"),
-        (lambda: always_valid([[1, 0]], prior=0), "prior must be above 0"),
         (lambda: verdict([[1, 0]], users=[1, 2]), "one entry per page"),
         (lambda: pages_needed(0.0), "between 0 and 1"),
         (lambda: pages_needed(0.6, ties=0.5), "between 0 and 1 - ties = 0.5"),

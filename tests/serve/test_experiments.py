@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.serve.events.shown_page import ShownPage
+from rankloop.interleaving import ab_verdict
+from rankloop.serve.events.shown_page import Event, ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.experiments.policy import arm_of, share_of, swapped
@@ -86,7 +87,7 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
         dear = another(service)
         started = service.versions.start_experiment(ExperimentRequest(a="v1", b=dear))
         assert service.experiments.progress(started).verdict is None
-        for number in range(60):
+        for number in range(120):
             page = service.search(SearchRequest(query="red shoes", user=f"user {number}"))
             assert page.ranker == f"v1 + {dear}"
             best = max(page.results, key=lambda result: result.document["price"])
@@ -94,11 +95,11 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
             service.record([EventIn(id=f"click-{number}", **click)])
         wait_until(lambda: service.recorder.spool.waiting == 0)
         standing = service.experiments.progress(started)
-        assert standing.pages == 60
+        assert standing.pages == standing.verdict["people"] == 120
         assert standing.verdict["winner"] == dear
-        assert standing.verdict["losses"] == 60
-        assert standing.always_valid["decided"]
-        assert standing.always_valid["high"] < 0
+        assert standing.verdict["losses"] == 120
+        assert standing.verdict["high"] < 0
+        assert 100 <= standing.verdict["stop"] <= 120
         page = service.store.page(page.impression.split(".")[0])
         assert (page.policy, page.experiment) == ("interleave", started.id)
         assert page.ranker == f"v1 + {dear}", "neither version has this page on its account"
@@ -112,9 +113,9 @@ def test_an_ab_experiment_compares_people(tmp_path):
         body = {"kind": "ab", "a": dear, "b": "v1", "note": "<b>note</b>"}
         id = client.post("/experiments", json=body, headers=ADMIN).json()["id"]
         arms = {}
-        for number in range(80):
-            page = service.search(SearchRequest(query="red shoes", user=f"user {number % 40}"))
-            arms.setdefault(number % 40, set()).add(page.ranker)
+        for number in range(240):
+            page = service.search(SearchRequest(query="red shoes", user=f"user {number % 120}"))
+            arms.setdefault(number % 120, set()).add(page.ranker)
             if page.ranker == dear:
                 click = {"impression": page.impression, "kind": "click", "document": page.results[0].id}
                 service.record([EventIn(id=f"click-{number}", **click)])
@@ -122,8 +123,11 @@ def test_an_ab_experiment_compares_people(tmp_path):
         wait_until(lambda: service.recorder.spool.waiting == 0)
         found = client.get(f"/experiments/{id}", headers=ADMIN).json()
         assert found["verdict"]["winner"] == dear
-        assert found["verdict"]["clicked_first"]["rates"] == [1.0, 0.0]
-        assert found["always_valid"]["decided"]
+        assert found["verdict"]["means"] == [1.0, 0.0]
+        assert found["verdict"]["clicked_first"]["means"] == [1.0, 0.0]
+        assert "winner" not in found["verdict"]["clicked_first"]
+        assert not found["verdict"]["ratio"]["mismatch"]
+        assert sum(found["verdict"]["people"]) == 120
         assert client.post(f"/experiments/{id}/end", headers=ADMIN).json()["ended"]
         assert len(client.get("/experiments", headers=ADMIN).json()["experiments"]) == 1
 
@@ -148,6 +152,9 @@ def test_shares_of_experiments_sum_to_one_at_most(store):
         ({"a": "v1", "b": "v2", "kind": "duel"}, "one of interleave, ab"),
         ({"a": "v1", "b": "v2", "kind": "ab", "share": 2.0}, "share is above 0"),
         ({"a": "v1", "b": "v2", "kind": "interleave", "how": "teamdraft"}, "did you mean 'team_draft'"),
+        ({"a": "v1", "b": "v2", "kind": "interleave", "how": "balanced"}, "even under random clicks"),
+        ({"a": "v1", "b": "v2", "kind": "interleave", "planned": 500}, "planned is for A/B experiments"),
+        ({"a": "v1", "b": "v2", "kind": "ab", "planned": 50}, "100 or more, got 50"),
     ],
 )
 def test_wrong_experiments_are_refused(tmp_path, arguments, message):
@@ -168,4 +175,57 @@ def test_a_click_on_a_page_without_documents_breaks_no_verdict(store):
             ),
         ]
     )
-    assert every.progress(one).verdict["clicked"]["difference"] == 0.0
+    assert every.progress(one).verdict["difference"] == 0.0
+
+
+def _shown(number, time, user, ranker, experiment=None):
+    return ShownPage(
+        f"{number:032x}",
+        time,
+        "q",
+        ("a", "b"),
+        [1.0, 0.0],
+        np.zeros((2, 1)),
+        ("x",),
+        ranker,
+        user=user,
+        experiment=experiment,
+        policy="ab" if experiment else "plain",
+    )
+
+
+def test_clicks_before_an_experiment_are_its_covariate(store):
+    """People click as before; the interval is narrower than that of the same pages without a past."""
+    random = np.random.default_rng(0)
+    every = Experiments(store)
+    planned = every.start("v1", "v2", kind="ab", planned=400)
+    assert every.get(planned.id).planned == 400
+    start, pages, clicks, number = planned.started, [], [], 0
+    habit = random.random(300)
+    for user in range(300):
+        for past in range(8):
+            number += 1
+            inside = past >= 6
+            time = start + past if inside else start - 100 + past
+            version = "v1" if user % 2 else "v2"
+            page = _shown(number, time, f"u{user}", version, planned.id if inside else None)
+            pages.append(page)
+            if random.random() < habit[user]:
+                clicks.append(Event(f"e{number}", page.page_id, "click", "a", position=1, time=time + 1))
+    store.put_pages(pages)
+    store.put_events(clicks)
+    before = store.clicks_before(planned.id, start)
+    assert len(before) == 300
+    assert np.corrcoef([before[f"u{user}"] for user in range(300)], habit)[0, 1] > 0.7
+    found = every.progress(planned).verdict
+    shown = store.credits(planned.id)
+    plain = ab_verdict(
+        [bool(page.clicked) for page in shown],
+        [page.ranker for page in shown],
+        [page.user for page in shown],
+        planned=400,
+    )
+    assert found["high"] - found["low"] < 0.9 * (plain.high - plain.low)
+    assert tuple(found["means"]) == plain.means
+    assert found["winner"] is None
+    assert found["reason"] == "undecided, 100 of 400 people are to come"

@@ -14,6 +14,7 @@ from rankloop.clicks import ClickLog
 from rankloop.propensity import swap_intervention
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
 from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.experiments.experiments import Experiments
 
 
 def test_a_page_comes_back_as_it_was_shown(store, page):
@@ -246,6 +247,26 @@ def test_an_older_schema_is_refused(database):
         ValueError, match=r"schema 1, written by an older rankloop; delete it, or name another"
     ):
         Store.open(database)
+
+
+def test_a_store_of_the_schema_before_is_brought_up_to_date(database):
+    """Schema 2 had no planned number of people; its experiments stay."""
+    with Store.open(database) as store, store.writing() as connection:
+        connection.execute(text("ALTER TABLE experiments DROP COLUMN planned"))
+        connection.execute(text("UPDATE schema_version SET version = 2"))
+        connection.execute(
+            text(
+                "INSERT INTO experiments (id, kind, a, b, method, note, seed, share, started) "
+                "VALUES ('e', 'ab', 'v1', 'v2', '', '', 1, 0.5, 3.0)"
+            )
+        )
+    for _ in range(2):
+        with Store.open(database) as store:
+            one = Experiments(store).get("e")
+            assert (one.share, one.planned) == (0.5, None)
+            assert Experiments(store).start("v1", "v3", kind="ab", share=0.1, planned=300).planned == 300
+            with store.reading() as connection:
+                assert connection.execute(text("SELECT version FROM schema_version")).scalars().all() == [3]
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):

@@ -55,7 +55,7 @@ def interleave(
     if rankers and out is not None:
         duel.save(out)
     found = []
-    for verdict in duel.verdicts(confidence=confidence, seed=seed):
+    for verdict in duel.verdicts(confidence=confidence):
         at_any_look = duel.always_valid(verdict.first, verdict.second, confidence=confidence)
         more = {"always_valid_p": at_any_look.p_value, "could_stop_after": at_any_look.stop}
         found.append({**verdict.to_dict(), **more})
@@ -96,12 +96,12 @@ def _logged(log: Path) -> "Duel":
 def _text(one: dict[str, Any]) -> str:
     conclusion = f"{one['winner']} is preferred" if one["winner"] else "no difference is shown"
     stop = one["could_stop_after"]
-    early = f"could have stopped after {stop:,} pages" if stop else "with daily looks it could not stop yet"
+    early = f"could have stopped after {stop:,} pages" if stop else "it could not stop yet"
     lines = [
         f"{one['first']} against {one['second']}: {one['wins']:,} wins, {one['losses']:,} losses, "
         f"{one['ties']:,} ties",
         f"  difference {one['difference']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}], "
-        f"sign test p = {one['p_value']:.3g}, always-valid p = {one['always_valid_p']:.3g}",
+        f"p = {one['p_value']:.3g}, always-valid p = {one['always_valid_p']:.3g}",
         f"  {conclusion}; {early}",
     ]
     if "pages_needed" in one:

@@ -106,7 +106,7 @@ def _made(
     if _interleaved(source):
         from rankloop.interleaving import read_duel
 
-        return family.report_of_duel(read_duel(source), seed=seed, title=f"Interleaving, {source.name}")
+        return family.report_of_duel(read_duel(source), title=f"Interleaving, {source.name}")
     return family.report_of_log(_log(source, log_format), seed=seed, title=f"Click log, {source.name}")
 
 

@@ -97,7 +97,7 @@ def interleaved(
             pages=pages,
             k=PAGE,
             seed=seed,
-        ).verdicts(seed=seed)[0]
+        ).verdicts()[0]
         for rival in rivals
     ]
 

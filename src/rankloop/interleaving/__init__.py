@@ -18,7 +18,7 @@ from rankloop.interleaving.pairwise_preference import PairwisePreference
 from rankloop.interleaving.power import power
 from rankloop.interleaving.probabilistic import Probabilistic
 from rankloop.interleaving.replay import Replay, replay
-from rankloop.interleaving.sign_test import sign_test
+from rankloop.interleaving.sample_ratio import SampleRatio, sample_ratio
 from rankloop.interleaving.simulate_duel import simulate_duel
 from rankloop.interleaving.team_draft import TeamDraft
 from rankloop.interleaving.verdict import Verdict, verdict
@@ -33,6 +33,7 @@ __all__ = [
     "PairwisePreference",
     "Probabilistic",
     "Replay",
+    "SampleRatio",
     "Sequential",
     "TeamDraft",
     "Verdict",
@@ -45,7 +46,7 @@ __all__ = [
     "power",
     "read_duel",
     "replay",
-    "sign_test",
+    "sample_ratio",
     "simulate_duel",
     "verdict",
 ]

@@ -10,27 +10,23 @@ __all__ = ["Outcome", "error_rate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The difference `first` minus `second` with its interval and p-value; 0 means no difference."""
+    """The difference `first` minus `second` with its interval and p-value; 0 means no difference.
+
+    `winner` is the better one by name, or None while undecided.
+    """
 
     first: str
     second: str
+    winner: str | None
     difference: float
     low: float
     high: float
     p_value: float
 
-    @property
-    def winner(self) -> str | None:
-        """The better one by name, or None while the interval holds 0."""
-        if self.low > 0:
-            return self.first
-        return self.second if self.high < 0 else None
-
     def to_dict(self) -> dict[str, Any]:
-        """All but the arrays, and the winner."""
+        """All but the arrays."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
-        return {**plain, "winner": self.winner}
+        return {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
 
 
 def error_rate(confidence: float) -> float:

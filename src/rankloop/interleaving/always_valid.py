@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._arrays import Bools, Floats, Ints
+from rankloop._arrays import Floats
 from rankloop.interleaving._outcome import Outcome, error_rate
-from rankloop.interleaving.verdict import two_columns
+from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, mixture
+from rankloop.interleaving.sequential.people import People, person_codes
+from rankloop.interleaving.verdict import credit_gaps
 
 __all__ = ["Sequential", "always_valid"]
 
@@ -18,15 +20,28 @@ __all__ = ["Sequential", "always_valid"]
 class Sequential(Outcome):
     """The verdict after the last page, and its course page by page; valid at all looks at once.
 
-    `difference` is the share of wins among decided pages minus 1/2. `stop` is the first number of pages after
-    which there is a winner, None if there is none yet.
+    `stop` is the first number of pages after which there is a winner, None if there is none yet. The first
+    winner stays, and so does the smallest p-value; the interval is that of the last page.
     """
 
     stop: int | None
+    people: int
     differences: Floats
     lows: Floats
     highs: Floats
     p_values: Floats
+
+    def __str__(self) -> str:
+        if self.winner:
+            conclusion = f"{self.winner} is preferred, decided after {self.stop:,} pages"
+        elif self.people < LEAST_PEOPLE:
+            conclusion = f"{LEAST_PEOPLE - self.people} more people are needed"
+        else:
+            conclusion = "undecided"
+        return (
+            f"{self.first} against {self.second}: difference {self.difference:+.3f} "
+            f"[{self.low:+.3f}, {self.high:+.3f}] at any look, {self.people:,} people: {conclusion}"
+        )
 
 
 def always_valid(
@@ -35,87 +50,47 @@ def always_valid(
     users: Sequence[Any] | None = None,
     confidence: float = 0.95,
     names: tuple[str, str] = ("A", "B"),
-    prior: float = 25.0,
 ) -> Sequential:
-    r"""A sequential test on `credits` (one row per page, one column for each of two rankers), for any look.
+    """A sequential test on `credits` (one row per page, one column for each of two rankers), for any look.
 
-    Mixture of the binomial likelihood ratio over a Beta(prior, prior) share of wins (Robbins, 1970): under
-    no difference, with w wins and l losses so far,
+    Rows are in order of time. With `users` each person counts once, by the mean difference of credit over
+    the person's pages so far; without, every page is a person. The interval is Robbins' normal mixture
+    (`sequential.boundary.mixture`) with the variance between people, at least the one with two more people
+    at the largest credit for each ranker (1, or the largest seen). There is no winner below 100 people.
+    `benchmarks/nulls.py` has its false alarms and power.
 
-    .. math:: M_n = 2^{w + l} B(a + w, a + l) / B(a, a), \quad a = \mathrm{prior}
-
-    is a non-negative martingale with mean 1, so the probability that it ever reaches 1 / (1 - confidence) is
-    at most 1 - confidence. A large `prior` expects small differences. Pages must be independent, and those
-    of one user are not: with `users` only the first decided page of each counts.
-
-    >>> result = always_valid([[1, 0]] * 40)
-    >>> result.stop, result.winner
-    (21, 'A')
+    >>> result = always_valid([[1, 0], [1, 0], [0, 1]] * 100)
+    >>> print(result)
+    A against B: difference +0.333 [+0.127, +0.539] at any look, 300 people:
+    A is preferred, decided after 155 pages
     """
-    table = two_columns(credits)
-    if not len(table):
-        raise ValueError("there are no pages to judge")
-    if not prior > 0:
-        raise ValueError(f"prior must be above 0, got {prior}")
-    signs = np.sign(table[:, 0] - table[:, 1])
-    if users is not None:
-        signs = _first_decided(signs, users)
-    from scipy.special import betaln
-
-    error = error_rate(confidence)
-    wins, losses = np.cumsum(signs > 0, dtype=np.int64), np.cumsum(signs < 0, dtype=np.int64)
-    decided = wins + losses
-    share = np.where(decided > 0, wins / np.maximum(decided, 1), 0.5)
-    mixture = betaln(prior + wins, prior + losses) - betaln(prior, prior)
-    evidence = np.maximum.accumulate(mixture + decided * np.log(2.0))
-    p_values = np.minimum(1.0, np.exp(-evidence))
-    low, high = _interval(wins, losses, share, mixture, np.log(1.0 / error))
-    reached = np.flatnonzero(p_values <= error)
+    gap = credit_gaps(credits)
+    people = People(gap, person_codes(users, len(gap)))
+    means, firsts = people.means(), people.firsts()
+    largest = np.maximum(np.maximum.accumulate(np.abs(gap)), 1.0)
+    count = means.count
+    plain = np.where(count > 1, means.variance() / count, 0.0)
+    variance = np.maximum(plain, means.variance(-largest, largest) / (count + 2))
+    found = mixture(
+        means.mean(),
+        variance,
+        firsts.variance(-largest, largest) / variance,
+        count >= LEAST_PEOPLE,
+        error_rate(confidence),
+        largest,
+    )
     return Sequential(
         first=names[0],
         second=names[1],
-        difference=float(share[-1] - 0.5),
-        low=float(low[-1] - 0.5),
-        high=float(high[-1] - 0.5),
-        p_value=float(p_values[-1]),
-        stop=int(reached[0]) + 1 if len(reached) else None,
-        differences=share - 0.5,
-        lows=low - 0.5,
-        highs=high - 0.5,
-        p_values=p_values,
+        winner=(None, names[0], names[1])[found.sign],
+        difference=float(found.differences[-1]),
+        low=float(found.lows[-1]),
+        high=float(found.highs[-1]),
+        p_value=float(found.p_values[-1]),
+        stop=found.stop,
+        people=int(count[-1]),
+        differences=found.differences,
+        lows=found.lows,
+        highs=found.highs,
+        p_values=found.p_values,
     )
-
-
-def _first_decided(signs: Floats, users: Sequence[Any]) -> Floats:
-    """The outcomes with a tie in place of all but the first win or loss of each user."""
-    if len(users) != len(signs):
-        raise ValueError(f"users needs one entry per page ({len(signs)}), got {len(users)}")
-    decided = np.flatnonzero(signs)
-    first = {user: page for page, user in reversed([(page, users[page]) for page in decided.tolist()])}
-    kept = np.zeros(len(signs))
-    pages = list(first.values())
-    kept[pages] = signs[pages]
-    return kept
-
-
-def _interval(
-    wins: Ints, losses: Ints, share: Floats, mixture: Floats, limit: float
-) -> tuple[Floats, Floats]:
-    """The shares p of wins that the martingale for p does not rule out, intersected over time."""
-    from scipy.special import xlogy
-
-    def refuses(p: Floats) -> Bools:
-        with np.errstate(divide="ignore"):
-            likelihood = xlogy(wins, p) + xlogy(losses, 1 - p)
-        refused: Bools = mixture - likelihood >= limit
-        return refused
-
-    ends = []
-    for edge in (0.0, 1.0):
-        outside, inside = np.full(len(wins), edge), share.copy()
-        for _ in range(50):
-            middle = (outside + inside) / 2
-            out = refuses(middle)
-            outside, inside = np.where(out, middle, outside), np.where(out, inside, middle)
-        ends.append(np.where(refuses(np.full(len(wins), edge)), inside, edge))
-    return np.maximum.accumulate(ends[0]), np.minimum.accumulate(ends[1])

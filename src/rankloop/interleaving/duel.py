@@ -29,7 +29,7 @@ class Duel:
     credits: Floats
     users: list[Any] | None = None
 
-    def verdicts(self, *, confidence: float = 0.95, seed: int = 0) -> list[Verdict]:
+    def verdicts(self, *, confidence: float = 0.95) -> list[Verdict]:
         """The verdict on every pair of rankers, in the order of `names`."""
         return [
             verdict(
@@ -37,13 +37,12 @@ class Duel:
                 users=self.users,
                 names=(self.names[a], self.names[b]),
                 confidence=confidence,
-                seed=seed,
             )
             for a, b in combinations(range(len(self.names)), 2)
         ]
 
     def always_valid(self, first: str, second: str, *, confidence: float = 0.95) -> Sequential:
-        """The verdict after every page, for one pair; of each user the first decided page counts."""
+        """The verdict after every page, for one pair."""
         pair = [self.names.index(first), self.names.index(second)]
         return always_valid(
             self.credits[:, pair], users=self.users, confidence=confidence, names=(first, second)

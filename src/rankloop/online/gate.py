@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.interleaving import always_valid
+from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 
 __all__ = ["Gate", "GateDecision"]
 
@@ -16,58 +17,63 @@ __all__ = ["Gate", "GateDecision"]
 class GateDecision:
     """What a confidence interval says about a bar: deploy above it, reject below it, else go on.
 
-    `pages` is how many decided pages the interval rests on, where it is a share of wins.
+    `people` is how many people the interval rests on, where it is one of interleaved credit.
 
-    >>> GateDecision(0.1, 0.3, bar=0.0).deploy, GateDecision(-0.3, -0.1, bar=0.0).reject
+    >>> GateDecision(0.1, 0.3).deploy, GateDecision(-0.3, -0.1).reject
     (True, True)
     """
 
     low: float
     high: float
-    bar: float = 0.5
-    pages: int = 0
+    bar: float = 0.0
+    people: int | None = None
 
     @property
     def deploy(self) -> bool:
         """Whether the whole interval lies above the bar."""
-        return self.low > self.bar
+        return self.low > self.bar and not self._few
 
     @property
     def reject(self) -> bool:
         """Whether the whole interval lies below the bar."""
-        return self.high < self.bar
+        return self.high < self.bar and not self._few
+
+    @property
+    def _few(self) -> bool:
+        return self.people is not None and self.people < LEAST_PEOPLE
 
     def __str__(self) -> str:
         action = "deploy" if self.deploy else "reject" if self.reject else "go on"
         return (
-            f"{action}: share of wins in [{self.low:.3f}, {self.high:.3f}] after {self.pages} decided pages"
+            f"{action}: mean difference of credit in [{self.low:+.3f}, {self.high:+.3f}] "
+            f"after {self.people or 0:,} people"
         )
 
 
 class Gate:
-    """Opens when the interval of the challenger's share of interleaved wins lies above 1/2, at any look.
+    """Opens when the interval of the challenger's mean gain in interleaved credit lies above 0, at any look.
 
-    `margin` asks for more than a half; `no_worse` turns it into a non-inferiority gate at 1/2 - `margin`.
+    `margin` asks for a gain above it; `no_worse` turns it into a non-inferiority gate at -`margin`.
 
     >>> gate = Gate()
-    >>> str(gate.decide([1] * 30 + [-1] * 3))
-    'deploy: share of wins in [0.545, 0.999] after 33 decided pages'
+    >>> str(gate.decide([1] * 250 + [-1] * 50))
+    'deploy: mean difference of credit in [+0.504, +0.830] after 300 people'
     """
 
     def __init__(self, *, confidence: float = 0.95, margin: float = 0.0, no_worse: bool = False) -> None:
-        if not 0 <= margin < 0.5:
-            raise ValueError(f"margin lies in [0, 0.5), got {margin}")
+        if not 0 <= margin < 1:
+            raise ValueError(f"margin lies in [0, 1), got {margin}")
         self.confidence, self.margin, self.no_worse = confidence, margin, no_worse
 
     def decide(self, outcomes: ArrayLike, *, users: Sequence[Any] | None = None) -> GateDecision:
-        """From one outcome per page: above 0 the challenger won, below 0 it lost.
+        """From one outcome per page in order of time: the challenger's credit minus the other's.
 
-        Pages of one person are alike: with `users` each counts once (`always_valid`).
+        Pages of one person are alike: with `users` each person counts once (`always_valid`).
         """
-        bar = 0.5 - self.margin if self.no_worse else 0.5 + self.margin
-        signs = np.sign(np.asarray(outcomes, np.float64).reshape(-1))
-        if not len(signs):
-            return GateDecision(0.0, 1.0, bar)
-        credits = np.column_stack([signs, np.zeros(len(signs))])
+        bar = -self.margin if self.no_worse else self.margin
+        gaps = np.asarray(outcomes, np.float64).reshape(-1)
+        if not len(gaps):
+            return GateDecision(-1.0, 1.0, bar, 0)
+        credits = np.column_stack([gaps, np.zeros(len(gaps))])
         bounds = always_valid(credits, users=users, confidence=self.confidence)
-        return GateDecision(0.5 + bounds.low, 0.5 + bounds.high, bar, int(np.count_nonzero(signs)))
+        return GateDecision(bounds.low, bounds.high, bar, bounds.people)

@@ -86,7 +86,13 @@ class Versions:
         for version in (wanted.a, wanted.b):
             self.model(version)
         started = self.experiments.start(
-            wanted.a, wanted.b, kind=wanted.kind, share=wanted.share, how=wanted.method, note=wanted.note
+            wanted.a,
+            wanted.b,
+            kind=wanted.kind,
+            share=wanted.share,
+            how=wanted.method,
+            planned=wanted.planned,
+            note=wanted.note,
         )
         self.reload()
         return started

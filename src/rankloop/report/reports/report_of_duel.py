@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["report_of_duel"]
 
 
-def report_of_duel(
-    duel: "Duel", *, confidence: float = 0.95, seed: int = 0, title: str = "Interleaving"
-) -> Report:
+def report_of_duel(duel: "Duel", *, confidence: float = 0.95, title: str = "Interleaving") -> Report:
     """The verdicts of an interleaving, on one page.
 
     >>> import rankloop as rl
@@ -26,7 +24,7 @@ def report_of_duel(
     >>> report_of_duel(rl.interleaving.simulate_duel(data, rankers, pages=100))
     Report('Interleaving', 2 sections)
     """
-    verdicts = duel.verdicts(confidence=confidence, seed=seed)
+    verdicts = duel.verdicts(confidence=confidence)
     report = Report(title, f"{len(duel.pages):,} pages of {', '.join(duel.names)}.")
     report.add("The verdict", preference(verdicts))
     return report.add(
@@ -35,16 +33,14 @@ def report_of_duel(
 
 
 def _growth(duel: "Duel", first: str, second: str, confidence: float) -> Figure:
-    """The share of wins among decided pages, with the interval that holds at every look."""
+    """The mean difference of credit, with the interval that holds at every look."""
     found = duel.always_valid(first, second, confidence=confidence)
-    outcome = np.sign(duel.credits[:, duel.names.index(first)] - duel.credits[:, duel.names.index(second)])
-    wins, decided = np.cumsum(outcome > 0), np.cumsum(outcome != 0)
-    share = np.where(decided > 0, wins / np.maximum(decided, 1), np.nan)
+    pages = np.arange(1, len(found.differences) + 1)
     stop = f"after {found.stop:,} pages there is a winner" if found.stop else "there is no winner yet"
     return learning_picture(
-        {f"wins of {first}": (np.arange(1, len(share) + 1), share, 0.5 + found.lows, 0.5 + found.highs)},
+        {f"credit of {first} minus {second}": (pages, found.differences, found.lows, found.highs)},
         x="pages",
-        y="share of decided pages won",
+        y="mean difference of credit",
         best=found.stop,
         mark="enough",
         title=f"{first} against {second}, page by page",

@@ -20,6 +20,7 @@ from sqlalchemy.exc import (
 )
 
 from rankloop._extras import require
+from rankloop.serve.events.migrations import migrate
 from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
 
 __all__ = ["Connections", "StoreAway", "connected", "open_connections"]
@@ -165,7 +166,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _make_tables(connections: Connections) -> None:
-    """Tables are made once, by the first worker; those of another version of the schema are refused."""
+    """Tables are made once, by the first worker; those of an earlier schema are brought up to date."""
     with connected(connections, writes=True) as connection:
         if connections.dialect == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
@@ -179,8 +180,11 @@ def _make_tables(connections: Connections) -> None:
                 f"this one reads schema {SCHEMA}: upgrade rankloop"
             )
         elif version < SCHEMA:
-            raise ValueError(
-                f"the event store {connections.name} has schema {version}, written by an older rankloop; "
-                "delete it, or name another folder or database in the config, and start again"
-            )
+            try:
+                migrate(connection, version)
+            except LookupError:
+                raise ValueError(
+                    f"the event store {connections.name} has schema {version}, written by an older rankloop; "
+                    "delete it, or name another folder or database in the config, and start again"
+                ) from None
         metadata.create_all(connection)

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from rankloop.serve.events.tables import clicks, pages
 
-__all__ = ["ExperimentPage", "experiment_pages"]
+__all__ = ["ExperimentPage", "clicks_before", "experiment_pages"]
+
+_PRIOR_PAGES = 2  # a person's share of clicked pages is drawn to the mean of all with this many pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,23 @@ def experiment_pages(connection: Connection, experiment: str) -> list[Experiment
         )
         for page_id, time, query, user, ranker, randomness, documents in connection.execute(shown)
     ]
+
+
+def clicks_before(connection: Connection, experiment: str, started: float) -> dict[str, float]:
+    """The share of pages with a click of each person of an experiment, before it started."""
+    people = (
+        select(pages.c.user).where(pages.c.experiment == experiment, pages.c.user.is_not(None)).distinct()
+    )
+    clicked = select(clicks.c.page_id).where(clicks.c.page_id == pages.c.page_id).exists()
+    before = (
+        select(pages.c.user, func.count(), func.count().filter(clicked))
+        .where(pages.c.user.in_(people), pages.c.time < started, pages.c.bot.is_(False))
+        .group_by(pages.c.user)
+    )
+    counts = {user: (shown, with_click) for user, shown, with_click in connection.execute(before)}
+    every = sum(shown for shown, _ in counts.values())
+    mean = sum(with_click for _, with_click in counts.values()) / max(every, 1)
+    return {
+        user: (with_click + _PRIOR_PAGES * mean) / (shown + _PRIOR_PAGES)
+        for user, (shown, with_click) in counts.items()
+    }

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from rankloop.data import Qrels, RankingDataset
 from rankloop.serve.events import judgments, reading, retention, sums, writing
 from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
-from rankloop.serve.events.experiment_pages import ExperimentPage, experiment_pages
+from rankloop.serve.events.experiment_pages import ExperimentPage, clicks_before, experiment_pages
 from rankloop.serve.events.export import export
 from rankloop.serve.events.records import page_of
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
@@ -145,6 +145,11 @@ class Store:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""
         with self.reading() as connection:
             return experiment_pages(connection, experiment)
+
+    def clicks_before(self, experiment: str, started: float) -> dict[str, float]:
+        """The share of pages with a click of each person of an experiment, before it started."""
+        with self.reading() as connection:
+            return clicks_before(connection, experiment, started)
 
     def put_judgment(
         self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None

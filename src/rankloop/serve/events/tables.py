@@ -22,7 +22,7 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 2
+SCHEMA = 3
 metadata = MetaData()
 
 
@@ -148,6 +148,7 @@ experiments = Table(
     *_required(Integer, "seed"),
     *_required(Double, "share", "started"),
     Column("ended", Double),
+    Column("planned", Integer),  # people
 )
 
 learning = Table(

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert, select, update
 
-from rankloop.interleaving import Page, ab_verdict, always_valid, method, verdict
+from rankloop.interleaving import ABVerdict, Balanced, Page, ab_verdict, always_valid, method
+from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.events.tables import experiments
 
@@ -21,7 +22,10 @@ CACHED = 10  # a verdict is reused for this many times the time it took to compu
 
 @dataclass(frozen=True)
 class Experiment:
-    """A comparison of versions `a` and `b` on a share of all pages."""
+    """A comparison of versions `a` and `b` on a share of all people.
+
+    `planned` is the number of people after which an A/B experiment ends, if it was fixed at the start.
+    """
 
     id: str
     kind: str
@@ -33,16 +37,16 @@ class Experiment:
     started: float
     ended: float | None = None
     note: str = ""
+    planned: int | None = None
 
 
 @dataclass(frozen=True)
 class Progress:
-    """An experiment and its verdict so far, for one look and for any number of looks."""
+    """An experiment and its verdict so far, which holds at every look."""
 
     experiment: Experiment
     pages: int
     verdict: dict[str, Any] | None
-    always_valid: dict[str, Any] | None
 
 
 class Experiments:
@@ -56,7 +60,15 @@ class Experiments:
         self._known: dict[str, tuple[float, Progress]] = {}
 
     def start(
-        self, a: str, b: str, *, kind: str, share: float = 1.0, how: str = "team_draft", note: str = ""
+        self,
+        a: str,
+        b: str,
+        *,
+        kind: str,
+        share: float = 1.0,
+        how: str = "team_draft",
+        planned: int | None = None,
+        note: str = "",
     ) -> Experiment:
         """Begin; two versions on one page (`interleave`), or people divided between them (`ab`)."""
         if a == b:
@@ -66,7 +78,9 @@ class Experiments:
         if not 0 < share <= 1:
             raise ValueError(f"share is above 0 and at most 1, got {share}")
         if kind == "interleave":
-            method(how)
+            _check_method(how, planned)
+        elif planned is not None and planned < LEAST_PEOPLE:
+            raise ValueError(f"planned is a number of people, {LEAST_PEOPLE} or more, got {planned}")
         made = Experiment(
             id=secrets.token_hex(6),
             kind=kind,
@@ -77,6 +91,7 @@ class Experiments:
             seed=secrets.randbelow(2**31),
             started=time.time(),
             note=note,
+            planned=planned,
         )
         with self.store.writing() as connection:
             taken = connection.execute(select(experiments.c.share).where(experiments.c.ended.is_(None)))
@@ -120,7 +135,7 @@ class Experiments:
         return tuple(one for one in reversed(self.every()) if one.ended is None)
 
     def progress(self, one: Experiment) -> Progress:
-        """The verdict so far, with an interval for one look and one for any number of looks.
+        """The verdict so far, whose interval holds at every look.
 
         A verdict that took long to compute is reused for a while.
         """
@@ -128,72 +143,51 @@ class Experiments:
         if known is not None and known.experiment == one and time.monotonic() < until:
             return known
         start = time.monotonic()
-        found = self._progress(one)
+        pages = self.store.credits(one.id)
+        judge = self._compared if one.kind == "ab" else _interleaved
+        if not pages:
+            return Progress(one, 0, None)
+        found = Progress(one, len(pages), judge(one, pages))
         end = time.monotonic()
         self._known[one.id] = (end + CACHED * (end - start), found)
         return found
 
-    def _progress(self, one: Experiment) -> Progress:
-        pages = self.store.credits(one.id)
-        if not pages:
-            return Progress(one, 0, None, None)
-        if one.kind == "ab":
-            return Progress(one, len(pages), *_ab(one, pages))
-        credits = _credits(one, pages)
-        users = _users(pages)
-        one_look = verdict(credits, users=users, names=(one.a, one.b))
-        outcomes = _by_user(credits[:, 0] - credits[:, 1], users)
-        any_look = always_valid(np.column_stack([outcomes, np.zeros(len(outcomes))]))
-        bound = {
-            "p_value": any_look.p_value,
-            "low": any_look.low,
-            "high": any_look.high,
-            "decided": any_look.stop is not None,
-        }
-        return Progress(one, len(pages), one_look.to_dict(), bound)
+    def _compared(self, one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
+        """Pages with a click, and beside them, without a winner, pages with a click at rank 1."""
+        arms = [one.a if page.ranker == one.a else one.b for page in pages]
+        earlier = self.store.clicks_before(one.id, one.started)
+        before = [earlier.get(page.user, np.nan) if page.user else np.nan for page in pages]
+
+        def judged(values: Sequence[bool]) -> ABVerdict:
+            return ab_verdict(
+                values, arms, _users(pages), planned=one.planned, before=before, names=(one.a, one.b)
+            )
+
+        top = judged([bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages])
+        shown = {name: getattr(top, name) for name in ("means", "difference", "low", "high")}
+        return judged([bool(page.clicked) for page in pages]).to_dict() | {"clicked_first": shown}
 
 
-def _credits(one: Experiment, pages: Sequence[ExperimentPage]) -> Any:
+def _check_method(how: str, planned: int | None) -> None:
+    if isinstance(method(how), Balanced):
+        raise ValueError(
+            "balanced interleaving favours one of two shifted rankings even under random clicks; "
+            "use team_draft, probabilistic, optimized or pairwise_preference"
+        )
+    if planned is not None:
+        raise ValueError("planned is for A/B experiments (kind ab); interleaving may be looked at any time")
+
+
+def _interleaved(one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
+    """The verdict by credit, and beside it pages won, lost and tied."""
     how = method(one.method)
-    return np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
-
-
-def _ab(
-    one: Experiment, pages: Sequence[ExperimentPage]
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Pages with a click, and with a click at rank 1: the verdict for one look, and for any look."""
-    arms = [one.a if page.ranker == one.a else one.b for page in pages]
-    if len(set(arms)) < 2:
-        return None, None
-    outcomes = {
-        "clicked": [bool(page.clicked) for page in pages],
-        "clicked_first": [bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages],
-    }
-    once: dict[str, Any] = {"names": [one.a, one.b]}
-    bounds: dict[str, Any] = {}
-    for name, values in outcomes.items():
-        found = ab_verdict(values, arms, _users(pages), names=(one.a, one.b))
-        once |= {"pages": list(found.pages)}
-        once[name] = {
-            "rates": list(found.means),
-            "difference": found.difference,
-            "low": found.fixed_low,
-            "high": found.fixed_high,
-        }
-        bounds[name] = {"p_value": found.p_value, "low": found.low, "high": found.high}
-    first = once["clicked"]
-    once["winner"] = one.a if first["low"] > 0 else one.b if first["high"] < 0 else None
-    bounds["decided"] = bounds["clicked"]["low"] > 0 or bounds["clicked"]["high"] < 0
-    return once, bounds
+    credits = np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
+    found = always_valid(credits, users=_users(pages), names=(one.a, one.b))
+    gap = credits[:, 0] - credits[:, 1]
+    counts = {"wins": gap > 0, "losses": gap < 0, "ties": gap == 0}
+    return found.to_dict() | {name: int(pages.sum()) for name, pages in counts.items()}
 
 
 def _users(pages: Sequence[ExperimentPage]) -> list[str]:
     """Who saw each page; a page without a user is its own."""
     return [page.user or page.page_id for page in pages]
-
-
-def _by_user(differences: Any, users: Sequence[str]) -> Any:
-    """One outcome per person, in the order of first pages: pages of a person are not independent."""
-    place: dict[str, int] = {}
-    at = [place.setdefault(user, len(place)) for user in users]
-    return np.sign(np.bincount(at, differences, minlength=len(place)))

@@ -56,5 +56,5 @@ async def end_experiment(request: Request, id: Id) -> Response:
 
 def _out(service: "Service", one: "Experiment") -> ExperimentOut:
     progress = service.experiments.progress(one)
-    found = {name: getattr(progress, name) for name in ("pages", "verdict", "always_valid")}
+    found = {name: getattr(progress, name) for name in ("pages", "verdict")}
     return ExperimentOut.model_validate(asdict(one) | json_value(found))

@@ -64,11 +64,14 @@ class ExperimentRequest(StrictModel):
     b: Annotated[str, Field(min_length=1, max_length=50)]
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
     method: Annotated[str, Field(max_length=50)] = "team_draft"
+    planned: Annotated[
+        int | None, Field(ge=100, le=1_000_000_000, description="People after which an A/B experiment ends.")
+    ] = None
     note: Annotated[str, Field(max_length=500)] = ""
 
 
 class ExperimentOut(BaseModel):
-    """An experiment and its verdict so far; `verdict` holds for one look, `always_valid` for any number."""
+    """An experiment and its verdict so far, which holds at every look."""
 
     id: str
     kind: str
@@ -80,8 +83,8 @@ class ExperimentOut(BaseModel):
     ended: float | None
     note: str
     pages: int
+    planned: int | None = None
     verdict: dict[str, Any] | None = None
-    always_valid: dict[str, Any] | None = None
 
 
 class ExperimentsAnswer(BaseModel):

@@ -1,8 +1,10 @@
 """The panel of experiments and their verdicts so far."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 from rankloop.report import preference
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
 from rankloop.serve.pages.rendering import count, moment, signed
@@ -62,30 +64,35 @@ def _kind(one: "Experiment") -> str:
 
 
 def _counts(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Wins, losses and ties; the table has the verdict that is valid at any look."""
+    """Pages won, lost and tied; the table has the verdict, which is by credit."""
     return {name: verdict[name] for name in ("first", "second", "wins", "losses", "ties")}
 
 
 def _difference(one: "Progress") -> str:
     verdict: Mapping[str, Any] = one.verdict or {}
-    if one.experiment.kind == "ab":
-        verdict = verdict.get("clicked", {})
     value = verdict.get("difference")
-    if value is None:
+    if value is None or not isfinite(value):
         return "\N{EN DASH}"
     return f"{signed(value)} [{signed(verdict['low'])}, {signed(verdict['high'])}]"
 
 
 def _verdict(one: "Progress") -> str:
     if not one.verdict:
-        return "no clicks yet"
-    winner = one.verdict.get("winner")
-    if winner and one.always_valid and one.always_valid.get("decided"):
-        return f"{winner} is preferred"
-    ended = one.experiment.ended is not None
+        return "no pages yet"
+    winner = one.verdict["winner"]
     if winner:
-        return f"{winner} is ahead" + (", not yet certain" if not ended else ", not certain")
-    return "no difference was shown" if ended else "no difference so far"
+        return f"{winner} is preferred"
+    if one.verdict.get("ratio", {}).get("mismatch"):
+        return "no verdict: people were not divided as intended"
+    people = _people(one.verdict)
+    if people < LEAST_PEOPLE:
+        return f"{LEAST_PEOPLE} people are needed, {people:.0f} so far"
+    return "no difference was shown" if one.experiment.ended is not None else "no difference so far"
+
+
+def _people(verdict: Mapping[str, Any]) -> float:
+    """How many people a verdict rests on; unequal arms count as fewer equal ones."""
+    return float(verdict["effective_people"] if "effective_people" in verdict else verdict["people"])
 
 
 def _end(one: "Experiment") -> Cell:
