@@ -76,16 +76,26 @@ class Segment:
         offsets = self.arrays["postings.offsets"]
         return int(offsets[row + 1] - offsets[row]) - (int(self._gone[0][row]) if self._gone else 0)
 
+    def dfs(self, field: int, terms: range) -> Ints:
+        """The number of live documents that have each of consecutive terms in this field."""
+        first = field * self.terms + terms.start
+        df = np.diff(self.arrays["postings.offsets"][first : first + len(terms) + 1])
+        return df - self._gone[0][first : first + len(terms)] if self._gone else df
+
     def total(self, field: int, term: int) -> int:
         """How often the term occurs in this field of live documents."""
         row = field * self.terms + term
         return int(self.arrays["postings.total"][row]) - (int(self._gone[1][row]) if self._gone else 0)
 
-    def postings(self, field: int, term: int) -> Ints32:
-        """The documents, deleted ones included, that have the term in this field."""
+    def postings(self, field: int, term: int, last: int | None = None) -> Ints32:
+        """The documents, deleted ones included, that have the term in this field.
+
+        With `last`, those of all terms from the one to the other, one term after the other.
+        """
         row = field * self.terms + term
         offsets = self.arrays["postings.offsets"]
-        found: Ints32 = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
+        end = row if last is None else field * self.terms + last
+        found: Ints32 = self.arrays["postings.docs"][offsets[row] : offsets[end + 1]]
         return found
 
     def term(self, term: str) -> int:
