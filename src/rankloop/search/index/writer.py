@@ -12,6 +12,7 @@ import numpy as np
 from rankloop._arrays import Array, Ints32
 from rankloop.search.index.arrays import write_arrays
 from rankloop.search.index.buffer import Buffer
+from rankloop.search.index.limits import checked_id
 from rankloop.search.index.lock import WriterLock
 from rankloop.search.index.merge import merge
 from rankloop.search.index.segment import Segment
@@ -44,7 +45,7 @@ class Writer:
         self.parts = {part.name: part for part in self.start.manifest.parts}
         self.deleted: dict[str, set[int]] = {}
         self.number = self.start.manifest.next_number
-        self.id_kind = self.start.manifest.id_kind
+        self.id_kind = self._kind = self.start.manifest.id_kind
         self.buffer = self._new_buffer()
         self.changed = False
         self._sweep()
@@ -54,16 +55,8 @@ class Writer:
 
     def id_of(self, value: Any) -> str:
         """An id as text; the first document decides whether ids are whole numbers or text."""
-        if isinstance(value, bool) or not isinstance(value, str | int | np.integer) or value == "":
-            raise ValueError(f"an id is text or a whole number, got {type(value).__name__} {value!r}")
-        if self.id_kind is None:
-            self.id_kind = "text" if isinstance(value, str) else "int"
-        if self.id_kind == "int" and isinstance(value, str):
-            try:
-                return str(int(value))
-            except ValueError:
-                raise ValueError(f"the ids of this index are whole numbers, got {value!r}") from None
-        return str(value)
+        id, self._kind = checked_id(value, self.id_kind)
+        return id
 
     def document(self, id: str) -> dict[str, Any] | None:
         """A document as it was given, uncommitted or committed; None if it is not in the index."""
@@ -94,12 +87,14 @@ class Writer:
         if self.buffer.tokens >= SPILL_TOKENS:
             self._spill()
         self.buffer.add(id, document)
+        self.id_kind = self._kind
         self.changed = True
 
     def put(self, id: str, document: Mapping[str, Any]) -> None:
         """Add a document in place of the one with its id; an invalid one leaves the old one as it is."""
         buffer, old, place = self.buffer, self.buffer.at.get(id), self._find(id)
         buffer.add(id, document)
+        self.id_kind = self._kind
         if old is not None:
             buffer.deleted.append(old)
         elif place is not None:
