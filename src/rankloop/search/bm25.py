@@ -179,6 +179,7 @@ def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int,
 
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:
     """How often each leaf is in each document of a segment: documents x leaves."""
+    segment.touch_forward(documents)
     found: Ints32 = term_frequencies(
         segment.forward,
         segment.documents,
@@ -223,9 +224,8 @@ def best_of_segments(
         if len(which):
             of_field = field[which]
             row = of_field * segment.terms + term[which]
-            arrays, offsets = segment.arrays, segment.arrays["postings.offsets"]
-            docs, tf = arrays["postings.docs"], arrays["postings.tf"]
-            postings = Postings(docs, tf, segment.lengths, offsets[row], offsets[row + 1], of_field)
+            docs, tf, starts, ends = segment.postings_of(row)
+            postings = Postings(docs, tf, segment.lengths, starts, ends, of_field)
             for span in _spans(postings, segment.documents):
                 if check_time is not None:
                     check_time()
@@ -241,11 +241,12 @@ def best_of_segments(
 
 def _spans(postings: Postings, documents: int) -> Iterator[Postings]:
     """The postings in spans of documents of which none takes long."""
-    spans = int((postings.ends - postings.starts).sum()) // AT_ONCE + 1
+    starts, spans = postings.starts, 1
+    if len(starts) * documents > AT_ONCE:
+        spans = int((postings.ends - starts).sum()) // AT_ONCE + 1
     if spans == 1:
         yield postings
         return
-    starts = postings.starts
     for last in np.linspace(0, documents, spans + 1)[1:].astype(np.int64).tolist():
         ends = np.array(
             [

@@ -148,6 +148,7 @@ class Features(Stage):
         terms = max((len(one.terms) for one in words.values()), default=0)
         for segment, inside in _pieces(found, terms):
             documents = found.rows[inside] - segment.base
+            segment.touch_forward(documents)
             part = slice(None) if len(inside) == len(found) else inside[:, None]
             for field, (to, which, near_to, near) in text.items():
                 if len(to):

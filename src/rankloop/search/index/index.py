@@ -170,6 +170,10 @@ class Index:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def check(self) -> int:
+        """Compare every file of the index with its checksums; gives their number, or an error."""
+        return self.snapshot.check()
+
     def retriever(self, k: int = 1000, **options: Any) -> Retriever:
         """A stage from a query to its k best documents; the options are those of `Retriever`."""
         return Retriever(self, k, **options)

@@ -30,6 +30,7 @@ def with_phrase(
     for first in range(0, len(docs), AT_ONCE):
         check_time()
         some = docs[first : first + AT_ONCE].astype(np.int64)
+        segment.touch_forward(some)
         rows = some + field * segment.documents
         has[some] = in_order(
             segment.forward, rows, known.astype(np.int64), which.astype(np.int64), gaps.astype(np.int64)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Array, Ints32
+from rankloop._checksums import file_sums
 from rankloop.search.index.arrays import write_arrays
 from rankloop.search.index.buffer import Buffer
 from rankloop.search.index.limits import checked_id
@@ -131,7 +132,8 @@ class Writer:
         for segment in self.segments:
             part = self.parts[segment.name]
             if not part.graphs and (graphs := build_graphs(segment, self.start.fields, self.folder)):
-                self.parts[segment.name] = replace(part, graphs=graphs)
+                sums = tuple(tuple(file_sums(self.folder / file)) for _, file in graphs)
+                self.parts[segment.name] = replace(part, graphs=graphs, graph_sums=sums)
                 self.changed = True
         self._swap()
 
@@ -147,8 +149,8 @@ class Writer:
         path = self.folder / f"segment-{self.number}.bin"
         self.number += 1
         digest = write_arrays(path, arrays)
-        self.segments.append(Segment(path, np.empty(0, np.int32), 0))
-        self.parts[path.name] = Part(path.name, None, (), digest)
+        self.segments.append(Segment(path, digest, np.empty(0, np.int32), 0))
+        self.parts[path.name] = Part(path.name, digest)
         if len(deleted):
             self.deleted[path.name] = set(deleted.tolist())
 
@@ -158,9 +160,10 @@ class Writer:
             if fresh:
                 gone = np.union1d(segment.deleted, sorted(fresh)).astype(np.int32)
                 name = f"{segment.path.stem}.deleted-{self.start.manifest.generation + 1}.bin"
-                write_arrays(self.folder / name, {"deleted": gone})
-                self.parts[segment.name] = replace(self.parts[segment.name], deleted=name)
-                self.segments[at] = Segment(segment.path, gone, 0)
+                digest = write_arrays(self.folder / name, {"deleted": gone})
+                part = self.parts[segment.name]
+                self.parts[segment.name] = replace(part, deleted=name, deleted_digest=digest)
+                self.segments[at] = Segment(segment.path, segment.digest, gone, 0)
         self.segments = [segment for segment in self.segments if segment.n_live]
 
     def _merge_small(self) -> None:
