@@ -1,11 +1,14 @@
 """What one client may do: sizes, rates, and memory that stays bounded."""
 
 import socket
+import threading
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankloop.search.retriever
 from rankloop.serve.config import Limits
 from rankloop.serve.http.limits import TokenBuckets
 from serve.running import client_of
@@ -54,6 +57,33 @@ def test_what_is_asked_for_is_limited(shop, body, message):
     answer = shop[0].post("/search", json=body)
     assert answer.status_code == 400
     assert message in answer.json()["detail"]
+
+
+def test_a_search_past_its_deadline_is_given_up(tmp_path, monkeypatch):
+    """The first look at the clock comes too late; the next request is answered."""
+    with client_of(tmp_path, limits=Limits(seconds=0.2)) as (client, _):
+        late = threading.Event()
+
+        def slow(self, *args, **kwargs):
+            if late.is_set():
+                time.sleep(0.3)
+            return leaves_of(self, *args, **kwargs)
+
+        leaves_of = rankloop.search.retriever.leaves_of
+        monkeypatch.setattr(rankloop.search.retriever, "leaves_of", slow)
+        late.set()
+        answer = client.post("/search", json={"query": "red shoes"})
+        page = client.get("/", params={"q": "red shoes"})
+        late.clear()
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) > 0
+        assert "more than 0.2 seconds" in answer.json()["detail"]
+        assert page.status_code == 503
+        assert client.post("/search", json={"query": "red shoes"}).status_code == 200
+
+
+def test_the_answer_says_which_words_were_not_searched(shop):
+    assert shop[0].post("/search", json={"query": "red"}).json()["cut"] == []
 
 
 def test_a_batch_is_limited(shop):

@@ -7,6 +7,7 @@ from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
+from rankloop.search.deadline import Deadline
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.link_signals import link_signals
@@ -35,6 +36,7 @@ __all__ = [
     "Analyser",
     "Candidates",
     "ClickHistory",
+    "Deadline",
     "Features",
     "Field",
     "Hit",

@@ -1,7 +1,7 @@
 """BM25 over fields: the sum of the weighted scores of each."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from rankloop.search.index.top import Postings, term_frequencies, top_sum
 
 __all__ = [
     "BM25",
+    "CheckTime",
     "Contribution",
     "Found",
     "Leaf",
@@ -24,6 +25,9 @@ __all__ = [
     "frequencies",
     "idf",
 ]
+
+CheckTime = Callable[[], None]
+AT_ONCE = 1 << 21  # postings that are scored between two looks at the clock: some milliseconds
 
 
 class Leaf(NamedTuple):
@@ -88,7 +92,14 @@ class BM25:
         """The searched fields by number, with their weights."""
         return weights(self.fields, snapshot)
 
-    def top(self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[Bytes], k: int) -> Found:
+    def top(
+        self,
+        snapshot: Snapshot,
+        leaves: Sequence[Leaf],
+        allowed: list[Bytes],
+        k: int,
+        check_time: CheckTime | None = None,
+    ) -> Found:
         """The k best documents among those allowed."""
         weight, flat, slope = self._coefficients(snapshot, leaves)
 
@@ -98,7 +109,7 @@ class BM25:
                 part.postings, weight[which], flat[which], slope[which], part.allowed, most, part.floor
             )
 
-        return best_of_segments(snapshot, leaves, allowed, k, best)
+        return best_of_segments(snapshot, leaves, allowed, k, best, check_time)
 
     def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""
@@ -168,6 +179,7 @@ def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int,
 
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:
     """How often each leaf is in each document of a segment: documents x leaves."""
+    segment.touch_forward(documents)
     found: Ints32 = term_frequencies(
         segment.forward,
         segment.documents,
@@ -197,10 +209,12 @@ def best_of_segments(
     allowed: list[Bytes],
     k: int,
     best: Callable[[SegmentQuery], Top],
+    check_time: CheckTime | None = None,
 ) -> Found:
     """The k best of all segments, by score, then by row.
 
-    `best` gives the best scores and documents of one segment, and its number of matches.
+    `best` gives the best scores and documents of one segment, and its number of matches. Where there is
+    much to score, it is called for one span of documents after the other, with `check_time` in between.
     """
     field = np.array([leaf.field for leaf in leaves], np.int64)
     parts: list[Found] = []
@@ -210,17 +224,38 @@ def best_of_segments(
         if len(which):
             of_field = field[which]
             row = of_field * segment.terms + term[which]
-            arrays, offsets = segment.arrays, segment.arrays["postings.offsets"]
-            docs, tf = arrays["postings.docs"], arrays["postings.tf"]
-            postings = Postings(docs, tf, segment.lengths, offsets[row], offsets[row + 1], of_field)
-            scores, documents, matches = best(SegmentQuery(segment, which, postings, may, _floor(parts, k)))
-            parts.append(Found(documents + segment.base, scores, matches))
+            docs, tf, starts, ends = segment.postings_of(row)
+            postings = Postings(docs, tf, segment.lengths, starts, ends, of_field)
+            for span in _spans(postings, segment.documents):
+                if check_time is not None:
+                    check_time()
+                scores, documents, matches = best(SegmentQuery(segment, which, span, may, _floor(parts, k)))
+                parts.append(Found(documents + segment.base, scores, matches))
     if not parts:
         return Found(np.empty(0, np.int64), np.empty(0), 0)
     rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
     scores = parts[0].scores if len(parts) == 1 else np.concatenate([part.scores for part in parts])
     order = np.lexsort((rows, -scores))[:k]
     return Found(rows[order], scores[order], sum(part.matches for part in parts))
+
+
+def _spans(postings: Postings, documents: int) -> Iterator[Postings]:
+    """The postings in spans of documents of which none takes long."""
+    starts, spans = postings.starts, 1
+    if len(starts) * documents > AT_ONCE:
+        spans = int((postings.ends - starts).sum()) // AT_ONCE + 1
+    if spans == 1:
+        yield postings
+        return
+    for last in np.linspace(0, documents, spans + 1)[1:].astype(np.int64).tolist():
+        ends = np.array(
+            [
+                a + np.searchsorted(postings.docs[a:b], last)
+                for a, b in zip(starts.tolist(), postings.ends.tolist(), strict=True)
+            ]
+        )
+        yield postings._replace(starts=starts, ends=ends)
+        starts = ends
 
 
 def _floor(parts: Sequence[Found], k: int) -> float:

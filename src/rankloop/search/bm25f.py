@@ -9,6 +9,7 @@ import numpy as np
 from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._names import one_of
 from rankloop.search.bm25 import (
+    CheckTime,
     Contribution,
     Found,
     Leaf,
@@ -66,7 +67,14 @@ class BM25F:
         """The searched fields by number, with their weights."""
         return weights(self.fields, snapshot)
 
-    def top(self, snapshot: Snapshot, leaves: Sequence[Leaf], allowed: list[Bytes], k: int) -> Found:
+    def top(
+        self,
+        snapshot: Snapshot,
+        leaves: Sequence[Leaf],
+        allowed: list[Bytes],
+        k: int,
+        check_time: CheckTime | None = None,
+    ) -> Found:
         """The k best documents among those allowed."""
         groups = self._groups(snapshot, leaves)
 
@@ -87,7 +95,7 @@ class BM25F:
                 part.floor,
             )
 
-        return best_of_segments(snapshot, groups.leaves, allowed, k, best)
+        return best_of_segments(snapshot, groups.leaves, allowed, k, best, check_time)
 
     def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""

@@ -76,6 +76,7 @@ def signatures(snapshot: Snapshot, rows: Ints) -> NDArray[np.uint32]:
     fields = [i for i, name in enumerate(snapshot.text_fields) if snapshot.fields[name].source is None]
     for segment, inside in snapshot.by_segment(rows):
         arrays = segment.arrays
+        segment.touch_forward(rows[inside] - segment.base)
         marks[inside] = minhash(
             arrays["vocabulary.bytes"],
             arrays["vocabulary.offsets"],

@@ -15,9 +15,15 @@ from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.search.text.analyser import Analyser
 
-__all__ = ["KINDS", "Field", "read_fields", "seconds"]
+__all__ = ["FIRST", "KINDS", "LAST", "Field", "read_fields", "seconds", "shown"]
 
 KINDS = ("text", "keyword", "number", "date", "vector")
+FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+LAST = math.nextafter(datetime(9999, 12, 31, tzinfo=UTC).timestamp() + 86_400, 0)
+_MOST_FIELDS = 1_000
+_LARGEST = float(np.finfo(np.float32).max)  # features are in single precision
+_LONGEST_VECTOR = 1e18  # so that the product of two is a number in single precision
+_LONGEST_KEYWORD = 10_000  # characters
 _NAME = re.compile(r"[^\W\d][\w-]*")
 
 
@@ -71,6 +77,8 @@ def read_fields(fields: Mapping[str, "str | Field"]) -> dict[str, Field]:
     """Declarations like `{"title": "text", "embedding": "vector:384"}` as fields, checked."""
     if not fields:
         raise ValueError("an index needs at least one field, as in fields={'title': 'text'}")
+    if len(fields) > _MOST_FIELDS:
+        raise ValueError(f"an index has at most {_MOST_FIELDS} fields, got {len(fields)}")
     known = {}
     for name, declared in fields.items():
         if name == "id" or not _NAME.fullmatch(name):
@@ -102,21 +110,24 @@ def seconds(value: Any) -> float:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
-            raise ValueError(f"a date like 2024-05-01 or 2024-05-01T12:30:00Z, got {value!r}") from None
+            raise ValueError(f"a date like 2024-05-01 or 2024-05-01T12:30:00Z, got {shown(value)}") from None
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        time = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        if not FIRST <= time <= math.nextafter(LAST, math.inf):  # to which the last microsecond is rounded
+            raise ValueError(f"a date from the year 1 to the year 9999 in UTC, got {value.isoformat()}")
+        return min(time, LAST)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
-    raise ValueError(f"a date, a datetime or ISO text, got {type(value).__name__} {value!r}")
+    raise ValueError(f"a date, a datetime or ISO text, got {type(value).__name__} {shown(value)}")
 
 
 def _texts(value: Any, field: Field) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
         return list(texts)
-    raise ValueError(f"text or a list of texts, got {type(value).__name__} {value!r}")
+    raise ValueError(f"text or a list of texts, got {type(value).__name__} {shown(value)}")
 
 
 def _keywords(value: Any, field: Field) -> list[str]:
@@ -124,20 +135,26 @@ def _keywords(value: Any, field: Field) -> list[str]:
     for one in values:
         if isinstance(one, float) or not isinstance(one, str | int | np.integer):
             raise ValueError(
-                f"a keyword (text, whole number, true or false), got {type(one).__name__} {one!r}"
+                f"a keyword (text, whole number, true or false), got {type(one).__name__} {shown(one)}"
             )
     words = [str(one).lower() if isinstance(one, bool) else str(one) for one in values]
+    longest = max(map(len, words), default=0)
+    if longest > _LONGEST_KEYWORD:
+        raise ValueError(f"a keyword of at most {_LONGEST_KEYWORD} characters, got {longest}")
     return list(dict.fromkeys(words))
 
 
 def _number(value: Any, field: Field) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, Real | Decimal | np.number)
-        or not math.isfinite(float(value))
-    ):
-        raise ValueError(f"a finite number, got {type(value).__name__} {value!r}")
-    return float(value)
+    real = isinstance(value, Real | Decimal | np.integer | np.floating) and not isinstance(value, bool)
+    try:
+        number = float(value) if real else math.nan
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number):
+        raise ValueError(f"a finite number, got {type(value).__name__} {shown(value)}")
+    if abs(number) > _LARGEST:
+        raise ValueError(f"a finite number up to {_LARGEST:.2g}, got {type(value).__name__} {shown(value)}")
+    return number
 
 
 def _date(value: Any, field: Field) -> float:
@@ -146,17 +163,29 @@ def _date(value: Any, field: Field) -> float:
 
 def _vector(value: Any, field: Field) -> Singles:
     try:
-        vector = np.asarray(value, np.float32)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            vector = np.asarray(value, np.float32)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"a vector of {field.dimension} numbers, got {type(value).__name__}") from None
     if vector.shape != (field.dimension,):
         raise ValueError(f"a vector of {field.dimension} numbers, got shape {vector.shape}")
     if not np.isfinite(vector).all():
         raise ValueError("a vector of finite numbers, got nan or infinity")
-    if field.similarity == "dot":
-        return vector
     norm = float(np.linalg.norm(vector.astype(np.float64)))
+    if field.similarity == "dot":
+        if norm > _LONGEST_VECTOR:
+            raise ValueError(f"a vector of at most the length {_LONGEST_VECTOR:g}, got {norm:g}")
+        return vector
     return vector if norm == 0 else (vector / norm).astype(np.float32)
+
+
+def shown(value: Any) -> str:
+    """A value in an error, cut to one line."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more than 4,300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 _CONVERT = {"text": _texts, "keyword": _keywords, "number": _number, "date": _date, "vector": _vector}

@@ -31,7 +31,7 @@ __all__ = ["fingerprint", "load_pipeline", "save"]
 
 _KIND = "pipeline"
 _MODELS = {"BM25": BM25, "BM25F": BM25F}
-_OPTIONS = ("k", "match", "typos", "filters", "fusion", "weights", "words")
+_OPTIONS = ("k", "match", "typos", "filters", "fusion", "weights", "words", "clauses", "expansions")
 
 
 def fingerprint(search: Pipeline) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from rankloop.search.candidates import Candidates
+from rankloop.search.deadline import Deadline
 from rankloop.search.stage import Stage, StageLike
 
 if TYPE_CHECKING:
@@ -28,10 +29,23 @@ class Pipeline(Stage):
     def __init__(self, stages: tuple[StageLike, ...]) -> None:
         self.stages = stages
 
-    def __call__(self, given: Any, *, after_stage: Callable[[StageLike], None] | None = None) -> Candidates:
-        """Run the stages; `after_stage` is called with each stage that has just run."""
-        for stage in self.stages:
-            given = stage(given)
+    def __call__(
+        self,
+        given: Any,
+        *,
+        after_stage: Callable[[StageLike], None] | None = None,
+        deadline: Deadline | None = None,
+    ) -> Candidates:
+        """Run the stages; `after_stage` is called with each stage that has just run.
+
+        Past the deadline a `DeadlineExceeded` is raised.
+        """
+        for at, stage in enumerate(self.stages):
+            if at == 0 and deadline is not None:
+                given = cast(Callable[..., Candidates], stage)(given, deadline=deadline)
+            else:
+                given = stage(given)
+            given.query.check_time()
             if after_stage is not None:
                 after_stage(stage)
         return given  # type: ignore[no-any-return]

@@ -4,8 +4,9 @@ import csv
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -23,6 +24,7 @@ class Unreadable(NamedTuple):
 
 
 Document = dict[str, Any]
+_ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
 _TEXT = {".md", ".markdown", ".txt", ".rst", ".html", ".htm"}
 
 
@@ -65,10 +67,19 @@ def read_documents(
     return readers[suffix.lower()]()
 
 
-def _opened(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return open(path, encoding="utf-8", newline="")
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    """The file as text; bytes that are not UTF-8 become halves of surrogate pairs, see `_is_text`."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} is damaged or cut short ({error}); compress it again") from None
+
+
+def _is_text(line: str) -> bool:
+    return line.isascii() or _ESCAPED.search(line) is None
 
 
 def _json_lines(path: Path) -> Iterator[Document | Unreadable]:
@@ -76,19 +87,36 @@ def _json_lines(path: Path) -> Iterator[Document | Unreadable]:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
+            where = f"{path.name}, line {number}"
+            if not _is_text(line):
+                yield Unreadable(f"{where}: not UTF-8 text")
+                continue
             try:
                 document = json.loads(line)
             except json.JSONDecodeError as error:
-                yield Unreadable(f"{path.name}, line {number}: not JSON ({error.msg})")
+                yield Unreadable(f"{where}: not JSON ({error.msg})")
+            except (ValueError, RecursionError):
+                yield Unreadable(f"{where}: a number or a nesting without end")
             else:
                 yield document
 
 
-def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Document]:
+def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Document | Unreadable]:
     numbers = {name for name, field in fields.items() if field.kind == "number"}
     vectors = {name for name, field in fields.items() if field.kind == "vector"}
     with _opened(path) as file:
-        for row in csv.DictReader(file, delimiter=delimiter):
+        rows = csv.DictReader(file, delimiter=delimiter)
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield Unreadable(f"{path.name}, line {rows.line_num}: not CSV ({error})")
+                continue
+            if not all(map(_is_text, (value for value in row.values() if isinstance(value, str)))):
+                yield Unreadable(f"{path.name}, line {rows.line_num}: not UTF-8 text")
+                continue
             document: Document = {name: value for name, value in row.items() if name is not None and value}
             for name in numbers & document.keys():
                 with suppress(ValueError):  # the index refuses it and names the document and field

@@ -13,6 +13,8 @@ from rankloop._names import one_of
 from rankloop.search.bm25 import BM25, Contribution, Found
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
+from rankloop.search.deadline import Deadline
+from rankloop.search.index.expand import MOST, Expander
 from rankloop.search.index.match import Filters, allowed_documents, leaves_of
 from rankloop.search.index.vectors import nearest, similarities
 from rankloop.search.stage import Stage
@@ -39,6 +41,10 @@ class Retriever(Stage):
     by every source, the scores are fused, and the best k remain. `fusion` is "weighted" (the weighted sum of
     scores, each brought to 0..1 over the pool) or "rrf" (reciprocal rank fusion). `match` is "any" or "all"
     words; `typos` is "never", "missing" (correct words that the index does not have) or "always".
+
+    The first `clauses` different words and conditions of a query count; a prefix or a misspelt word stands
+    for at most `expansions` words, and all of them in a field for twenty times as many. `query.cut` of the
+    candidates says what was left out.
     """
 
     index: "Index"
@@ -51,10 +57,16 @@ class Retriever(Stage):
     fusion: str = "weighted"
     weights: Mapping[str, float] | None = None
     words: bool = True
+    clauses: int = 256
+    expansions: int = MOST
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise ValueError(f"a retriever gives at least k=1 candidates, got {self.k}")
+        if self.clauses < 1 or self.expansions < 1:
+            raise ValueError(
+                f"clauses and expansions are at least 1, got {self.clauses} and {self.expansions}"
+            )
         one_of("match", self.match, ("any", "all"))
         one_of("typos", self.typos, ("never", "missing", "always"))
         one_of("fusion", self.fusion, ("weighted", "rrf"))
@@ -78,21 +90,25 @@ class Retriever(Stage):
     def __repr__(self) -> str:
         return f"{self.index!r}.retriever(k={self.k})"
 
-    def __call__(self, given: str | Query) -> Candidates:
-        """The candidates for a query, best first."""
+    def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
+        """The candidates for a query, best first; past the deadline a `DeadlineExceeded` is raised."""
         snapshot = self.index.snapshot
-        query = as_query(given, snapshot.fields)
+        expander = self._expander(given, deadline)
         fields = tuple(self.model.weights(snapshot))
-        leaves = leaves_of(query, snapshot, fields, self.typos)
+        leaves = leaves_of(expander, fields, self.typos)
+        query, cut = expander.query, expander.cut
+        if cut:
+            query = replace(query, cut=(*query.cut, *cut))
         empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
         if not query.clauses and not query.vectors:
             return empty
-        allowed = allowed_documents(query, snapshot, fields, self.filters or {}, self.match, self.typos)
+        allowed = allowed_documents(expander, fields, self.filters or {}, self.match, self.typos)
         lists: dict[str, Found] = {}
         if self.words and leaves:
-            lists[WORDS] = self.model.top(snapshot, leaves, allowed, self.k)
+            lists[WORDS] = self.model.top(snapshot, leaves, allowed, self.k, query.check_time)
         vectors = self._query_vectors(query)
         for name, vector in vectors.items():
+            query.check_time()
             rows, scores = nearest(snapshot, name, vector, self.k, allowed)
             lists[name] = Found(rows, scores, len(rows))
         if not lists:
@@ -114,8 +130,7 @@ class Retriever(Stage):
         """The word scores of given documents; nan for those that are not in the index."""
         snapshot = self.index.snapshot
         rows = np.array([snapshot.row(str(id)) for id in ids], np.int64)
-        query = as_query(given, snapshot.fields)
-        leaves = leaves_of(query, snapshot, tuple(self.model.weights(snapshot)), self.typos)
+        leaves = leaves_of(self._expander(given), tuple(self.model.weights(snapshot)), self.typos)
         scores = np.full(len(rows), np.nan)
         scores[rows >= 0] = self.model.score(snapshot, leaves, rows[rows >= 0])
         return scores
@@ -126,9 +141,7 @@ class Retriever(Stage):
         row = snapshot.row(str(id))
         if row < 0:
             raise ValueError(f"no document {id!r} in {self.index!r}")
-        leaves = leaves_of(
-            as_query(given, snapshot.fields), snapshot, tuple(self.model.weights(snapshot)), self.typos
-        )
+        leaves = leaves_of(self._expander(given), tuple(self.model.weights(snapshot)), self.typos)
         return self.model.explain(snapshot, leaves, row)
 
     def tune(
@@ -158,6 +171,12 @@ class Retriever(Stage):
                 labels.append([grades.get(str(id), 0.0) for id in found.ids.tolist()])
                 pools.append(self._summands(found.sources, found.ranks))
         return pools, labels
+
+    def _expander(self, given: str | Query, deadline: Deadline | None = None) -> Expander:
+        query = as_query(given, self.index.snapshot.fields).at_most(self.clauses)
+        if deadline is not None:
+            query = replace(query, deadline=deadline)
+        return Expander(query, self.index.snapshot, self.expansions)
 
     def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}

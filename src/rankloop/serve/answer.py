@@ -10,6 +10,7 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first
+from rankloop.search.field import FIRST, LAST
 from rankloop.search.ranked import Ranked
 from rankloop.search.stage import StageLike
 from rankloop.search.text.query import span_of
@@ -100,4 +101,8 @@ def _ends(name: str, value: FilterValue, kind: str) -> tuple[Any, Any]:
 
 def _moment(seconds: float | None) -> datetime | None:
     """Seconds since 1970 as the index takes them, rounded down to a microsecond."""
-    return None if seconds is None else _EPOCH + timedelta(microseconds=math.floor(seconds * 1e6))
+    if seconds is None:
+        return None
+    if not FIRST <= seconds <= LAST:
+        raise ValueError("a date to filter by lies between the year 1 and the end of the year 9999")
+    return _EPOCH + timedelta(microseconds=math.floor(seconds * 1e6))

@@ -29,6 +29,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.body": (1024, 1e9),
     "limits.query": (1, 1000),
     "limits.k": (1, 100),
+    "limits.seconds": (0.01, 3600),
     "limits.events": (1, 500),
     "limits.rate": (0, 1e9),
     "limits.burst": (1, 1e9),
@@ -45,6 +46,7 @@ class Limits:
     body: int = 262_144  # bytes of a request
     query: int = 500  # characters
     k: int = 100
+    seconds: float = 5.0  # a search that takes longer is given up
     events: int = 200  # in one batch
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once

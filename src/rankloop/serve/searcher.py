@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop.search import Candidates, Index, Query
+from rankloop.search import Candidates, Deadline, Index, Query
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.events.filters import is_bot
@@ -41,9 +42,18 @@ class Searcher:
         self._versions, self._recorder, self._shadow = versions, recorder, shadow
 
     def search(
-        self, request: SearchRequest, *, record: bool = True, version: str | None = None, bot: bool = False
+        self,
+        request: SearchRequest,
+        *,
+        record: bool = True,
+        version: str | None = None,
+        bot: bool = False,
+        deadline: Deadline | None = None,
     ) -> SearchAnswer:
-        """A page of results; recorded unless it is a preview or of one given version."""
+        """A page of results; recorded unless it is a preview or of one given version.
+
+        Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
+        """
         start = time.perf_counter()
         k = request.k or min(self.config.k, self.config.limits.k)
         self.config.limits.check(request.query, k)
@@ -51,7 +61,7 @@ class Searcher:
         page_id, live = new_page_id(), self._versions.live
         user = self._recorder.user(request.user)
         arm = _arm(live, user or page_id) if version is None else Arm((version,))
-        query = query_of(request.query, self.index, request.user_features, unfinished=request.unfinished)
+        query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
         models = [self._versions.model(one) for one in arm.versions]
         answers = [run_stages(model.pipeline, query, filters=filters) for model in models]
@@ -105,6 +115,7 @@ class Searcher:
             ranker=" + ".join(arm.versions),
             generation=self.index.generation,
             seconds=seconds,
+            cut=list(answers[0].found.query.cut),
         )
 
     def explain(
@@ -113,7 +124,7 @@ class Searcher:
         """Why a document is where it is, and why it is above or below another."""
         self.config.limits.check(query)
         model = self._versions.live.production if version is None else self._versions.model(version)
-        return explain(model.pipeline, model.version, query_of(query, self.index, {}), document, against)
+        return explain(model.pipeline, model.version, self._query(query, {}), document, against)
 
     def compare(self, query: str, versions: Sequence[str], k: int = 10) -> Comparison:
         """The same query answered by several versions; nothing is recorded."""
@@ -137,6 +148,12 @@ class Searcher:
         words = self.presenter.title_of("", self.index[ids[0]]) if ids else "nothing"
         self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
 
+    def _query(
+        self, text: str, user: Mapping[str, float], unfinished: bool = False, deadline: Deadline | None = None
+    ) -> Query:
+        query = query_of(text, self.index, user, unfinished=unfinished)
+        return replace(query, deadline=deadline or Deadline(self.config.limits.seconds))
+
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""
         same = len(models) == 1 and models[0].pipeline.features.names == self.features.names
@@ -151,7 +168,8 @@ class Searcher:
         pipeline, k = live.models[version].pipeline, len(page.documents)
 
         def rank() -> list[str]:
-            found = run_stages(pipeline, query, filters=filters).found
+            again = replace(query, deadline=Deadline(self.config.limits.seconds))
+            found = run_stages(pipeline, again, filters=filters).found
             return [str(id) for id in found.take(range(min(k, len(found)))).ids.tolist()]
 
         self._shadow.offer(version, page.documents, rank)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
 from rankloop.search.features.text import TEXT, proximities, text_statistics
 from rankloop.search.index.index import Index
+from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
 from rankloop.search.stage import Stage
@@ -31,6 +32,7 @@ __all__ = ["COLUMN", "Features"]
 COLUMN = "features"
 Custom = Callable[[Candidates], ArrayLike]
 Encoder = Callable[[str], ArrayLike]
+AT_ONCE = 1 << 25  # steps of the kernels between two looks at the clock
 _NAME = re.compile(r"(\w+)(?:\(([^()]+)\))?")
 
 
@@ -143,8 +145,10 @@ class Features(Stage):
         out = np.empty((len(found), len(self)), np.float32)
         text = self._text_plan
         words = {field: query_terms(found.query.plain, found.snapshot, field) for field in self._fields}
-        for segment, inside in found.snapshot.by_segment(found.rows):
+        terms = max((len(one.terms) for one in words.values()), default=0)
+        for segment, inside in _pieces(found, terms):
             documents = found.rows[inside] - segment.base
+            segment.touch_forward(documents)
             part = slice(None) if len(inside) == len(found) else inside[:, None]
             for field, (to, which, near_to, near) in text.items():
                 if len(to):
@@ -155,6 +159,7 @@ class Features(Stage):
                     out[part, near_to] = block[:, near]
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
+                found.query.check_time()
                 out[:, at] = self._column(found, at, words)
         return out
 
@@ -227,6 +232,18 @@ class Features(Stage):
             known = [one for one, declared in snapshot.fields.items() if declared.kind in (kinds or ())]
             one_of(f"{' or '.join(kinds or ())} field for {name!r}", str(field), known)
         snapshot.cache[("checked", self.names)] = True
+
+
+def _pieces(found: Candidates, terms: int) -> Iterator[tuple[Segment, Ints]]:
+    """The candidates of each segment, in pieces between which the clock is looked at.
+
+    The work for a document is at most its length times the terms of the query.
+    """
+    for segment, inside in found.snapshot.by_segment(found.rows):
+        work = segment.lengths[:, found.rows[inside] - segment.base].sum(dtype=np.int64) * (terms + 1)
+        for piece in np.array_split(inside, min(int(work) // AT_ONCE + 1, len(inside))):
+            found.query.check_time()
+            yield segment, piece
 
 
 def _parsed(name: str) -> tuple[str, str | None]:

@@ -1,68 +1,216 @@
-"""Named arrays in one file, written once and memory-mapped for reading."""
+"""Named arrays in one file, written once and memory-mapped for reading; damage is seen at first use."""
 
 import hashlib
 import json
 import mmap
+import zlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from rankloop._arrays import Array, Bytes, Ints
 from rankloop._atomic import replacing
 
-__all__ = ["AGAIN", "pack", "read_arrays", "unpack", "write_arrays"]
+__all__ = ["AGAIN", "MappedArrays", "pack", "read_arrays", "unpack", "write_arrays"]
 
-_MAGIC = b"rankloop arrays 2\n"
+_MAGIC = b"rankloop arrays 3\n"
 AGAIN = "make the index anew with `rankloop index` or Index.create"
 _ALIGN = 64
+_MANY = 50  # parts from which numpy looks for those that were not compared yet
+_BLOCK = 1 << 18  # bytes that share a checksum
+SMALL = 64 << 20  # bytes of a file that is compared with its checksums at once: some hundredths of a second
+
+
+class _Place(NamedTuple):
+    """Where an array lies: its first byte after the header."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    at: int
+
+    @property
+    def bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> str:
-    """Write the arrays, whole or not at all; gives a hash of their contents."""
-    header: dict[str, dict[str, Any]] = {}
+    """Write the arrays, whole or not at all; gives a hash of their header and checksums.
+
+    The file: a magic text, the size of the header, the header (JSON: places of the arrays, bytes of data),
+    one CRC-32 for each block of the data, the data.
+    """
+    places: dict[str, _Place] = {}
     at = 0
     for name, array in arrays.items():
-        header[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": at}
-        at += -(-array.nbytes // _ALIGN) * _ALIGN
-    text = json.dumps(header).encode()
-    digest = hashlib.blake2b(text, digest_size=16)
-    start = -(-(len(_MAGIC) + 8 + len(text)) // _ALIGN) * _ALIGN
+        places[name] = _Place(array.dtype.str, array.shape, at)
+        at += _aligned(array.nbytes)
+    text = json.dumps({"bytes": at, "arrays": places}).encode()
+    head = _MAGIC + len(text).to_bytes(8, "little") + text
+    head += bytes(_aligned(len(head)) - len(head))
+    sums = _Sums()
     with replacing(path) as beside, open(beside, "wb") as file:
-        file.write(_MAGIC + len(text).to_bytes(8, "little") + text)
-        for name, array in arrays.items():
-            file.seek(start + header[name]["at"])
+        file.seek(_start(len(head), at))
+        for array in arrays.values():
             data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-            digest.update(data)
-            file.write(data)
-        file.truncate(start + at)
-    return digest.hexdigest()
+            padding = bytes(_aligned(array.nbytes) - array.nbytes)
+            for part in (data, padding):
+                file.write(part)
+                sums.add(part)
+        table = np.array(sums.all(), "<u4").tobytes()
+        table += bytes(_start(len(head), at) - len(head) - len(table))
+        file.seek(0)
+        file.write(head + table)
+    return hashlib.blake2b(head + table, digest_size=16).hexdigest()
 
 
-def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays of a file, read-only and memory-mapped: nothing is read before it is used."""
-    with open(path, "rb") as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
-            raise ValueError(f"{path} is not a segment of this version of rankloop; {AGAIN}")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    try:
-        size = int.from_bytes(data[len(_MAGIC) : len(_MAGIC) + 8], "little")
-        header = json.loads(data[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
-        start = -(-(len(_MAGIC) + 8 + size) // _ALIGN) * _ALIGN
-        return {name: _view(data, start, **place) for name, place in header.items()}
-    except (ValueError, TypeError, AttributeError) as error:  # the header is no JSON, or arrays end too early
-        raise ValueError(f"{path} is damaged or cut short ({error}); {AGAIN}") from error
+def read_arrays(path: Path, digest: str) -> "MappedArrays":
+    """The arrays of a file, read-only and memory-mapped; nothing of a big one is read before it is used.
+
+    `digest` is what `write_arrays` gave. A file of another size or with another header is refused at once.
+    A file that is open already is not compared again.
+    """
+    status = path.stat()
+    key = (path, status.st_ino, status.st_mtime_ns, status.st_size, digest)
+    found = _OPEN.get(key)
+    if found is None:
+        found = _OPEN[key] = MappedArrays(path, digest)
+    return found
 
 
-def _view(data: mmap.mmap, start: int, dtype: str, shape: list[int], at: int) -> Array:
-    count = int(np.prod(shape))
-    if count == 0:
-        array = np.zeros(shape, dtype)
-        array.flags.writeable = False
+class MappedArrays(dict[str, Array]):
+    """The arrays by name; each is compared with the checksums of its blocks when it is first looked up.
+
+    An array that is too big for that is taken from `raw` after `touch` has compared the parts in use.
+    """
+
+    def __init__(self, path: Path, digest: str) -> None:
+        super().__init__()
+        self.path = path
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                raise ValueError(f"{path} is not a segment of this version of rankloop; {AGAIN}")
+            size = int.from_bytes(file.read(8), "little")
+            try:
+                file.seek(0)
+                head = file.read(_aligned(len(_MAGIC) + 8 + size) if size < path.stat().st_size else 0)
+                content = json.loads(head[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
+                data_bytes = int(content["bytes"])
+                start = _start(len(head), data_bytes)
+                table = file.read(start - len(head))
+                places = {name: _Place(*place) for name, place in content["arrays"].items()}
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+                raise self._damaged(f"its header cannot be read: {error}") from None
+            if hashlib.blake2b(head + table, digest_size=16).hexdigest() != digest:
+                raise self._damaged("its header is not the one that was written")
+            if path.stat().st_size != start + data_bytes:
+                raise self._damaged(f"it has {path.stat().st_size} bytes, not {start + data_bytes}")
+            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        blocks = -(-data_bytes // _BLOCK)
+        self._start, self._size = start, data_bytes
+        self._sums = np.frombuffer(table, "<u4", blocks).tolist()
+        self._sound = bytearray(blocks)  # 1 for each block that was compared
+        self._places = places
+        self.raw = {name: self._view(place) for name, place in places.items()}
+        if start + data_bytes <= SMALL:
+            self.check()
+
+    @property
+    def sound(self) -> bool:
+        """Whether every block was compared."""
+        return len(self) == len(self.raw)
+
+    def __missing__(self, name: str) -> Array:
+        array, place = self.raw[name], self._places[name]
+        self._compare(place.at, place.at + place.bytes)
+        self[name] = array
         return array
-    return np.frombuffer(data, dtype, count, start + at).reshape(shape)
+
+    def touch(self, name: str, starts: Ints, ends: Ints) -> Array:
+        """The array, after comparing the blocks of `[start : end]` for all of them."""
+        if name in self:
+            return self[name]
+        at, array = self._places[name].at, self.raw[name]
+        size = array.itemsize * (array.shape[1] if array.ndim > 1 else 1)
+        if len(starts) > _MANY:
+            filled = ends > starts
+            starts, ends = starts[filled], ends[filled]
+            first, last = (at + starts * size) // _BLOCK, (at + ends * size - 1) // _BLOCK
+            sound = np.frombuffer(self._sound, np.uint8)
+            unknown = (last - first > 1) | (sound[first] == 0) | (sound[last] == 0)
+            starts, ends = starts[unknown], ends[unknown]
+        for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
+            if (
+                a < b
+                and self._sound.find(0, (at + a * size) // _BLOCK, (at + b * size - 1) // _BLOCK + 1) >= 0
+            ):
+                self._compare(at + a * size, at + b * size)
+        return array
+
+    def check(self) -> None:
+        """Compare everything."""
+        for name in self.raw:
+            self[name]
+        self._compare(0, self._size)
+
+    def _compare(self, start: int, end: int) -> None:
+        """Compare the blocks that hold these bytes of the data, unless they were compared before."""
+        with memoryview(self._data) as data:
+            for block in range(start // _BLOCK, -(-end // _BLOCK)):
+                if not self._sound[block]:
+                    first = self._start + block * _BLOCK
+                    with data[first : min(first + _BLOCK, self._start + self._size)] as part:
+                        if zlib.crc32(part) != self._sums[block]:
+                            raise self._damaged(f"the bytes from {first} on are not those that were written")
+                    self._sound[block] = 1
+
+    def _view(self, place: _Place) -> Array:
+        count = int(np.prod(place.shape, dtype=np.int64))
+        if count == 0:
+            array = np.zeros(place.shape, place.dtype)
+            array.flags.writeable = False
+            return array
+        return np.frombuffer(self._data, place.dtype, count, self._start + place.at).reshape(place.shape)
+
+    def _damaged(self, why: str) -> ValueError:
+        return ValueError(f"{self.path} is damaged or cut short: {why}; {AGAIN}")
+
+
+_OPEN: WeakValueDictionary[tuple[Any, ...], MappedArrays] = WeakValueDictionary()
+
+
+class _Sums:
+    """CRC-32 of each block of bytes that come in pieces."""
+
+    def __init__(self) -> None:
+        self._done: list[int] = []
+        self._filled = self._sum = 0
+
+    def add(self, data: Any) -> None:
+        view = memoryview(data)
+        while len(view):
+            part = view[: _BLOCK - self._filled]
+            self._sum = zlib.crc32(part, self._sum)
+            self._filled += len(part)
+            view = view[len(part) :]
+            if self._filled == _BLOCK:
+                self._done.append(self._sum)
+                self._filled = self._sum = 0
+
+    def all(self) -> list[int]:
+        return [*self._done, self._sum] if self._filled else self._done
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGN) * _ALIGN
+
+
+def _start(head: int, data: int) -> int:
+    """Where the data begins: after the header and its checksums."""
+    return head + _aligned(4 * -(-data // _BLOCK))
 
 
 def pack(texts: Iterable[bytes]) -> tuple[Bytes, Ints]:

@@ -12,13 +12,12 @@ import numpy as np
 from rankloop._arrays import Ints
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import pack
+from rankloop.search.index.limits import GAP, checked_size, checked_values, checked_words
 from rankloop.search.index.postings import Arrays, forward_index, invert, joined
 from rankloop.search.index.segment import id_columns, keyword_columns, name_of_field
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["Buffer"]
-
-GAP = 100  # positions between two texts of one field, so that no phrase spans both
 
 
 class Buffer:
@@ -47,12 +46,14 @@ class Buffer:
 
     def add(self, id: str, document: Mapping[str, Any]) -> None:
         """Take a document; an error names its invalid field and changes nothing."""
-        values = {}
+        values, words = {}, {}
         for name, field in self.fields.items():
             given = document.get(field.source or name)
             try:
                 values[name] = None if given is None else field.convert(given)
-            except ValueError as error:
+                if name in self.text:
+                    words[name] = self.text[name].words(values[name] or ())
+            except (ValueError, OverflowError) as error:
                 raise ValueError(f"document {id!r}, field {name!r}: wanted {error}") from None
         kept = {
             name: value
@@ -60,11 +61,13 @@ class Buffer:
             if value is not None and (name not in self.fields or self.fields[name].kind != "vector")
         }
         try:
+            checked_values(document)
             stored = json.dumps(kept, default=_plain, separators=(",", ":")).encode()
-        except (TypeError, ValueError) as error:
+            checked_size(stored)
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"document {id!r} cannot be stored as JSON: {error}") from None
         for name, tokens in self.text.items():
-            tokens.add(values[name] or (), self.vocabulary)
+            tokens.add(words[name], self.vocabulary)
         for name, column in self.columns.items():
             column.append(values[name])
         self.at[id] = len(self.ids)
@@ -118,10 +121,15 @@ class _Tokens:
         self.positions = array("i")
         self.counts: list[int] = []
 
-    def add(self, texts: list[str] | tuple[()], vocabulary: dict[str, int]) -> None:
+    def words(self, texts: list[str] | tuple[()]) -> list[list[str]]:
+        """The words of each text, checked; nothing is taken yet."""
+        found = [self.analyser.words(text) for text in texts]
+        checked_words(found, {word for words in found for word in set(words).difference(self.known)})
+        return found
+
+    def add(self, texts: list[list[str]], vocabulary: dict[str, int]) -> None:
         before, start = len(self.ids), 0
-        for text in texts:
-            words = self.analyser.words(text)
+        for words in texts:
             for word in set(words).difference(self.known):
                 self.known[word] = self._number(word, vocabulary)
             numbers = [self.known[word] for word in words]

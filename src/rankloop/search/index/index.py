@@ -11,6 +11,7 @@ from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.search.bm25 import BM25
 from rankloop.search.field import Field, read_fields
+from rankloop.search.index.expand import Expander
 from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
 from rankloop.search.index.segment import name_of_field
 from rankloop.search.index.snapshot import MANIFEST, Manifest, Snapshot
@@ -169,6 +170,10 @@ class Index:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def check(self) -> int:
+        """Compare every file of the index with its checksums; gives their number, or an error."""
+        return self.snapshot.check()
+
     def retriever(self, k: int = 1000, **options: Any) -> Retriever:
         """A stage from a query to its k best documents; the options are those of `Retriever`."""
         return Retriever(self, k, **options)
@@ -191,12 +196,12 @@ class Index:
         one_of("typos", typos, ("never", "missing", "always"))
         snapshot = self.snapshot
         one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
-        parsed = as_query(query, self.fields)
+        expander = Expander(as_query(query, self.fields).at_most(Retriever.clauses), snapshot)
         searched = tuple(BM25().weights(snapshot))
-        leaves = leaves_of(parsed, snapshot, searched, typos)
-        matched = allowed_documents(parsed, snapshot, searched, filters or {}, match, typos)
+        leaves = leaves_of(expander, searched, typos)
+        matched = allowed_documents(expander, searched, filters or {}, match, typos)
         if leaves:
-            matched = matching_documents(leaves, snapshot, matched)
+            matched = matching_documents(expander, leaves, matched)
         counts: dict[str, int] = {}
         name = name_of_field("keyword", field)
         for segment, has in zip(snapshot.segments, matched, strict=True):

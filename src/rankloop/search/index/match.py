@@ -2,33 +2,35 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Ints
-from rankloop._jit import kernel
+from rankloop._arrays import Bytes
 from rankloop._names import one_of
 from rankloop.search.bm25 import Leaf
 from rankloop.search.field import seconds
-from rankloop.search.index.expand import near_terms, prefix_terms
-from rankloop.search.index.postings import Forward
+from rankloop.search.index.expand import Expander
+from rankloop.search.index.phrase import with_phrase
 from rankloop.search.index.segment import Segment, name_of_field
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.text.query import Clause, Query
+from rankloop.search.text.query import Clause
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
 
 
 Filters = Mapping[str, Any]
+AT_ONCE = 1 << 21  # postings between two looks at the clock
 
 
-def leaves_of(query: Query, snapshot: Snapshot, fields: Iterable[int], typos: str) -> list[Leaf]:
+def leaves_of(expander: Expander, fields: Iterable[int], typos: str) -> list[Leaf]:
     """The terms that score, in the searched fields and in those that a clause names.
 
     Words are analysed by the field's analyser. A prefix or a misspelt word expands to several terms, which
     share one document frequency, so that a rare one among them does not score higher.
     """
+    query, snapshot = expander.query, expander.snapshot
     leaves: list[Leaf] = []
     for field in range(len(snapshot.text_fields)):
         name = snapshot.text_fields[field]
@@ -39,19 +41,19 @@ def leaves_of(query: Query, snapshot: Snapshot, fields: Iterable[int], typos: st
         words = [c for c in mine if c.kind in ("word", "phrase")]
         analyser = snapshot.analyser(name)
         for term, times in Counter(analyser.terms(" ".join(c.text for c in words))).items():
-            leaves += _word(snapshot, field, term, float(times), typos)
-        for clause in mine:
-            if clause.kind == "prefix":
-                expanded = prefix_terms(snapshot, field, analyser.prefix(clause.text))
-                together = min(sum(expanded.values()), snapshot.n_documents)
-                leaves += [Leaf(field, term, 1.0, together) for term in expanded]
+            leaves += _word(expander, field, term, float(times), typos)
+        for text, times in Counter(c.text for c in mine if c.kind == "prefix").items():
+            expanded = expander.prefix(field, analyser.prefix(text))
+            together = min(sum(expanded.values()), snapshot.n_documents)
+            leaves += [Leaf(field, term, float(times), together) for term in expanded]
     return leaves
 
 
-def _word(snapshot: Snapshot, field: int, term: str, times: float, typos: str) -> list[Leaf]:
+def _word(expander: Expander, field: int, term: str, times: float, typos: str) -> list[Leaf]:
+    snapshot = expander.snapshot
     if typos == "never" or (typos == "missing" and snapshot.df(field, term)):
         return [Leaf(field, term, times)]
-    near = near_terms(snapshot, field, term)
+    near = expander.near(field, term)
     together = min(sum(df for _, df in near.values()), snapshot.n_documents)
     spelt = [
         Leaf(field, other, times * 0.5**edits, together)
@@ -62,11 +64,14 @@ def _word(snapshot: Snapshot, field: int, term: str, times: float, typos: str) -
 
 
 def allowed_documents(
-    query: Query, snapshot: Snapshot, fields: Iterable[int], filters: Filters, match: str, typos: str
+    expander: Expander, fields: Iterable[int], filters: Filters, match: str, typos: str
 ) -> list[Bytes]:
     """Per segment which documents may be shown: live, not excluded, with everything that is required."""
+    query, snapshot = expander.query, expander.snapshot
     searched = tuple(fields)
-    needed = [c for c in query.clauses if c.excluded or c.required or match == "all" or c.kind == "phrase"]
+    needed = dict.fromkeys(
+        c for c in query.clauses if c.excluded or c.required or match == "all" or c.kind == "phrase"
+    )
     extra = [(name, wanted) for name, wanted in filters.items()]
     allowed = []
     for segment in snapshot.segments:
@@ -74,8 +79,13 @@ def allowed_documents(
             allowed.append(segment.live)
             continue
         may = segment.live.copy()
+        known: dict[Clause, Bytes | None] = {}
         for clause in needed:
-            has = _has(clause, segment, snapshot, searched, typos)
+            query.check_time()
+            same = replace(clause, excluded=False, required=False)
+            if same not in known:
+                known[same] = _has(same, segment, expander, searched, typos)
+            has = known[same]
             if has is not None:
                 may &= ~has if clause.excluded else has
         for name, wanted in extra:
@@ -86,12 +96,14 @@ def allowed_documents(
     return allowed
 
 
-def matching_documents(leaves: Sequence[Leaf], snapshot: Snapshot, allowed: list[Bytes]) -> list[Bytes]:
+def matching_documents(expander: Expander, leaves: Sequence[Leaf], allowed: list[Bytes]) -> list[Bytes]:
     """Per segment the allowed documents that have any of the terms."""
+    snapshot = expander.snapshot
     matched = []
     for segment, may in zip(snapshot.segments, allowed, strict=True):
         has = np.zeros(segment.documents, np.uint8)
         for leaf in leaves:
+            expander.query.check_time()
             term = segment.term(leaf.term)
             if term >= 0:
                 has[segment.postings(leaf.field, term)] = 1
@@ -100,13 +112,14 @@ def matching_documents(leaves: Sequence[Leaf], snapshot: Snapshot, allowed: list
 
 
 def _has(
-    clause: Clause, segment: Segment, snapshot: Snapshot, searched: tuple[int, ...], typos: str
+    clause: Clause, segment: Segment, expander: Expander, searched: tuple[int, ...], typos: str
 ) -> Bytes | None:
     """Which documents of a segment satisfy a clause; None if the clause has only stop words."""
     if clause.kind == "value":
         return _with_values(segment, str(clause.field), [clause.text])
     if clause.kind == "range":
         return _between(segment, str(clause.field), clause.low, clause.high)
+    snapshot = expander.snapshot
     names = snapshot.text_fields
     fields = searched if clause.field is None else (names.index(clause.field),)
     has, constrains = np.zeros(segment.documents, np.uint8), False
@@ -120,76 +133,31 @@ def _has(
                 gaps += [at] * len(terms)
             constrains |= bool(wanted)
             if wanted and min(wanted) >= 0:
-                has |= _with_phrase(segment, field, np.array(wanted), np.array(gaps))
+                check = expander.query.check_time
+                has |= with_phrase(segment, field, np.array(wanted), np.array(gaps), check)
             continue
         if clause.kind == "prefix":
-            terms_here = list(segment.terms_with_prefix(analyser.prefix(clause.text)))
             constrains = True
-            for number in terms_here:
-                has[segment.postings(field, number)] = 1
+            numbers = segment.terms_with_prefix(analyser.prefix(clause.text))
+            docs = segment.postings(field, numbers[0], numbers[-1]) if numbers else ()
+            for first in range(0, len(docs), AT_ONCE):
+                has[docs[first : first + AT_ONCE]] = 1
+                expander.query.check_time()
             continue
-        terms = tuple(analyser.terms(clause.text))
+        terms = tuple(dict.fromkeys(analyser.terms(clause.text)))
         constrains |= bool(terms)
         every = np.ones(segment.documents, np.uint8) if terms else has
         for term in terms:
-            spelt = {leaf.term for leaf in _word(snapshot, field, term, 1.0, typos)}
+            spelt = {leaf.term for leaf in _word(expander, field, term, 1.0, typos)}
             one = np.zeros(segment.documents, np.uint8)
             for other in spelt:
                 number = segment.term(other)
                 if number >= 0:
                     one[segment.postings(field, number)] = 1
             every &= one
+            expander.query.check_time()
         has |= every
     return has if constrains else None
-
-
-def _with_phrase(segment: Segment, field: int, terms: Ints, gaps: Ints) -> Bytes:
-    rare_first = sorted(set(terms.tolist()), key=lambda term: len(segment.postings(field, term)))
-    docs = segment.postings(field, rare_first[0])
-    for term in rare_first[1:]:
-        docs = docs[np.isin(docs, segment.postings(field, term), assume_unique=True)]
-    has = np.zeros(segment.documents, np.uint8)
-    has[docs] = in_order(
-        segment.forward,
-        docs.astype(np.int64) + field * segment.documents,
-        terms.astype(np.int64),
-        gaps.astype(np.int64),
-    )
-    return has
-
-
-@kernel
-def in_order(forward: Forward, rows: Ints, terms: Ints, gaps: Ints) -> Bytes:
-    """Whether each row has all terms at positions p + gap for some p; every row must have each term."""
-    offsets, row_terms, tf, starts, positions = forward
-    found = np.zeros(len(rows), np.uint8)
-    first, last = np.empty(len(terms), np.int64), np.empty(len(terms), np.int64)
-    for r in range(len(rows)):
-        row = rows[r]
-        spot = starts[row]
-        for i in range(offsets[row], offsets[row + 1]):
-            for t in range(len(terms)):
-                if row_terms[i] == terms[t]:
-                    first[t], last[t] = spot, spot + tf[i]
-            spot += tf[i]
-        for p in range(first[0], last[0]):
-            here = positions[p] - gaps[0]
-            whole = True
-            for t in range(1, len(terms)):
-                low, high = first[t], last[t]
-                while low < high:
-                    middle = (low + high) // 2
-                    if positions[middle] < here + gaps[t]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == last[t] or positions[low] != here + gaps[t]:
-                    whole = False
-                    break
-            if whole:
-                found[r] = 1
-                break
-    return found
 
 
 def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> Bytes:

@@ -14,7 +14,12 @@ __all__ = ["merge"]
 
 
 def merge(segments: Sequence[Segment], fields: Mapping[str, Field]) -> Arrays:
-    """The arrays of one segment with the live documents of all, in their order."""
+    """The arrays of one segment with the live documents of all, in their order.
+
+    Every block is compared with its checksum first: a merge must not sign damage.
+    """
+    for segment in segments:
+        segment.arrays.check()
     live = [np.flatnonzero(segment.live) for segment in segments]
     documents = sum(map(len, live))
     words, numbers = _vocabulary(segments)

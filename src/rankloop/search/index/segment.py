@@ -22,19 +22,20 @@ class Segment:
     """The memory-mapped arrays of one part, without the documents deleted since it was written.
 
     Forward rows are `field * documents + document`, posting rows `field * terms + term`; text fields are
-    numbered in the order in which the index declares them.
+    numbered in the order in which the index declares them. Damage is seen when a part is first used: of
+    `forward` only the rows that `touch_forward` was called with were compared with their checksums.
     """
 
-    def __init__(self, path: Path, deleted: Ints32, base: int) -> None:
+    def __init__(self, path: Path, digest: str, deleted: Ints32, base: int) -> None:
         self.name = path.name
         self.path = path
+        self.digest = digest
         self.base = base
-        self.arrays = read_arrays(path)
+        self.arrays = read_arrays(path, digest)
         self.deleted = deleted
-        self.forward = Forward(*(self.arrays[f"forward.{name}"] for name in Forward._fields))
-        self.lengths: Ints32 = self.arrays["forward.lengths"]
-        self.documents = int(self.arrays["live"].shape[0])
-        self.terms = len(self.arrays["vocabulary.offsets"]) - 1
+        self.forward = Forward(*(self.arrays.raw[f"forward.{name}"] for name in Forward._fields))
+        self.documents = len(self.arrays.raw["live"])
+        self.terms = len(self.arrays.raw["vocabulary.offsets"]) - 1
         self.live: Bytes = self.arrays["live"].copy()
         self.live[deleted] = 0
         self.live.flags.writeable = False
@@ -44,6 +45,11 @@ class Segment:
     @property
     def n_live(self) -> int:
         return self.documents - len(self.deleted)
+
+    @cached_property
+    def lengths(self) -> Ints32:
+        """The number of tokens of each document, one row per text field."""
+        return self.arrays["forward.lengths"]
 
     @cached_property
     def total_lengths(self) -> Ints:
@@ -65,9 +71,10 @@ class Segment:
             counts = offsets[gone + 1] - offsets[gone]
             before = np.cumsum(counts) - counts
             entries = np.repeat(offsets[gone] - before, counts) + np.arange(counts.sum())
-            at = field * self.terms + self.arrays["forward.terms"][entries].astype(np.int64)
+            self.touch_forward(self.deleted.astype(np.int64))
+            at = field * self.terms + self.forward.terms[entries].astype(np.int64)
             np.add.at(df, at, 1)
-            np.add.at(total, at, self.arrays["forward.tf"][entries])
+            np.add.at(total, at, self.forward.tf[entries])
         return df, total
 
     def df(self, field: int, term: int) -> int:
@@ -76,17 +83,47 @@ class Segment:
         offsets = self.arrays["postings.offsets"]
         return int(offsets[row + 1] - offsets[row]) - (int(self._gone[0][row]) if self._gone else 0)
 
+    def dfs(self, field: int, terms: range) -> Ints:
+        """The number of live documents that have each of consecutive terms in this field."""
+        first = field * self.terms + terms.start
+        df = np.diff(self.arrays["postings.offsets"][first : first + len(terms) + 1])
+        return df - self._gone[0][first : first + len(terms)] if self._gone else df
+
     def total(self, field: int, term: int) -> int:
         """How often the term occurs in this field of live documents."""
         row = field * self.terms + term
         return int(self.arrays["postings.total"][row]) - (int(self._gone[1][row]) if self._gone else 0)
 
-    def postings(self, field: int, term: int) -> Ints32:
-        """The documents, deleted ones included, that have the term in this field."""
+    def postings(self, field: int, term: int, last: int | None = None) -> Ints32:
+        """The documents, deleted ones included, that have the term in this field.
+
+        With `last`, those of all terms from the one to the other, one term after the other.
+        """
         row = field * self.terms + term
         offsets = self.arrays["postings.offsets"]
-        found: Ints32 = self.arrays["postings.docs"][offsets[row] : offsets[row + 1]]
+        end = row if last is None else field * self.terms + last
+        a, b = offsets[row : row + 1], offsets[end + 1 : end + 2]
+        found: Ints32 = self.arrays.touch("postings.docs", a, b)[a[0] : b[0]]
         return found
+
+    def postings_of(self, rows: Ints) -> tuple[Ints32, Ints32, Ints, Ints]:
+        """The arrays of documents and frequencies, and where those of each posting row begin and end."""
+        offsets = self.arrays["postings.offsets"]
+        starts, ends = offsets[rows], offsets[rows + 1]
+        docs = self.arrays.touch("postings.docs", starts, ends)
+        return docs, self.arrays.touch("postings.tf", starts, ends), starts, ends
+
+    def touch_forward(self, documents: Ints) -> None:
+        """Compare the rows of these documents in the forward index with their checksums."""
+        arrays = self.arrays
+        if arrays.sound:
+            return
+        offsets, starts = arrays["forward.offsets"], arrays["forward.starts"]
+        for field in range(len(self.lengths)):
+            rows = field * self.documents + documents
+            arrays.touch("forward.terms", offsets[rows], offsets[rows + 1])
+            arrays.touch("forward.tf", offsets[rows], offsets[rows + 1])
+            arrays.touch("forward.positions", starts[rows], starts[rows + 1])
 
     def term(self, term: str) -> int:
         """The number of a term in this segment, or -1."""
@@ -143,10 +180,9 @@ class Segment:
 
     def stored(self, document: int) -> dict[str, Any]:
         """A document as it was given, without its vectors."""
-        offsets = self.arrays["stored.offsets"]
-        found: dict[str, Any] = json.loads(
-            self.arrays["stored.bytes"][offsets[document] : offsets[document + 1]].tobytes()
-        )
+        ends = self.arrays["stored.offsets"][document : document + 2]
+        whole = self.arrays.touch("stored.bytes", ends[:1], ends[1:])
+        found: dict[str, Any] = json.loads(whole[ends[0] : ends[1]].tobytes())
         return found
 
     def keyword_numbers(self, field: str) -> dict[str, list[int]]:

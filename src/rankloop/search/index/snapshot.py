@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Array, Floats, Ints
 from rankloop._atomic import replacing
+from rankloop._checksums import checked_json, damaged_at, signed_json
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
 from rankloop.search.index.segment import Segment
 from rankloop.search.text.analyser import Analyser
 
-__all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
+__all__ = ["MANIFEST", "Manifest", "Part", "Snapshot", "check_file"]
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 _FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 
 
@@ -29,15 +30,22 @@ _FILE = re.compile(r"segment-\d+(\.[\w-]+)*\.(bin|usearch)")
 class Part:
     """A segment of a generation: its file, the file of its deleted documents, graphs by vector field.
 
-    `digest` is the hash of the file's contents.
+    `digest` is the hash of the segment's header and checksums, `deleted_digest` that of its deleted
+    documents; `graph_sums` has the checksums of each graph.
     """
 
     name: str
-    deleted: str | None
-    graphs: tuple[tuple[str, str], ...]
     digest: str
+    deleted: str | None = None
+    deleted_digest: str | None = None
+    graphs: tuple[tuple[str, str], ...] = ()
+    graph_sums: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
+        if len(self.graphs) != len(self.graph_sums) or (self.deleted is None) != (
+            self.deleted_digest is None
+        ):
+            raise ValueError("it has a file without a checksum")
         for file in self.files:
             if not _FILE.fullmatch(file):
                 raise ValueError(f"it names a file that no index has: {file!r}")
@@ -68,26 +76,18 @@ class Manifest:
             "next": self.next_number,
             "analyser": self.analyser.to_dict(),
             "fields": {name: field.to_dict() for name, field in self.fields.items()},
-            "segments": [
-                {
-                    "name": part.name,
-                    "deleted": part.deleted,
-                    "graphs": dict(part.graphs),
-                    "digest": part.digest,
-                }
-                for part in self.parts
-            ],
+            "segments": [{**asdict(part), "graphs": dict(part.graphs)} for part in self.parts],
         }
         with replacing(folder / MANIFEST) as beside:
-            beside.write_text(json.dumps(saved, indent=1), encoding="utf-8")
+            beside.write_text(signed_json(saved), encoding="utf-8", newline="")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
         try:
-            saved = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            number = saved["format"]
+            text = (folder / MANIFEST).read_bytes().decode()
+            number = json.loads(text)["format"]
             if number == FORMAT:
-                return cls._from_dict(saved)
+                return cls._from_dict(checked_json(text, signed=True))
         except (FileNotFoundError, NotADirectoryError):
             raise FileNotFoundError(
                 f"no index at {folder}; make one with Index.create or rankloop index"
@@ -106,10 +106,23 @@ class Manifest:
             generation=saved["generation"],
             next_number=saved["next"],
             parts=tuple(
-                Part(part["name"], part["deleted"], tuple(part["graphs"].items()), part["digest"])
+                Part(
+                    **{
+                        **part,
+                        "graphs": tuple(part["graphs"].items()),
+                        "graph_sums": tuple(tuple(sums) for sums in part["graph_sums"]),
+                    }
+                )
                 for part in saved["segments"]
             ),
         )
+
+
+def check_file(path: Path, sums: Sequence[int]) -> None:
+    """Refuse a graph that was changed: the library that reads it may crash."""
+    at = damaged_at(path, sums)
+    if at is not None:
+        raise ValueError(f"{path} is damaged or cut short from byte {at} on; {AGAIN}")
 
 
 class Snapshot:
@@ -124,8 +137,10 @@ class Snapshot:
         self.cache: dict[Any, Any] = {}
         base = 0
         for part in manifest.parts:
-            deleted = read_arrays(folder / part.deleted)["deleted"] if part.deleted else np.empty(0, np.int32)
-            self.segments.append(Segment(folder / part.name, deleted, base))
+            deleted = np.empty(0, np.int32)
+            if part.deleted:
+                deleted = read_arrays(folder / part.deleted, str(part.deleted_digest))["deleted"]
+            self.segments.append(Segment(folder / part.name, part.digest, deleted, base))
             base += self.segments[-1].documents
         self.rows = base
 
@@ -205,6 +220,14 @@ class Snapshot:
                 ):
                     found[name] = vector
         return found
+
+    def check(self) -> int:
+        """Compare every file with its checksums; gives their number."""
+        for part, segment in zip(self.manifest.parts, self.segments, strict=True):
+            segment.arrays.check()
+            for (_, file), sums in zip(part.graphs, part.graph_sums, strict=True):
+                check_file(self.folder / file, sums)
+        return 1 + sum(len(part.files) for part in self.manifest.parts)
 
     def with_parts(self, parts: tuple[Part, ...], next_number: int, id_kind: str | None) -> Manifest:
         """The manifest of the next generation."""

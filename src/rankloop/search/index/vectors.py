@@ -11,7 +11,7 @@ from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop.search.field import Field
 from rankloop.search.index.segment import Segment
-from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.snapshot import Part, Snapshot, check_file
 
 __all__ = ["build_graphs", "nearest", "similarities"]
 
@@ -26,10 +26,9 @@ def nearest(
     Documents without a vector are never found; `allowed` marks the documents of each segment that may be.
     """
     rows, scores = [np.empty(0, np.int64)], [np.empty(0)]
-    graphs = {part.name: dict(part.graphs) for part in snapshot.manifest.parts}
+    parts = {part.name: part for part in snapshot.manifest.parts}
     for segment, may in zip(snapshot.segments, allowed, strict=True):
-        file = graphs[segment.name].get(field)
-        found = _from_graph(snapshot, snapshot.folder / file, vector, k, may) if file else None
+        found = _from_graph(snapshot, parts[segment.name], field, vector, k, may)
         if found is None:
             found = _scanned(segment.arrays[f"vector.{field}"], vector, k, may)
         exact = _products(segment.arrays[f"vector.{field}"][found], vector)
@@ -76,10 +75,17 @@ def _scanned(vectors: Singles, vector: Singles, k: int, may: Bytes) -> Ints:
     return found[products[found] > -np.inf].astype(np.int64)
 
 
-def _from_graph(snapshot: Snapshot, path: Path, vector: Singles, k: int, may: Bytes) -> Ints | None:
+def _from_graph(
+    snapshot: Snapshot, part: Part, field: str, vector: Singles, k: int, may: Bytes
+) -> Ints | None:
     """Search for more until k of them are allowed; None if a scan is better."""
+    graphs = {name: at for at, (name, _) in enumerate(part.graphs)}
+    if field not in graphs:
+        return None
+    path = snapshot.folder / part.graphs[graphs[field]][1]
     key = ("graph", path.name)
     if key not in snapshot.cache:
+        check_file(path, part.graph_sums[graphs[field]])
         snapshot.cache[key] = require("usearch.index", "search").Index.restore(str(path), view=True)
     graph: Any = snapshot.cache[key]
     wanted = k

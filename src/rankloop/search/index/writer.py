@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Array, Ints32
+from rankloop._checksums import file_sums
 from rankloop.search.index.arrays import write_arrays
 from rankloop.search.index.buffer import Buffer
+from rankloop.search.index.limits import checked_id
 from rankloop.search.index.lock import WriterLock
 from rankloop.search.index.merge import merge
 from rankloop.search.index.segment import Segment
@@ -44,7 +46,7 @@ class Writer:
         self.parts = {part.name: part for part in self.start.manifest.parts}
         self.deleted: dict[str, set[int]] = {}
         self.number = self.start.manifest.next_number
-        self.id_kind = self.start.manifest.id_kind
+        self.id_kind = self._kind = self.start.manifest.id_kind
         self.buffer = self._new_buffer()
         self.changed = False
         self._sweep()
@@ -54,16 +56,8 @@ class Writer:
 
     def id_of(self, value: Any) -> str:
         """An id as text; the first document decides whether ids are whole numbers or text."""
-        if isinstance(value, bool) or not isinstance(value, str | int | np.integer) or value == "":
-            raise ValueError(f"an id is text or a whole number, got {type(value).__name__} {value!r}")
-        if self.id_kind is None:
-            self.id_kind = "text" if isinstance(value, str) else "int"
-        if self.id_kind == "int" and isinstance(value, str):
-            try:
-                return str(int(value))
-            except ValueError:
-                raise ValueError(f"the ids of this index are whole numbers, got {value!r}") from None
-        return str(value)
+        id, self._kind = checked_id(value, self.id_kind)
+        return id
 
     def document(self, id: str) -> dict[str, Any] | None:
         """A document as it was given, uncommitted or committed; None if it is not in the index."""
@@ -94,12 +88,14 @@ class Writer:
         if self.buffer.tokens >= SPILL_TOKENS:
             self._spill()
         self.buffer.add(id, document)
+        self.id_kind = self._kind
         self.changed = True
 
     def put(self, id: str, document: Mapping[str, Any]) -> None:
         """Add a document in place of the one with its id; an invalid one leaves the old one as it is."""
         buffer, old, place = self.buffer, self.buffer.at.get(id), self._find(id)
         buffer.add(id, document)
+        self.id_kind = self._kind
         if old is not None:
             buffer.deleted.append(old)
         elif place is not None:
@@ -136,7 +132,8 @@ class Writer:
         for segment in self.segments:
             part = self.parts[segment.name]
             if not part.graphs and (graphs := build_graphs(segment, self.start.fields, self.folder)):
-                self.parts[segment.name] = replace(part, graphs=graphs)
+                sums = tuple(tuple(file_sums(self.folder / file)) for _, file in graphs)
+                self.parts[segment.name] = replace(part, graphs=graphs, graph_sums=sums)
                 self.changed = True
         self._swap()
 
@@ -152,8 +149,8 @@ class Writer:
         path = self.folder / f"segment-{self.number}.bin"
         self.number += 1
         digest = write_arrays(path, arrays)
-        self.segments.append(Segment(path, np.empty(0, np.int32), 0))
-        self.parts[path.name] = Part(path.name, None, (), digest)
+        self.segments.append(Segment(path, digest, np.empty(0, np.int32), 0))
+        self.parts[path.name] = Part(path.name, digest)
         if len(deleted):
             self.deleted[path.name] = set(deleted.tolist())
 
@@ -163,9 +160,10 @@ class Writer:
             if fresh:
                 gone = np.union1d(segment.deleted, sorted(fresh)).astype(np.int32)
                 name = f"{segment.path.stem}.deleted-{self.start.manifest.generation + 1}.bin"
-                write_arrays(self.folder / name, {"deleted": gone})
-                self.parts[segment.name] = replace(self.parts[segment.name], deleted=name)
-                self.segments[at] = Segment(segment.path, gone, 0)
+                digest = write_arrays(self.folder / name, {"deleted": gone})
+                part = self.parts[segment.name]
+                self.parts[segment.name] = replace(part, deleted=name, deleted_digest=digest)
+                self.segments[at] = Segment(segment.path, segment.digest, gone, 0)
         self.segments = [segment for segment in self.segments if segment.n_live]
 
     def _merge_small(self) -> None:

@@ -3,10 +3,11 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from rankloop._arrays import Singles
+from rankloop.search.deadline import Deadline
 from rankloop.search.field import Field, seconds
 
 __all__ = ["Clause", "Query", "as_query", "span_of"]
@@ -33,6 +34,7 @@ class Query:
     """A query: the text as typed, its clauses, and vectors by field where they are known.
 
     `at` is its time (seconds since 1970), `user` holds numbers about the user; both are for features.
+    A search that is not done by the `deadline` is given up; `cut` says which parts of the query were ignored.
     """
 
     text: str
@@ -40,6 +42,8 @@ class Query:
     vectors: Mapping[str, Singles] = field(default_factory=dict, compare=False, hash=False)
     at: float | None = None
     user: Mapping[str, float] = field(default_factory=dict, compare=False, hash=False)
+    deadline: Deadline | None = field(default=None, compare=False, hash=False)
+    cut: tuple[str, ...] = ()
 
     @classmethod
     def of_words(cls, text: str) -> "Query":
@@ -102,6 +106,24 @@ class Query:
         return " ".join(
             c.text for c in self.clauses if c.kind in ("word", "phrase", "prefix") and not c.excluded
         )
+
+    def at_most(self, clauses: int) -> "Query":
+        """The query with its first different clauses; `cut` says how many are ignored.
+
+        >>> Query.of_words("a b a c").at_most(2).plain, Query.of_words("a b a c").at_most(2).cut
+        ('a b a', ('the first 2 of 3 different words and conditions count',))
+        """
+        different = len(self.clauses) if len(self.clauses) <= clauses else len(set(self.clauses))
+        if different <= clauses:
+            return self
+        kept = set(list(dict.fromkeys(self.clauses))[:clauses])
+        said = f"the first {clauses} of {different} different words and conditions count"
+        return replace(self, clauses=tuple(c for c in self.clauses if c in kept), cut=(*self.cut, said))
+
+    def check_time(self) -> None:
+        """Go on, or raise `DeadlineExceeded` if the query has a deadline that has passed."""
+        if self.deadline is not None:
+            self.deadline.check()
 
 
 def span_of(kind: str, value: str) -> tuple[float, float] | None:

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from rankloop import __version__
+from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http import experiments as api_experiments
@@ -120,6 +121,10 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(StoreAway)
     async def later(request: Request, error: StoreAway) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+
+    @app.exception_handler(DeadlineExceeded)
+    async def too_long(request: Request, error: DeadlineExceeded) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
     @app.exception_handler(OSError)

@@ -119,6 +119,7 @@ class SearchAnswer(BaseModel):
     ranker: str
     generation: int
     seconds: dict[str, float]
+    cut: list[str] = []  # which parts of the query were ignored, in sentences
 
 
 class EventIn(StrictModel):

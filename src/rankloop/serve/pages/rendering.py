@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
+from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http.answers import service_of
 
@@ -66,7 +67,7 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
-            except StoreAway as error:
+            except (StoreAway, DeadlineExceeded) as error:
                 return problem(request, 503, "Not available", _sentence(error))
             except LookupError as error:
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake

@@ -1,0 +1,52 @@
+"""The time that a search may take, and a way to end it from another thread."""
+
+import math
+import time
+
+__all__ = ["Deadline", "DeadlineExceeded"]
+
+
+class DeadlineExceeded(Exception):  # noqa: N818 - what happened, not a mistake of anybody
+    """A search was given up: its time is over, or nobody waits for it any more."""
+
+
+class Deadline:
+    """The time by which a search must be done, from now on; `cancel` ends it at once, from any thread.
+
+    A query carries it (`Query.deadline`); stages check it between pieces of work of some milliseconds.
+
+    >>> deadline = Deadline(seconds=5)
+    >>> deadline.check()
+    >>> deadline.cancel()
+    >>> deadline.check()
+    Traceback (most recent call last):
+    rankloop.search.deadline.DeadlineExceeded: the search was cancelled
+    """
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        if not seconds > 0:
+            raise ValueError(f"a deadline is some seconds above 0 away, got {seconds}")
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+        self._cancelled = False
+
+    def __repr__(self) -> str:
+        return f"Deadline({self.left:.3g} of {self.seconds:g} s left)"
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left; 0 when it has passed or was cancelled."""
+        return 0.0 if self._cancelled else max(0.0, self._end - time.monotonic())
+
+    def cancel(self) -> None:
+        """End the search at its next check, as when the client is gone."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Go on, or raise `DeadlineExceeded`."""
+        if self._cancelled:
+            raise DeadlineExceeded("the search was cancelled")
+        if time.monotonic() >= self._end:
+            raise DeadlineExceeded(
+                f"the search took more than {self.seconds:g} seconds; search for fewer or longer words"
+            )
