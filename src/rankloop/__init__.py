@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankloop.data.synthetic import synthetic as synthetic
     from rankloop.metrics.compare import compare as compare
     from rankloop.metrics.evaluate import evaluate as evaluate
+    from rankloop.rankers.auto_ranker import AutoRanker as AutoRanker
     from rankloop.rankers.ensemble import Ensemble as Ensemble
     from rankloop.rankers.explain.importance import importance as importance
     from rankloop.rankers.explain.why import why as why
@@ -77,6 +78,7 @@ _PUBLIC = {
     "metrics": ("compare", "evaluate"),
     "rankers": (
         "Ensemble",
+        "AutoRanker",
         "LambdaMART",
         "LinearRanker",
         "NeuralRanker",

@@ -25,6 +25,9 @@ def train(
     ] = None,
     ranker: RankerName = None,
     loss: Annotated[str | None, typer.Option(help="The ranker's loss, such as lambdarank.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="For --ranker auto: how long it may take.", min=0.01)
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the ranker, key=value; repeatable.")
     ] = None,
@@ -53,6 +56,8 @@ def train(
 
     rankloop train --config runs/linear/run.toml --set l2=0.1 --out runs/again
 
+    rankloop train train.txt --valid vali.txt --ranker auto --minutes 10 --out runs/auto
+
     rankloop train shop.index --queries queries.tsv --qrels qrels.txt --out runs/shop
 
     rankloop train train.shards --valid vali.txt --backend ray --workers 8 --out runs/large
@@ -76,7 +81,7 @@ def train(
     target = paths.pop("out") or Path("runs") / data.stem
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
-    changed = set_ or []
+    changed = [*(set_ or []), *([] if minutes is None else [f"minutes={minutes}"])]
     model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
     for one in metrics:
@@ -116,6 +121,8 @@ def train(
     if json:
         typer.echo(writer.dumps({"run": str(target), "seconds": seconds, "metrics": figures}, indent=2))
         return
+    if hasattr(model, "leaderboard_"):
+        typer.echo(model.leaderboard_.text())
     for part, found in judged.items():
         typer.echo(f"{part}\n{found!r}")
     typer.echo(f"trained in {seconds:.1f} s; written to {target}")

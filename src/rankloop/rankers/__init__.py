@@ -10,6 +10,7 @@ from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.rankers.adarank import AdaRank as AdaRank
+    from rankloop.rankers.auto_ranker import AutoRanker as AutoRanker
     from rankloop.rankers.base.ranker import Ranker as Ranker
     from rankloop.rankers.calibrate import Calibrated as Calibrated
     from rankloop.rankers.calibrate import calibrate as calibrate
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AdaRank": "adarank",
+    "AutoRanker": "auto_ranker",
     "Calibrated": "calibrate",
     "Contributions": "explain.contributions",
     "CoordinateAscent": "coordinate_ascent",

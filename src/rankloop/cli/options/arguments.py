@@ -26,7 +26,7 @@ __all__ = [
 DataSet = Annotated[Path, typer.Argument(help="A data set: LETOR/SVMLight text, Parquet or a saved folder.")]
 Model = Annotated[Path, typer.Argument(help="A saved ranker, or the run folder that holds one.")]
 RankerName = Annotated[
-    str | None, typer.Option("--ranker", help="linear, lambdamart, ranksvm, pointwise, neural, ...")
+    str | None, typer.Option("--ranker", help="lambdamart, auto, linear, ranksvm, pointwise, neural, ...")
 ]
 Metrics = Annotated[
     list[str] | None,

@@ -1,0 +1,144 @@
+"""The models that `AutoRanker` tries: known good settings first, then neighbours of the best."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from rankloop.rankers.auto.view import View
+from rankloop.rankers.base.ranker import Ranker
+
+__all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
+
+BACKENDS = ("lightgbm", "xgboost", "catboost")
+NEURAL = "neural"
+_LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdaloss")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try: its kind (trees, linear or neural), its parameters and its view of the features."""
+
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    view: View = field(default_factory=View)
+
+    @property
+    def name(self) -> str:
+        shown = [str(self.params.get(name, "")) for name in ("backend", "loss")]
+        more = [f"{_SHORT[name]} {value:g}" for name, value in self.params.items() if name in _SHORT]
+        return " ".join(part for part in (self.kind, *shown, *more) if part)
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """Candidates of one family make much the same mistakes."""
+        return (self.kind, str(self.params.get("backend")), str(self.params.get("loss")), self.view.name)
+
+    def ranker(self, *, threads: int | None, seed: int, metric: Any, **more: Any) -> Ranker:
+        """The model, not yet fitted."""
+        if self.kind == "trees":
+            from rankloop.rankers.lambdamart import LambdaMART
+
+            common = {"trees": 1500, "patience": 50, "threads": threads, "seed": seed, "metric": metric}
+            return LambdaMART(**(common | dict(self.params) | more))
+        if self.kind == "linear":
+            from rankloop.rankers.linear_ranker import LinearRanker
+
+            return LinearRanker(**({"metric": metric, "iterations": 200} | dict(self.params)))
+        from rankloop.rankers.neural_ranker import NeuralRanker
+
+        common = {"device": "cpu", "threads": threads, "seed": seed, "metric": metric}
+        return NeuralRanker(**({"epochs": 40, "patience": 6} | common | dict(self.params)))
+
+
+_SHORT = {
+    "leaves": "leaves",
+    "learning_rate": "rate",
+    "feature_fraction": "of features",
+    "bagging_fraction": "of queries",
+    "l2": "l2",
+}
+
+
+def installed_backends(wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """The tree libraries to use, of those that are installed; "neural" where PyTorch is."""
+    known = (*BACKENDS, NEURAL)
+    for name in wanted or ():
+        if name not in known:
+            raise ValueError(f"backends are {', '.join(known)}, got {name!r}")
+    modules = {name: "torch" if name == NEURAL else name for name in known}
+    return tuple(
+        name for name in known if (wanted is None or name in wanted) and find_spec(modules[name]) is not None
+    )
+
+
+def first_candidates(
+    backends: Sequence[str], by_query: View, missing: View, *, own_objectives: bool = True
+) -> list[Candidate]:
+    """Known good settings, the most useful and cheapest first."""
+    plain = View()
+
+    def trees(loss: str, view: View = plain, backend: str = "lightgbm", **params: Any) -> Candidate:
+        return Candidate("trees", {"backend": backend, "loss": loss, **params}, view)
+
+    slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
+    every = [
+        trees("lambdagap"),
+        Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
+        trees("squared", leaves=15),
+        trees("lambdagap", by_query, leaves=15),
+        trees("squared", by_query, leaves=15),
+        trees("backend:QueryRMSE", backend="catboost", leaves=64),
+        trees("backend:rank:ndcg", backend="xgboost"),
+        Candidate("neural", {"loss": "softmax", "hidden": (64, 32)}, missing),
+        trees("lambdagap", leaves=15, **slow),
+        trees("xendcg", leaves=15, **slow),
+        trees("squared", leaves=31, **slow),
+        trees("backend:QueryRMSE", by_query, backend="catboost", leaves=64),
+        trees("squared", backend="xgboost", leaves=15, **slow),
+        Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
+        Candidate("neural", {"loss": "softmax", "hidden": (64, 32), "dropout": 0.2}, by_query),
+        trees("lambdagap", leaves=63, l2=5.0, **slow),
+        trees("lambdagap", by_query, leaves=31, **slow),
+        trees("squared", by_query, leaves=31, **slow),
+        trees("backend:YetiRank", backend="catboost", leaves=64),
+        trees("lambdagap", backend="xgboost", leaves=15, **slow),
+    ]
+    return [one for one in every if _can(one, backends, own_objectives)]
+
+
+def _can(one: Candidate, backends: Sequence[str], own_objectives: bool) -> bool:
+    if one.kind == "neural":
+        return NEURAL in backends
+    if one.kind == "linear":
+        return True
+    own = str(one.params["loss"]).startswith("backend:")
+    return one.params["backend"] in backends and (own_objectives or not own)
+
+
+def neighbours(best: Sequence[Candidate], views: Sequence[View], seed: int) -> Iterator[Candidate]:
+    """Variations of the best trees so far, without end; `best` may change meanwhile."""
+    rng = np.random.default_rng([seed, 77])
+    while True:
+        trees = [one for one in best if one.kind == "trees"]
+        if not trees:
+            return
+        base = trees[min(int(rng.geometric(0.5)) - 1, len(trees) - 1)]
+        loss = str(base.params["loss"])
+        if not loss.startswith("backend:") and rng.random() < 0.3:
+            loss = str(rng.choice(_LOSSES))
+        leaves = int(np.clip(round(base.params.get("leaves", 31) * 2.0 ** rng.normal(0, 0.7)), 4, 255))
+        params = {
+            "backend": base.params["backend"],
+            "loss": loss,
+            "leaves": leaves,
+            "learning_rate": float(rng.choice([0.03, 0.05, 0.1])),
+            "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
+            "l2": float(rng.choice([0.0, 1.0, 10.0])),
+        }
+        if not loss.startswith("backend:"):
+            params["bagging_fraction"] = float(rng.choice([0.6, 0.8, 1.0]))
+        view = base.view if rng.random() < 0.8 else views[int(rng.integers(len(views)))]
+        yield replace(base, params=params, view=view)

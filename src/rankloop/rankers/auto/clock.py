@@ -1,0 +1,31 @@
+"""The time that is left, and how to stop within it."""
+
+import time
+from collections.abc import Callable
+
+__all__ = ["Clock"]
+
+
+class Clock:
+    """Counts down from a number of seconds; parts of the time can be given to single fits."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.start = time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.start
+
+    @property
+    def left(self) -> float:
+        return max(self.seconds - self.spent, 0.0)
+
+    def until(self, share: float) -> float:
+        """The seconds until this share of all the time is spent."""
+        return max(share * self.seconds - self.spent, 0.0)
+
+    def stop_after(self, seconds: float) -> Callable[[object], bool]:
+        """A callback for growing trees, which ends the training after so many seconds from now."""
+        end = time.monotonic() + seconds
+        return lambda _: time.monotonic() >= end

@@ -1,0 +1,170 @@
+"""Trying candidates one after another, within the time there is."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from rankloop._arrays import Floats
+from rankloop._progress import progress
+from rankloop.data import RankingDataset
+from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
+from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.view import View, missing_features, varying_features
+from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.per_list import normalised
+from rankloop.rankers.base.ranker import Ranker
+
+__all__ = ["Setting", "Tried", "fit_one", "search"]
+
+EXPLORE = 0.45  # of the time; the rest is for bags of the best
+ONE = 0.2  # of the time, for one candidate at most
+IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
+MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
+WIDEST = 200  # features of which places within the list are added
+PER_CELL = {"linear": 1e-6, "neural": 6e-6}  # seconds of a fit, guessed before any was measured
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all fits share."""
+
+    metric: Any
+    threads: int | None
+    seed: int
+    backends: tuple[str, ...]
+    fits: int | None
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A candidate, its model, its metric on the held-out queries (higher is better) and how long it took."""
+
+    candidate: Candidate
+    ranker: Ranker
+    value: float
+    seconds: float
+    scores: Floats  # of the held-out queries, normalised within lists
+
+
+def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting) -> list[Tried]:
+    """The candidates that were tried, best first; ends early on an interrupt, with at least one."""
+    found: list[Tried] = []
+    best: list[Candidate] = []
+    objective = Objective.of(setting.metric, held)
+    with progress("trying models", total=EXPLORE * clock.seconds) as advance:
+        try:
+            shown = 0.0
+            for candidate in _candidates(train, setting, best, found):
+                if found and clock.until(EXPLORE) < _least(candidate, train, found):
+                    if _exhausted(clock, found):
+                        break
+                    continue
+                seconds = min(clock.until(EXPLORE), ONE * clock.seconds) if found else 0.5 * clock.left
+                tried = _try(candidate, train, held, objective, clock, seconds, setting)
+                if tried is not None:
+                    found.append(tried)
+                    found.sort(key=lambda one: -one.value)
+                    best[:] = [one.candidate for one in found[:3]]
+                advance(clock.spent - shown, f"{objective.metric} {abs(found[0].value):.4f}" if found else "")
+                shown = clock.spent
+                if clock.until(EXPLORE) <= 0 or len(found) == setting.fits:
+                    break
+        except KeyboardInterrupt:
+            if not found:
+                raise
+    if not found:
+        raise ValueError(f"no model could be fitted: {'; '.join(setting.failures) or 'none has a value'}")
+    return found
+
+
+def _candidates(
+    train: RankingDataset, setting: Setting, best: list[Candidate], found: list[Tried]
+) -> Iterator[Candidate]:
+    by_query = View(by_query=varying_features(train, WIDEST))
+    missing = View(missing=missing_features(train))
+    own = train.item_weight is None
+    firsts = first_candidates(setting.backends, by_query, missing, own_objectives=own)
+    views = [View(), by_query] if by_query.by_query else [View()]
+    return chain(firsts, _until_idle(neighbours(best, views, setting.seed), found))
+
+
+def _until_idle(more: Iterator[Candidate], found: list[Tried]) -> Iterator[Candidate]:
+    """Neighbours, until many in a row were no better than the best."""
+    idle, best = 0, -np.inf
+    for candidate in more:
+        idle = 0 if found and found[0].value > best else idle + 1
+        best = found[0].value if found else best
+        if idle > IDLE:
+            return
+        yield candidate
+
+
+def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
+    """How long a fit takes at least: trees can be stopped, the others not."""
+    if candidate.kind == "trees":
+        return 0.0
+    cells = min(train.n_documents * train.n_features, MOST_CELLS)
+    guess = PER_CELL[candidate.kind] * cells + 0.2
+    same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
+    return max(guess, *same) if same else guess
+
+
+def _exhausted(clock: Clock, found: Sequence[Tried]) -> bool:
+    fastest = min(one.seconds for one in found)
+    return clock.until(EXPLORE) < 0.5 * fastest
+
+
+def _try(
+    candidate: Candidate,
+    train: RankingDataset,
+    held: RankingDataset,
+    objective: Objective,
+    clock: Clock,
+    seconds: float,
+    setting: Setting,
+) -> Tried | None:
+    start = time.monotonic()
+    ranker = fit_one(candidate, train, held, clock.stop_after(seconds), setting)
+    if ranker is None:
+        return None
+    scores = ranker._scores(candidate.view.of(held.X, held.offsets), held.offsets)
+    value = objective(scores)
+    if not np.isfinite(value):
+        return None
+    flat = normalised(scores, held.offsets, "zscore")
+    return Tried(candidate, ranker, value, time.monotonic() - start, flat)
+
+
+def fit_one(
+    candidate: Candidate,
+    train: RankingDataset,
+    held: RankingDataset,
+    stop: Callable[[object], bool],
+    setting: Setting,
+) -> Ranker | None:
+    """A fitted model, or None where a library cannot fit these data."""
+    more: dict[str, Any] = {"callbacks": (stop,)} if candidate.kind == "trees" else {}
+    ranker = candidate.ranker(threads=setting.threads, seed=setting.seed, metric=setting.metric, **more)
+    if candidate.kind != "trees":
+        train = _sampled(train, setting.seed)
+    try:
+        fitted: Ranker = ranker.fit(candidate.view.data(train), candidate.view.data(held))
+    except (ValueError, np.linalg.LinAlgError, RuntimeError) as error:
+        setting.failures.append(f"{candidate.name}: {error}")
+        return None
+    if candidate.kind == "trees":
+        fitted.set_params(callbacks=())
+    return fitted
+
+
+def _sampled(train: RankingDataset, seed: int) -> RankingDataset:
+    """Whole queries, as many as a linear model or a network is given."""
+    cells = train.n_documents * train.n_features
+    if cells <= MOST_CELLS:
+        return train
+    return train.sample(max(int(train.n_queries * MOST_CELLS / cells), 1), seed=seed)

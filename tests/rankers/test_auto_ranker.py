@@ -1,0 +1,173 @@
+"""AutoRanker: a budget that is kept, a mixture that is explained, and what happens when it is interrupted."""
+
+import time
+
+import numpy as np
+import pytest
+
+import rankloop as rl
+from rankloop.data import RankingDataset, synthetic
+from rankloop.metrics import metric
+from rankloop.rankers import AutoRanker, LambdaMART, contributions
+from rankloop.rankers.auto import search as searching
+from rankloop.rankers.auto.candidates import first_candidates, installed_backends, neighbours
+from rankloop.rankers.auto.stack import stack
+from rankloop.rankers.auto.view import View, missing_features, varying_features
+from rankloop.rankers.base.per_list import normalised
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return synthetic(n_queries=150, docs_per_query=12, n_features=6, seed=4).split(0.5, 0.2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def mixture(sets):
+    return AutoRanker(fits=6, members=3, folds=3, threads=1, seed=0).fit(*sets[:2])
+
+
+def ndcg(ranker, data):
+    return float(np.nanmean(metric("ndcg@10")(ranker.predict(data), data.y, data.offsets)))
+
+
+def test_a_mixture_is_as_good_as_its_best_part(sets, mixture):
+    test = sets[2]
+    single = LambdaMART(trees=300, threads=1).fit(*sets[:2])
+    assert ndcg(mixture, test) > ndcg(single, test) - 0.01
+    assert sum(part.weight for part in mixture.parts_) == pytest.approx(1, abs=0.01)
+    assert all(len(part.rankers) == 3 for part in mixture.parts_)
+
+
+def test_the_score_is_the_weighted_mean_of_scores_within_lists(sets, mixture):
+    test = sets[2]
+    wanted = np.zeros(test.n_documents)
+    for part in mixture.parts_:
+        rows = part.view.data(test)
+        for one in part.rankers:
+            scores = normalised(one.predict(rows), test.offsets, "zscore")
+            wanted += part.weight * scores / len(part.rankers)
+    np.testing.assert_allclose(mixture.predict(test), wanted, atol=1e-12)
+
+
+def test_the_leaderboard_and_its_reasons(mixture):
+    board = mixture.leaderboard_
+    values = [float(row[2]) for row in board.rows]
+    assert len(values) == 6
+    assert values == sorted(values, reverse=True)
+    assert "6 models were tried on the validation set" in board.plain()
+    assert any("weights" in reason for reason in mixture.reasons_)
+
+
+def test_contributions_add_up_to_the_score(sets, mixture):
+    test = sets[2].select(np.arange(3))
+    found = contributions(mixture, test, samples=20)
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), mixture.predict(test), atol=1e-6)
+
+
+def test_a_saved_mixture_scores_and_explains_the_same(sets, mixture, tmp_path):
+    mixture.save(tmp_path / "auto.zip")
+    again = rl.load(tmp_path / "auto.zip")
+    np.testing.assert_array_equal(again.predict(sets[2]), mixture.predict(sets[2]))
+    assert again.leaderboard_.plain() == mixture.leaderboard_.plain()
+
+
+def test_the_time_is_kept():
+    """Three seconds on data that would take much longer; fits are stopped and the result is whole."""
+    data = synthetic(n_queries=1500, docs_per_query=30, n_features=30, seed=0)
+    start = time.monotonic()
+    ranker = AutoRanker(minutes=0.05, backends=["lightgbm"], threads=1).fit(data)
+    assert time.monotonic() - start < 3 + 12  # a slow machine may need some seconds to begin
+    assert ranker.parts_
+
+
+def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
+    calls = []
+
+    def interrupted(candidate, *given):
+        calls.append(candidate)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return original(candidate, *given)
+
+    original = searching.fit_one
+    monkeypatch.setattr(searching, "fit_one", interrupted)
+    monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
+    ranker = AutoRanker(minutes=5, threads=1).fit(*sets[:2])
+    assert len(ranker.leaderboard_.rows) == 3
+    assert len(ranker.parts_) == 1
+    assert ndcg(ranker, sets[2]) > 0.5
+    calls[:] = [None] * 3
+    with pytest.raises(KeyboardInterrupt):
+        AutoRanker(minutes=5, threads=1).fit(*sets[:2])
+
+
+def test_the_metric_may_be_one_of_which_less_is_better(sets):
+    ranker = AutoRanker(fits=3, members=1, folds=2, metric="arp", threads=1).fit(*sets[:2])
+    values = [float(row[2]) for row in ranker.leaderboard_.rows]
+    assert values == sorted(values)
+
+
+def test_views_by_hand():
+    X = np.array([[1.0, 5.0], [3.0, np.nan], [2.0, 5.0], [7.0, 1.0]], np.float32)
+    offsets = np.array([0, 3, 4])
+    seen = View(by_query=(0,), missing=(1,)).of(X, offsets)
+    spread = np.sqrt(2 / 3)
+    np.testing.assert_allclose(seen[:, 2], [-1 / spread, 1 / spread, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(seen[:, 3], [0, 1, 0.5, 1])
+    assert seen[:, 4].tolist() == [0, 1, 0, 0]
+    assert View().of(X, offsets) is X
+    assert View.from_dict(View((0,), (1,)).to_dict()) == View((0,), (1,))
+
+
+def test_only_features_that_differ_within_lists_are_ranked():
+    X = np.array([[1, 4, 2], [1, 5, 2], [2, 4, 3], [2, 5, 3]], np.float32)
+    data = RankingDataset(X, [0, 1, 0, 1], [0, 0, 1, 1])
+    assert varying_features(data, 10) == (1,)
+    X[0, 0] = np.nan
+    assert missing_features(RankingDataset(X, [0, 1, 0, 1], [0, 0, 1, 1])) == (0,)
+
+
+def test_weights_find_the_good_column():
+    rng = np.random.default_rng(0)
+    data = synthetic(n_queries=200, docs_per_query=10, n_features=3, seed=1)
+    noise = rng.normal(size=(data.n_documents, 2))
+    scores = np.column_stack([data.y + 0.5 * noise[:, 0], noise[:, 1]])
+    scores = np.column_stack([normalised(one, data.offsets, "zscore") for one in scores.T])
+    found = stack(scores, data, "ndcg@10")
+    assert found.weights[0] > 0.9
+    assert "learned weights" in found.reason
+    alike = np.column_stack([scores[:, 0], scores[:, 0]])
+    np.testing.assert_allclose(stack(alike, data, "ndcg@10").weights, 0.5, atol=0.02)
+
+
+def test_only_what_is_installed_is_tried(monkeypatch):
+    assert installed_backends(["lightgbm"]) == ("lightgbm",)
+    monkeypatch.setattr("rankloop.rankers.auto.candidates.find_spec", lambda name: name == "lightgbm" or None)
+    assert installed_backends(None) == ("lightgbm",)
+    tried = first_candidates(("lightgbm",), View((0,)), View())
+    assert {one.params.get("backend", "lightgbm") for one in tried} == {"lightgbm"}
+    assert not any(one.kind == "neural" for one in tried)
+    weighted = first_candidates(("lightgbm", "catboost"), View((0,)), View(), own_objectives=False)
+    assert not any(str(one.params["loss"]).startswith("backend:") for one in weighted)
+
+
+def test_neighbours_are_settings_that_can_be_fitted():
+    best = first_candidates(("lightgbm",), View((0,)), View())[:1]
+    more = neighbours(best, [View(), View((0,))], seed=0)
+    for candidate in [next(more) for _ in range(20)]:
+        assert 4 <= candidate.params["leaves"] <= 255
+        candidate.ranker(threads=1, seed=0, metric="ndcg@10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"minutes": 0}, "minutes must be above 0"),
+        ({"folds": 1}, "folds must be at least 2"),
+        ({"members": 0}, "members must be at least 1"),
+        ({"backends": ["sklearn"]}, "backends are lightgbm, xgboost, catboost, neural, got 'sklearn'"),
+    ],
+)
+def test_mistakes_are_named(sets, settings, message):
+    with pytest.raises(ValueError, match=message):
+        AutoRanker(**settings).fit(sets[0])
