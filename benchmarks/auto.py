@@ -4,7 +4,8 @@
 
 A library gets random settings within the time, compared on the validation set; the best is fitted again on
 training and validation queries together with its best number of trees. The bar is the best of the three
-libraries on the test queries. Results go to the file of `--resume` after every set and are not computed again.
+libraries on the test queries. Results go to the file of `--resume` after every
+set, and are not computed again.
 """
 
 import argparse

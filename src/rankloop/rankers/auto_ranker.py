@@ -100,9 +100,9 @@ class AutoRanker(Ranker):
         if everything.n_queries >= 2 * self.folds:
             made = bags(members, everything, fitted.n_documents, clock, self.folds, setting)
         if made:
-            found = stack(
-                np.column_stack([one.scores for one in made]), everything, self.metric, seed=self.seed
-            )
+            scores = np.column_stack([one.scores for one in made])
+            found = stack(scores, everything, self.metric, seed=self.seed)
+            self._record_unseen(scores @ found.weights, everything, valid)
             parts = [
                 _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
                 for bag, weight in zip(made, found.weights, strict=True)
@@ -144,13 +144,15 @@ class AutoRanker(Ranker):
         where = "the validation set" if given else "a fifth of the queries"
         by_query = max((one.value for one in tried if one.candidate.view.by_query), default=-np.inf)
         plain = max((one.value for one in tried if not one.candidate.view.by_query), default=-np.inf)
+        averaged = f"the best {len(self.parts_)} are averaged, as there was no time for folds"
+        if made:
+            unseen = self.metrics_["out of fold"][str(known(self.metric))]
+            averaged = f"{len(made)} of the best were fitted again on {self.folds} folds of all queries; "
+            averaged += f"on the queries left out the mixture has {self.metric} {unseen:.4f}"
         lines = [
             f"{len(tried)} models were tried on {where}; the best single one is {best.candidate.name} "
             f"({best.candidate.view.name}) with {self.metric} {abs(best.value):.4f}",
-            f"{len(made)} of the best were fitted again on {self.folds} folds of all queries; on queries left "
-            f"out the mixture has {self.metric} {self.metrics_['out of fold'][str(known(self.metric))]:.4f}"
-            if made
-            else f"the best {len(self.parts_)} are averaged, as there was no time for folds",
+            averaged,
             found.reason,
             f"{clock.spent:.0f} of {clock.seconds:.0f} seconds were used",
         ]
