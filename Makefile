@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 TEST_EXTRAS := neural,search,serve,postgres,report,trees,cluster,bench,dev
 
-.PHONY: test check unit quick oracles format demo bench clean
+.PHONY: test check unit quick oracles checkouts format demo bench clean
 
 test: check unit
 
@@ -24,9 +24,12 @@ quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 # Heavy peers, in an environment of their own; CONTRIBUTING.md says which, and which variables name checkouts.
-oracles: $(ORACLES)/.oracles
+oracles: checkouts $(ORACLES)/.oracles
 	@$(ORACLES)/bin/python tests/oracles/peers.py
 	$(ORACLES)/bin/python -m pytest tests/oracles -W default
+
+checkouts:
+	@$(PYTHON) tests/oracles/peers.py checkouts
 
 format: $(VENV)/.test
 	$(BIN)/ruff format src tests examples benchmarks
