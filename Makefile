@@ -1,13 +1,14 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+ORACLES ?= .venv-oracles
 # Two busy-waiting OpenMP pools on two cores are six times slower than two patient ones.
 export OMP_WAIT_POLICY ?= PASSIVE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 TEST_EXTRAS := neural,search,serve,postgres,report,trees,cluster,bench,dev
 
-.PHONY: test check unit quick format demo bench clean
+.PHONY: test check unit quick oracles checkouts format demo bench clean
 
 test: check unit
 
@@ -22,6 +23,14 @@ unit: $(VENV)/.test
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
+# Heavy peers, in an environment of their own; CONTRIBUTING.md says which, and which variables name checkouts.
+oracles: checkouts $(ORACLES)/.oracles
+	@$(ORACLES)/bin/python tests/oracles/peers.py
+	$(ORACLES)/bin/python -m pytest tests/oracles -W default
+
+checkouts:
+	@$(PYTHON) tests/oracles/peers.py checkouts
+
 format: $(VENV)/.test
 	$(BIN)/ruff format src tests examples benchmarks
 	$(BIN)/ruff check --fix src tests examples benchmarks
@@ -30,7 +39,7 @@ demo: $(VENV)/.demo
 	$(BIN)/rankloop demo
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLES) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,4 +50,12 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(TEST_EXTRAS)]"
+	touch $@
+
+$(ORACLES)/bin/python:
+	$(PYTHON) -m venv $(ORACLES)
+
+$(ORACLES)/.oracles: $(ORACLES)/bin/python pyproject.toml constraints.txt $(wildcard tests/oracles/requirements*.txt)
+	$(ORACLES)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[neural]" -r tests/oracles/requirements.txt
+	$(ORACLES)/bin/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python -r tests/oracles/requirements-alone.txt
 	touch $@

@@ -1,1 +1,150 @@
-"""Slow, obvious twins of the kernels, in plain loops."""
+"""Slow, obvious twins of the kernels, in plain loops.
+
+A naive metric takes the labels of one ranking from the top, the pool of labels that its ideal and its recall
+count, and options. Where nothing is relevant it is None.
+"""
+
+from math import log2
+
+__all__ = ["NAIVE", "naive_gain"]
+
+
+def naive_gain(label, gain="exp2"):
+    if gain == "exp2":
+        return 2**label - 1
+    return label if gain == "linear" else gain[int(label)]
+
+
+def relevant(labels, relevance_threshold):
+    return [label for label in labels if label >= relevance_threshold]
+
+
+def dcg(ranking, pool, *, k=None, gain="exp2"):
+    if not any(naive_gain(label, gain) for label in pool):
+        return None
+    return sum(naive_gain(label, gain) / log2(1 + rank) for rank, label in enumerate(ranking[:k], 1))
+
+
+def ndcg(ranking, pool, *, k=None, gain="exp2"):
+    best = sorted(pool, key=lambda label: -naive_gain(label, gain))
+    ideal = dcg(best, pool, k=k, gain=gain)
+    return None if ideal is None else dcg(ranking, pool, k=k, gain=gain) / ideal
+
+
+def err(ranking, pool, *, k=None, max_label=4, gain="exp2"):
+    if not any(pool):
+        return None
+    total, reads_on = 0.0, 1.0
+    for rank, label in enumerate(ranking[:k], 1):
+        stops = (2**label - 1) / 2**max_label if gain == "exp2" else label / max_label
+        total += reads_on * stops / rank
+        reads_on *= 1 - stops
+    return total
+
+
+def average_precision(ranking, pool, *, k=None, relevance_threshold=1, divide_by="relevant"):
+    number = len(relevant(pool, relevance_threshold))
+    if number == 0:
+        return None
+    top = ranking[:k]
+    hits = [rank for rank, label in enumerate(top, 1) if label >= relevance_threshold]
+    total = sum(len(relevant(top[:rank], relevance_threshold)) / rank for rank in hits)
+    if divide_by == "found":
+        return total / len(hits) if hits else 0.0
+    return total / (min(number, k or number) if divide_by == "reachable" else number)
+
+
+def reciprocal_rank(ranking, pool, *, k=None, relevance_threshold=1):
+    if not relevant(pool, relevance_threshold):
+        return None
+    hits = [rank for rank, label in enumerate(ranking[:k], 1) if label >= relevance_threshold]
+    return 1 / hits[0] if hits else 0.0
+
+
+def hit(ranking, pool, *, k=None, relevance_threshold=1):
+    if not relevant(pool, relevance_threshold):
+        return None
+    return float(bool(relevant(ranking[:k], relevance_threshold)))
+
+
+def precision(ranking, pool, *, k=None, relevance_threshold=1, divide_by="k"):
+    if not relevant(pool, relevance_threshold):
+        return None
+    depth = len(ranking) if k is None else k
+    if divide_by == "shown":
+        depth = min(depth, len(ranking))
+    return len(relevant(ranking[:k], relevance_threshold)) / depth
+
+
+def recall(ranking, pool, *, k=None, relevance_threshold=1):
+    number = len(relevant(pool, relevance_threshold))
+    return len(relevant(ranking[:k], relevance_threshold)) / number if number else None
+
+
+def f1(ranking, pool, *, k=None, relevance_threshold=1):
+    share = precision(ranking, pool, k=k, relevance_threshold=relevance_threshold)
+    if share is None:
+        return None
+    found = recall(ranking, pool, k=k, relevance_threshold=relevance_threshold)
+    return 2 * share * found / (share + found) if share + found else 0.0
+
+
+def r_precision(ranking, pool, *, relevance_threshold=1):
+    number = len(relevant(pool, relevance_threshold))
+    return len(relevant(ranking[:number], relevance_threshold)) / number if number else None
+
+
+def rbp(ranking, pool, *, k=None, p=0.8, relevance_threshold=1):
+    if not relevant(pool, relevance_threshold):
+        return None
+    ranks = [rank for rank, label in enumerate(ranking[:k], 1) if label >= relevance_threshold]
+    return sum((1 - p) * p ** (rank - 1) for rank in ranks)
+
+
+def arp(ranking, pool):
+    total = sum(ranking)
+    return sum(rank * label for rank, label in enumerate(ranking, 1)) / total if total else None
+
+
+def pairs(ranking):
+    """How many pairs of different labels are in order, and how many are not."""
+    above_below = [(a, b) for i, a in enumerate(ranking) for b in ranking[i + 1 :]]
+    return sum(a > b for a, b in above_below), sum(a < b for a, b in above_below)
+
+
+def inversions(ranking, pool):
+    right, wrong = pairs(ranking)
+    return wrong if right + wrong else None
+
+
+def pair_accuracy(ranking, pool):
+    right, wrong = pairs(ranking)
+    return right / (right + wrong) if right + wrong else None
+
+
+def kendall_tau(ranking, pool):
+    """Tau-b of scores without ties."""
+    right, wrong = pairs(ranking)
+    every = len(ranking) * (len(ranking) - 1) / 2
+    return (right - wrong) / (every * (right + wrong)) ** 0.5 if right + wrong else None
+
+
+def ap_correlation(ranking, pool):
+    """Yilmaz et al. (2008), where a pair of equal labels counts half."""
+    if len(set(ranking)) < 2:
+        return None
+    shares = []
+    for i in range(1, len(ranking)):
+        right = sum(above > ranking[i] for above in ranking[:i])
+        tied = sum(above == ranking[i] for above in ranking[:i])
+        shares.append((right + tied / 2) / i)
+    return 2 * sum(shares) / len(shares) - 1
+
+
+NAIVE = {
+    one.__name__: one
+    for one in (
+        dcg, ndcg, err, average_precision, reciprocal_rank, hit, precision, recall, f1, r_precision, rbp,
+        arp, inversions, pair_accuracy, kendall_tau, ap_correlation,
+    )
+}  # fmt: skip
