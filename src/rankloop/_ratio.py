@@ -6,7 +6,7 @@ import numpy as np
 
 from rankloop._arrays import Floats
 
-__all__ = ["Ratio", "ratio", "reach"]
+__all__ = ["Ratio", "mixture_quantile", "ratio", "reach"]
 
 
 class Ratio(NamedTuple):
@@ -63,6 +63,29 @@ def reach(
         return value - quantile * error, value + quantile * error
     low, high = ((np.cbrt(1 + 3 * a * (x - skew / 6)) - 1) / a for x in (quantile, -quantile))
     return float(value - error * low), float(value - error * high)
+
+
+def mixture_quantile(values: Floats, errors: Floats, units: float, share: float) -> float:
+    """The quantile of an estimate that has another value and error under each of several assumptions.
+
+    >>> round(mixture_quantile(np.array([0.0, 0.0]), np.array([1.0, 1.0]), 1e9, 0.975), 2)
+    1.96
+    """
+    from scipy.special import stdtr
+
+    freedom = max(units - 1, 1.0)
+    far = _quantile(units, 1 - min(share, 1 - share)) + 1.0
+    low, high = float(np.min(values - far * errors)), float(np.max(values + far * errors))
+    errors = np.maximum(errors, 1e-300)
+    for _ in range(100):
+        middle = (low + high) / 2
+        if float(np.mean(stdtr(freedom, (middle - values) / errors))) < share:
+            low = middle
+        else:
+            high = middle
+        if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
+            break
+    return (low + high) / 2
 
 
 def _score(

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
-from rankloop._ratio import ratio, reach
-from rankloop.clicks import ClickModel
+from rankloop._ratio import mixture_quantile, ratio, reach
+from rankloop.clicks import ClickLog, ClickModel
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
+from rankloop.propensity.fitting.people import FEW as FEW_PEOPLE
+from rankloop.propensity.fitting.people import effective_people, has_people
 from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_rank
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.rank_metric import rank_metric
@@ -115,6 +117,8 @@ class Evaluator:
         else:
             curve = self.seen.curve()
             self.bias = Bias(curve, np.zeros(len(curve)))
+        known = isinstance(log, ClickLog) and has_people(log)
+        self.people = effective_people(log) if isinstance(log, ClickLog) and known else None
         self.correction = estimator(method, data, seed=seed, **options)
         self.relevance = self.correction(self.seen)
         if method == "snips":
@@ -155,11 +159,17 @@ class Evaluator:
         else:
             drawn = [self._resampled(weights, i) for i in range(RESAMPLES)]
             error, units, skew = float(np.std(drawn)), float(RESAMPLES), 0.0
-        others = [self.sums(weights, one, floor=False) for one in self.others]
-        curve = float(np.std([a.sum() / b.sum() for a, b in others])) if others else 0.0
-        whole = float(np.hypot(error, curve))
-        tilt = skew * (error / whole) ** 3 if whole > 0 else 0.0
-        return value, *reach(value, whole, units, confidence=confidence, skew=tilt)
+        if not self.others:
+            return value, *reach(value, error, units, confidence=confidence, skew=skew)
+        under = [self.sums(weights, one, floor=False) for one in self.others]
+        if len(above) >= FEW:
+            found_under = [ratio(*sums) for sums in under]
+            values, errors = (np.array([one[i] for one in found_under]) for i in (0, 1))
+        else:
+            values = np.array([float(a.sum() / b.sum()) for a, b in under])
+            errors = np.full(len(values), error)
+        tail = (1 - confidence) / 2
+        return value, *(mixture_quantile(values, errors, units, one) for one in (tail, 1 - tail))
 
     def weights(self, ranker: Scorer | ArrayLike) -> Floats:
         """The weight of each document in the metric, at the rank that `ranker` gives it."""
@@ -237,6 +247,11 @@ class Evaluator:
             yield (
                 f"few of the {queries:,} queries have most of the pages: they tell as much about others as "
                 f" {alike:.0f} equally frequent ones; the interval may be too narrow"
+            )
+        if self.people is not None and self.people < FEW_PEOPLE:
+            yield (
+                f"few people made most of the pages (as {self.people:.0f} with equally many would): the "
+                "interval takes pages of one person for those of several and may be too narrow"
             )
         pages = seen.sessions[seen.data.row_query]
         mass = np.where(self.metric.name == "arp", 1.0, weights) * pages

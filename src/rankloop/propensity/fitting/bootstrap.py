@@ -112,5 +112,6 @@ def with_draws(curve: Floats, resamples: Floats, *, units: float, **about: Any) 
         np.exp(curve + reach),
         log_covariance=covariance,
         resamples=np.exp(resamples),
+        units=units,
         **about,
     )

@@ -101,7 +101,7 @@ def estimate_gains(
 ) -> dict[str, Gain]:
     """The doubly robust estimate of each ranking (one score per row), and its gain over production.
 
-    The interval of a value is two-sided; each bound of a gain is one-sided, with the given confidence.
+    The interval of a value is two-sided, 95 %; each bound of a gain is one-sided, with the given confidence.
     """
     judge = likelihood_ranker(trees=JUDGE, threads=1)
     evaluator = Evaluator(log, data, metric, propensity=curve, seed=seed, ranker=judge)
@@ -109,7 +109,7 @@ def estimate_gains(
     found = {}
     for name, one in {"production": production, **scores}.items():
         weights = evaluator.weights(one)
-        value, low, high = evaluator.bounds(weights, confidence=confidence)
+        value, low, high = evaluator.bounds(weights)
         gain = (0.0, 0.0, 0.0)
         if name != "production":  # two bounds, each with the whole error on its side
             gain = evaluator.bounds(weights - base, confidence=2 * confidence - 1, gap=True)
