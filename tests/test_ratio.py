@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloop._ratio import ratio, reach
+from rankloop._ratio import mixture_quantile, ratio, reach
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0.1, 5)), min_size=2, max_size=12))
@@ -58,3 +58,14 @@ def test_skewness_turns_the_interval_the_way_of_the_tail():
 def test_one_unit_says_nothing():
     assert ratio(np.ones(1), np.ones(1)).high == np.inf
     assert ratio(np.array([1.0, 0.0]), np.array([1.0, 0.0])).high == np.inf
+
+
+def test_a_mixture_against_its_own_draws():
+    """Half of the assumptions say 0 ± 1, half 3 ± 2: the quantiles are those of a large sample."""
+    values, errors = np.repeat([0.0, 3.0], 5), np.repeat([1.0, 2.0], 5)
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(np.repeat([0.0, 3.0], 500_000), np.repeat([1.0, 2.0], 500_000))
+    for share in (0.0125, 0.5, 0.975):
+        found = mixture_quantile(values, errors, 1e9, share)
+        assert found == pytest.approx(np.quantile(drawn, share), abs=0.02)
+    assert mixture_quantile(np.zeros(3), np.zeros(3), 20.0, 0.025) == pytest.approx(0.0)

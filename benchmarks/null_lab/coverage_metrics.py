@@ -14,7 +14,7 @@ __all__ = ["cells"]
 
 Floats = NDArray[np.float64]
 Values = Callable[[np.random.Generator, int], Floats]
-MANY = 2_000_000  # queries behind a true mean
+MANY = 500_000  # queries behind a true mean
 TESTS = ("randomization", "t", "bootstrap")
 RIVALS = 4  # systems of the family that Holm's correction is for
 DOCUMENTS = 10

@@ -56,7 +56,7 @@ class Replay:
         above, below = self.weight * (self.credits[:, first] - self.credits[:, second]), self.weight
         if users is not None:
             person = np.unique(np.asarray(users), return_inverse=True)[1]
-            above, below = (np.asarray(np.bincount(person, one)) for one in (above, below))
+            above, below = (np.asarray(np.bincount(person, one), np.float64) for one in (above, below))
         found = ratio(above, below, confidence=confidence)
         return CreditDifference(found.value, found.low, found.high)
 

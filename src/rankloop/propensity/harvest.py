@@ -131,13 +131,14 @@ class HarvestEstimator:
         key, cell = np.unique(log.pairs.code.astype(np.int64) << 32 | log.position, return_inverse=True)
         pair, position = key >> 32, key & 0xFFFFFFFF
         rank = np.append(bucket, edges.depth)[np.minimum(position, self.ranks + 1) - 1]
-        counts = [np.bincount(cell, one, len(key)) for one in (np.ones(len(cell)), log.click)]
+        columns: tuple[Floats, Floats] = (np.ones(len(cell)), log.click.astype(np.float64))
+        counts = [np.asarray(np.bincount(cell, one, len(key)), np.float64) for one in columns]
 
         def without(pages: Bools) -> Floats:
             rows = pages[row_page]
             shown, clicks = (
-                whole - np.bincount(cell[rows], one, len(key))
-                for whole, one in zip(counts, (np.ones(int(rows.sum())), log.click[rows]), strict=True)
+                whole - np.bincount(cell[rows], one[rows], len(key))
+                for whole, one in zip(counts, columns, strict=True)
             )
             kept = shown > 0
             sums = np.zeros((1, len(edges), 3))

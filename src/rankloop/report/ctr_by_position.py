@@ -78,7 +78,10 @@ def click_rates(log: Any) -> tuple[Floats, Floats, Floats]:
     person = np.repeat(log.page_user.code, log.lengths)
     for rank in np.flatnonzero(shown):
         rows = log.position == rank + 1
-        above, below = (np.bincount(person[rows], one) for one in (log.click[rows], np.ones(rows.sum())))
+        above, below = (
+            np.asarray(np.bincount(person[rows], one), np.float64)
+            for one in (log.click[rows], np.ones(rows.sum()))
+        )
         found = ratio(above[below > 0], below[below > 0], kind="share")
         low[rank], high[rank] = max(found.low, 0.0), min(found.high, 1.0)
     return share, low, high

@@ -169,7 +169,8 @@ class Evaluator:
             values = np.array([float(a.sum() / b.sum()) for a, b in under])
             errors = np.full(len(values), error)
         tail = (1 - confidence) / 2
-        return value, *(mixture_quantile(values, errors, units, one) for one in (tail, 1 - tail))
+        low, high = (mixture_quantile(values, errors, units, one) for one in (tail, 1 - tail))
+        return value, low, high
 
     def weights(self, ranker: Scorer | ArrayLike) -> Floats:
         """The weight of each document in the metric, at the rank that `ranker` gives it."""
