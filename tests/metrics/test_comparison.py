@@ -142,3 +142,15 @@ def test_wins_losses_and_ties_are_all_queries(pairs):
     assert there.wins + there.losses + there.ties == there.queries == len(pairs)
     assert (there.wins, there.losses) == (back.losses, back.wins)
     assert there.p_value == pytest.approx(back.p_value)
+
+
+def test_a_difference_on_few_queries_is_said():
+    """One query of twenty makes the difference: a symmetric interval is too narrow, and the table says so."""
+    old = np.full(20, 0.5)
+    few, even = old.copy(), old + np.tile([0.05, -0.03], 10)
+    few[0] = 1.0
+    systems = {"old": evaluation(old), "few": evaluation(few), "even": evaluation(even)}
+    for test, told in (("randomization", True), ("t", True), ("bootstrap", False)):
+        notes = " ".join(Comparison(systems, "old", test=test).table().notes)
+        assert ("a few queries make most of the difference by ndcg@10 of few:" in notes) == told
+        assert "of even" not in notes

@@ -14,6 +14,7 @@ from rankloop.data import Qrels, RankingDataset, Run
 from rankloop.metrics.compare import compare
 from rankloop.metrics.evaluate import evaluate
 from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.results.mean import mean_of
 from strategies import ragged_lists
 
 
@@ -36,13 +37,30 @@ def test_by_hand():
     assert found.values["ndcg@10"] == pytest.approx([first, np.nan, last], nan_ok=True)
 
 
-def test_interval_is_students_t():
+def test_interval_of_a_bounded_metric_solves_the_score_equation():
+    """At both ends the mean is t errors away, with the error that the values would have at that mean."""
     rng = np.random.default_rng(0)
     data = dataset(rng.integers(0, 3, 400), np.arange(0, 401, 10))
     found = evaluate(rng.random(400), data, "ndcg@10", confidence=0.9)
     values = found.values["ndcg@10"]
-    low, high = stats.t.interval(0.9, len(values) - 1, values.mean(), stats.sem(values))
-    assert found.interval["ndcg@10"] == pytest.approx((low, high))
+    mean, t = values.mean(), stats.t.ppf(0.95, len(values) - 1)
+    for end in found.interval["ndcg@10"]:
+        error = stats.sem(values) * np.sqrt(end * (1 - end) / (mean * (1 - mean)))
+        assert abs(end - mean) == pytest.approx(t * error)
+
+
+def test_interval_without_bounds_reaches_further_where_the_tail_is():
+    rng = np.random.default_rng(0)
+    for values in (rng.exponential(size=60), -rng.exponential(size=60)):
+        mean = mean_of(values, np.ones(60))
+        low, high = stats.t.interval(0.95, 59, values.mean(), stats.sem(values))
+        assert mean.error == pytest.approx(stats.sem(values))
+        assert (mean.low > low and mean.high > high) == (values.mean() > 0)
+    even = np.concatenate([values, 2 * values.mean() - values])  # symmetric: Student's t
+    mean = mean_of(even, np.ones(120))
+    assert (mean.low, mean.high) == pytest.approx(
+        stats.t.interval(0.95, 119, even.mean(), stats.sem(even)), rel=1e-6
+    )
 
 
 def test_interval_of_a_share_stays_within_0_and_1():
@@ -225,7 +243,7 @@ def test_ties_and_blank_lists_as_asked():
 def test_table():
     assert repr(evaluate(SCORES, SMALL, ["mrr"])).splitlines() == [
         "metric    mean     95 % interval  queries  left out",
-        "mrr     0.7500  [0.0000, 1.0000]        2         1",
+        "mrr     0.7500  [0.0103, 0.9988]        2         1",
         "convention rankloop, ties average, empty nan",
     ]
 

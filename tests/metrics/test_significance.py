@@ -262,6 +262,7 @@ def test_holm_takes_p_values(wrong):
 def test_mean_of_weighted_lists_by_hand():
     mean = mean_of(np.array([1.0, 0.0, np.nan, 0.25]), np.array([3.0, 1.0, 5.0, 0.0]))
     assert (mean.value, mean.n) == (0.75, 2)
-    # ratio estimator: sqrt(((3 * .25)^2 + (1 * .75)^2) * 2 / 1) / 4
-    assert mean.error == pytest.approx(np.sqrt(2 * 0.75**2 * 2) / 4)
+    # jackknife: without the first query the mean is 0, without the second 1
+    assert mean.error == pytest.approx(np.sqrt((0.75**2 + 0.25**2) / 2))
+    assert mean.units == pytest.approx(16 / 10)
     assert mean_of(np.array([np.nan]), np.ones(1)).n == 0

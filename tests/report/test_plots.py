@@ -210,3 +210,24 @@ def test_many_points_make_a_small_figure():
     )
     assert tallest < 100  # the one high value is seen
     assert len(family.gains_and_losses(values).svg) < 40_000
+
+
+def test_click_rates_are_over_people_where_the_log_knows_them():
+    """Ten people of a hundred pages each who click always or never are ten, not a thousand."""
+    from rankloop.clicks import ClickLog
+    from rankloop.report.ctr_by_position import click_rates
+
+    n = 1000
+    person = np.arange(n) // 100
+    columns = (
+        np.arange(n),
+        np.zeros(n, int),
+        np.zeros(n, int),
+        np.ones(n, int),
+        (person % 2).astype(np.int8),
+    )
+    share, low, high = click_rates(ClickLog(*columns, user=person))
+    _, least, most = click_rates(ClickLog(*columns))
+    assert share[0] == 0.5
+    assert most[0] - least[0] < 0.07
+    assert 0.5 < high[0] - low[0] < 0.75

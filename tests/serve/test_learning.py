@@ -22,7 +22,7 @@ from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.learning.candidates import Gain
-from rankloop.serve.learning.gate import decide
+from rankloop.serve.learning.gate import at_every_look, decide
 from rankloop.serve.learning.record import begin
 from rankloop.serve.learning.run import learn_once, runs
 from rankloop.serve.learning.window import curves_of
@@ -243,6 +243,24 @@ def test_the_gate(pages, low, clicks, alarms, why):
     decision = decide(GateSettings(), pages, Gain(0.5, 0.4, 0.6, 0.05, low, 0.1, clicks), alarms)
     assert decision.opens == (why is None)
     assert why is None or why in str(decision)
+
+
+def test_the_gate_counts_looks_and_candidates_by_hand():
+    """5 % over two candidates: 1.25 % each at the first look, a third of that at the second; never more."""
+    assert at_every_look(GateSettings(), 1, 2).confidence == pytest.approx(0.9875)
+    assert at_every_look(GateSettings(), 2, 2).confidence == pytest.approx(1 - 0.0125 / 3)
+    spent = sum(2 * (1 - at_every_look(GateSettings(), look, 2).confidence) for look in range(1, 1000))
+    assert 0.0499 < spent < 0.05
+
+
+def test_each_run_against_the_same_version_is_a_look(shop, tmp_path):
+    config = served(shop, tmp_path, {"value(quality)": 1.0}, pages=1500)
+    for run in (learn_once(config, now=NOW), learn_once(config, again=True, now=NOW + 60)):
+        assert run.state == "registered", run
+    with Store.open(config.database) as store:
+        last, first = runs(store)
+    assert "(98.75 %)" in first.record["message"]
+    assert "(99.58 %)" in last.record["message"]
 
 
 def test_curves_belong_to_layouts(shop):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 from sklearn.neighbors import KNeighborsRegressor
 
 from rankloop.rankers import PointwiseRanker, RankSVM
@@ -502,11 +503,20 @@ def day(number, ranker="v1", pages=100, clicked=50, first=20):
 
 
 def test_shares_that_changed_have_the_p_value_by_hand():
-    clicked, first, empty = changed_shares([day(1), day(2)], day(3, clicked=20))
-    # z = 0.3 / sqrt(0.4 * 0.6 * (1/200 + 1/100)) = 5
-    assert clicked.p_value == pytest.approx(5.73e-07, rel=1e-3)
+    clicked, first, empty = changed_shares([day(number) for number in range(8)], day(9, clicked=20))
+    # t = 0.3 / sqrt(0.46667 * 0.53333 * (1/800 + 1/100)) = 5.669 with 7 degrees of freedom; three shares
+    assert clicked.p_value == pytest.approx(3 * 7.62e-04, rel=1e-2)
     assert (clicked.before, clicked.lately) == ("50.0 %", "20.0 %")
     assert first.p_value == empty.p_value == 1.0
+
+
+def test_days_that_differ_anyway_raise_no_alarm():
+    """40 and 60 clicked pages of 100 in turn: twice the spread of chance, so 20 is half as far away."""
+    uneven = [day(number, clicked=40 + 20 * (number % 2)) for number in range(8)]
+    clicked = changed_shares(uneven, day(9, clicked=20))[0]
+    # the spread between days is sqrt(8 * 4 / 7) = 2.138 times that of chance
+    assert clicked.p_value == pytest.approx(3 * 2 * student.sf(5.669 / 2.138, 7), rel=1e-2)
+    assert changed_shares([day(1)], day(2, clicked=0))[0].p_value == 1.0, "two days alone show nothing"
 
 
 def test_the_feature_that_changed_comes_first_and_the_others_are_chance():
@@ -525,9 +535,9 @@ def test_the_feature_that_changed_comes_first_and_the_others_are_chance():
 
 
 def test_drift_compares_a_version_with_itself(tmp_path):
-    """v1 served yesterday and today; what another version did is no drift."""
+    """v1 served for nine days; what another version did, or half a day, is no drift."""
     with serving(tmp_path, swap_rate=0.0) as service:
-        today = 86_400.0 * (time.time() // 86_400)
+        today = 86_400.0 * (time.time() // 86_400 - 1)  # the last day that is over
         shown = service.search(SearchRequest(query="red shoes"))
         wait_until(lambda: service.recorder.spool.waiting == 0)
         one = service.store.page(shown.impression.split(".")[0])
@@ -541,18 +551,20 @@ def test_drift_compares_a_version_with_itself(tmp_path):
             clicks = [Event("c", page.page_id, "click", page.documents[0], time=page.time) for page in made]
             service.store.put_events(clicks[:clicked])
 
-        put(today - 43_200, 100, ranker="v1", clicked=50)
+        for number in range(8):
+            put(today - 43_200 - 86_400 * number, 100, ranker="v1", clicked=50)
         put(today - 43_200, 300, ranker="v2", clicked=300)
         put(today, 100, ranker="v1", clicked=50)
-        since = today - 86_400
+        put(today + 86_401, 50, ranker="v1", clicked=0)  # of a day that still runs
+        since = today - 8 * 86_400
         panel = drift(service, service.store.daily(since=since), since)
         assert not panel.alarm
         assert panel.rows[0][1].text == "50.0 %"
         assert any(row[0].text in service.searcher.features.names for row in panel.rows)
-        put(today + 200, 200, ranker="v1", clicked=0)
+        put(today + 200, 400, ranker="v1", clicked=0)
         assert "Pages with a click" in drift(service, service.store.daily(since=since), since).alarm
         only = [row for row in service.store.daily(since=since) if row.day == today]
-        assert drift(service, only, since).text == "This needs two days of pages of v1."
+        assert drift(service, only, since).text == "This needs two whole days of pages of v1."
 
 
 def test_versions_over_time_leave_out_days_of_few_pages():

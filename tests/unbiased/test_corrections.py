@@ -116,8 +116,8 @@ def test_the_intercept_is_beta_and_not_alpha():
     assert by_hand == pytest.approx(gamma)
 
 
-def test_a_cut_off_biases_ips_but_not_policy_aware():
-    """Top 5 of 20 under a Plackett-Luce logger: what is shown rarely is found too little by ips."""
+def test_a_cut_off_biases_plain_clicks_and_no_correction():
+    """Top 5 of 20 under a Plackett-Luce logger: what is shown rarely counts for what it is."""
     rng = np.random.default_rng(5)
     data = RankingDataset.from_groups(np.zeros((200, 1)), np.zeros(200), np.full(10, 20))
     gamma, scores = rng.uniform(0.05, 1, 200), rng.normal(size=200)
@@ -133,7 +133,10 @@ def test_a_cut_off_biases_ips_but_not_policy_aware():
         )  # fmt: skip
         assert METHODS["policy_aware"](seen) == pytest.approx(gamma)
         assert METHODS["policy_aware"](seen, rho) == pytest.approx(gamma)
-        assert np.mean(METHODS["ips"](seen) / gamma) < 0.5
+        assert METHODS["ips"](seen) == pytest.approx(gamma)
+        assert METHODS["snips"](seen) == pytest.approx(gamma)
+        assert METHODS["affine"](seen) == pytest.approx(gamma)
+        assert np.mean(METHODS["naive"](seen) / gamma) < 0.5
 
 
 def test_display_probability_equals_enumeration():
@@ -204,11 +207,17 @@ def test_clipping_has_the_bias_of_its_formula_and_less_variance():
 
 
 def test_snips_shifts_with_the_loss_and_ips_does_not():
-    seen, _ = drawn(11)
+    data = RankingDataset.from_groups(np.zeros((80, 1)), np.arange(80) % 5, np.full(20, 4))
+    shuffled = simulate(data, logging_policy=data.y, sessions=500, k=4, randomize="shuffle", seed=0)
+    seen = evidence(shuffled, 1.0 / np.arange(1, 5), data)
     loss = np.random.default_rng(0).uniform(size=seen.data.n_documents)
-    value = lambda method, loss: (METHODS[method](seen) * loss).sum() / seen.data.n_queries  # noqa: E731
-    assert value("snips", loss + 3) - value("snips", loss) == pytest.approx(3)
-    assert abs(value("ips", loss + 3) - value("ips", loss) - 3) > 0.5
+    value = lambda method, loss: (METHODS[method](seen) * loss) @ seen.sessions[data.row_query] / 500  # noqa: E731
+    page = value("snips", np.ones(len(loss)))  # the relevance of a page: clicks over examinations
+    examined = np.bincount(seen.row, seen.impressions * seen.alpha)
+    each = np.bincount(seen.row, seen.clicks) / examined
+    assert page == pytest.approx(each @ seen.sessions[data.row_query] / 500)
+    assert value("snips", loss + 3) - value("snips", loss) == pytest.approx(3 * page)
+    assert abs(value("ips", loss + 3) - value("ips", loss) - 3 * page) > 0.05
 
 
 @given(st.integers(0, 10_000))
@@ -231,12 +240,12 @@ def test_corrections_equal_plain_loops(seed):
     }
     wanted = {name: np.zeros(6) for name in ("naive", "ips", "clipped", "affine")}
     for _, query, document, rank, click in zip(*rows.values(), strict=True):
-        n = sessions[query]
+        n, shown = sessions[query], rows["document"].count(document)
         alpha, beta = user.alpha(3)[rank - 1], user.beta(3)[rank - 1]
         wanted["naive"][document] += click / n
-        wanted["ips"][document] += click / curve[rank - 1] / n
-        wanted["clipped"][document] += click / max(0.4, curve[rank - 1]) / n
-        wanted["affine"][document] += (click - beta) / alpha / n
+        wanted["ips"][document] += click / curve[rank - 1] / shown
+        wanted["clipped"][document] += click / max(0.4, curve[rank - 1]) / shown
+        wanted["affine"][document] += (click - beta) / alpha / shown
     for name, expected in wanted.items():
         bias = user if name == "affine" else curve
         options = {"tau": 0.4} if name == "clipped" else {}

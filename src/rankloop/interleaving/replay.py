@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop._arrays import Floats
+from rankloop._ratio import ratio
 from rankloop.interleaving._chance import RandomChance
 from rankloop.interleaving._outcome import error_rate
 from rankloop.interleaving.method import clean
@@ -46,21 +47,18 @@ class Replay:
     ) -> CreditDifference:
         """One new ranking against another: the weighted mean of the difference of their credits.
 
-        With `users`, pages of one user are a cluster. The interval is too narrow below about a hundred
-        effective pages.
+        With `users`, pages of one user count together. The interval is Student's t with as many degrees of
+        freedom as there are effective pages (or users), corrected for skewness.
         """
-        from scipy.special import ndtri
-
+        confidence = 1 - error_rate(confidence)
         if users is not None and len(users) != len(self.weight):
             raise ValueError(f"users needs one entry per page ({len(self.weight)}), got {len(users)}")
-        share = self.weight / self.weight.sum()
-        gap = self.credits[:, first] - self.credits[:, second]
-        mean = float(share @ gap)
-        off = share * (gap - mean)
+        above, below = self.weight * (self.credits[:, first] - self.credits[:, second]), self.weight
         if users is not None:
-            off = np.bincount(np.unique(np.asarray(users), return_inverse=True)[1], off)
-        reach = float(ndtri(1 - error_rate(confidence) / 2) * np.sqrt(off @ off))
-        return CreditDifference(mean, mean - reach, mean + reach)
+            person = np.unique(np.asarray(users), return_inverse=True)[1]
+            above, below = (np.asarray(np.bincount(person, one), np.float64) for one in (above, below))
+        found = ratio(above, below, confidence=confidence)
+        return CreditDifference(found.value, found.low, found.high)
 
 
 def replay(

@@ -1,5 +1,6 @@
 """Learning with an exposure floor on every page, an alarm and rollback."""
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,12 @@ class Safe:
         self.fallbacks += 1
         return Ranking(rows, production, {"by": self.name, "exposure": 1.0})
 
-    def learn(self, ranking: Ranking, clicks: ArrayLike) -> None:
+    def learn(self, ranking: Ranking, clicks: ArrayLike, *, user: Hashable = None) -> None:
+        """Learn from the clicks on a page; the alarm counts each `user` once in many pages."""
         clicked = ranking.clicks(clicks)
         if ranking.notes["by"] != self.name:
             self.learner.learn(ranking, clicked)
-        if self.alarm is not None and self.alarm.update(float(clicked.any())):
+        if self.alarm is not None and self.alarm.update(float(clicked.any()), user=user):
             self.rollback()
             self.alarm.reset()
         elif self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, f, norm, t
 
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.propensity.estimate import estimate
@@ -47,8 +47,9 @@ def drift(
 
     .. math:: \delta^\top (\Sigma_{new} + \Sigma_{old})^{-1} \delta, \qquad \delta = \log\theta / \theta_{old}
 
-    is compared with the chi-squared distribution: an unchanged curve holds with probability `confidence`.
-    Curves of different layouts are not comparable.
+    is compared with the distribution of Hotelling's T² (chi-squared where the covariances rest on many
+    queries and people): an unchanged curve holds with probability `confidence`. Curves of different layouts
+    are not comparable.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -84,9 +85,31 @@ def drift(
     if not np.all(np.diag(spread) > 0):
         raise ValueError("neither curve has a covariance, so the difference cannot be tested")
     distance = float(apart @ np.linalg.pinv(spread, hermitian=True) @ apart)
-    p_value = float(chi2.sf(distance, ranks - 1))
-    single = 2 * norm.sf(np.abs(apart) / np.sqrt(np.diag(spread)))
+    freedom = _freedom(old, fresh, ranks)
+    p_value = _p_value(distance, ranks - 1, freedom)
+    ratios = np.abs(apart) / np.sqrt(np.diag(spread))
+    single = 2 * (norm.sf(ratios) if freedom is None else t.sf(ratios, freedom))
     order = np.argsort(single)
     passed = np.minimum.accumulate(single[order] <= (1 - confidence) / np.arange(ranks - 1, 0, -1))
     differ = tuple(sorted((order[passed] + 2).tolist()))
     return Drift(p_value >= 1 - confidence, p_value, differ, old, fresh)
+
+
+def _freedom(old: Propensity, new: Propensity, ranks: int) -> float | None:
+    """The degrees of freedom behind the sum of both covariances (Satterthwaite); None if unknown."""
+    traces = [
+        (float(np.trace(one.log_covariance[:ranks, :ranks])), one.units)
+        for one in (old, new)
+        if one.log_covariance is not None and one.units is not None
+    ]
+    if not traces:
+        return None
+    total = sum(trace for trace, _ in traces)
+    return total**2 / sum(trace**2 / max(units - 1.0, 1.0) for trace, units in traces)
+
+
+def _p_value(distance: float, width: int, freedom: float | None) -> float:
+    if freedom is None:
+        return float(chi2.sf(distance, width))
+    left = max(freedom - width + 1.0, 1.0)
+    return float(f.sf(distance * left / (max(freedom, left) * width), width, left))

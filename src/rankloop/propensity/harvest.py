@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankloop._arrays import Ints
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop._jit import kernel
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog, aggregate
+from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping, RandomGroups
-from rankloop.propensity.fitting.pairs import edges_of
+from rankloop.propensity.fitting.pairs import edges_of, solve
+from rankloop.propensity.fitting.people import has_people, without_groups
 from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here, merge
 from rankloop.propensity.propensity import Propensity
 
@@ -58,7 +60,12 @@ def harvest(
     estimator_of = partial(HarvestEstimator, scheme=scheme, weights=weights, buckets=starts)
     options: dict[str, Any] = {"layout": layout, "monotone": monotone, "resamples": resamples, "seed": seed}
     if isinstance(log, ClickLog):
-        return estimate_here(log, estimator_of, depth, **options)
+        pages, _ = one_layout(log, layout)
+        if not has_people(pages):
+            return estimate_here(log, estimator_of, depth, **options)
+        found = estimate_here(log, estimator_of, depth, **{**options, "monotone": False})
+        found = estimator_of(len(found)).by_people(pages, found, seed)
+        return found.monotone() if monotone else found
     if len(log) == 0:
         raise ValueError("the aggregate is empty; there is nothing to estimate")
     most = int(log.position.max())
@@ -80,7 +87,7 @@ class HarvestEstimator:
         if self.ranks < 2:
             raise ValueError("a curve needs at least two ranks; every document was logged at rank 1")
 
-    def part(self, log: ClickLog | Aggregate, groups: Grouping) -> Sums:
+    def part(self, log: ClickLog | Aggregate, groups: Grouping, by: str = "query") -> Sums:
         """By group and pair of ranks: weighted click rates at both, and the weights."""
         if isinstance(log, ClickLog):
             pages, counts = log.n_pages, aggregate(log)
@@ -114,6 +121,33 @@ class HarvestEstimator:
             method=f"harvest {self.scheme}",
             **options,
         )
+
+    def by_people(self, log: ClickLog, found: Propensity, seed: int) -> Propensity:
+        """The curve with the interval over people where that is wider; a document counts for all of them."""
+        row_page, bucket = log.row_page, self._bucket()
+        edges = edges_of(int(bucket[-1]) + 1, self.scheme)
+        number = np.full((edges.depth, edges.depth), -1, np.int64)
+        number[edges.low, edges.high] = np.arange(len(edges))
+        key, cell = np.unique(log.pairs.code.astype(np.int64) << 32 | log.position, return_inverse=True)
+        pair, position = key >> 32, key & 0xFFFFFFFF
+        rank = np.append(bucket, edges.depth)[np.minimum(position, self.ranks + 1) - 1]
+        columns: tuple[Floats, Floats] = (np.ones(len(cell)), log.click.astype(np.float64))
+        counts = [np.asarray(np.bincount(cell, one, len(key)), np.float64) for one in columns]
+
+        def without(pages: Bools) -> Floats:
+            rows = pages[row_page]
+            shown, clicks = (
+                whole - np.bincount(cell[rows], one[rows], len(key))
+                for whole, one in zip(counts, columns, strict=True)
+            )
+            kept = shown > 0
+            sums = np.zeros((1, len(edges), 3))
+            group = np.zeros(int(kept.sum()), np.int64)
+            overlap = self.weights == "overlap"
+            compare_ranks(pair[kept], rank[kept], shown[kept], clicks[kept], group, number, overlap, sums)
+            return np.asarray(solve(edges, sums)[0][bucket])
+
+        return without_groups(log, without, found, seed)
 
     def _bucket(self) -> Ints:
         """For each rank the index of its bucket."""

@@ -28,7 +28,8 @@ class Propensity:
     """One value per rank with its 95 % interval; rank 1 is 1.0.
 
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
-    a row; not kept in files), `identifiability` the report of a joint fit.
+    a row; not kept in files), `units` the number of equally large queries or people that would tell as much,
+    `identifiability` the report of a joint fit.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
@@ -43,6 +44,7 @@ class Propensity:
     pages: int = 0
     log_covariance: Floats | None = None
     resamples: Floats | None = None
+    units: float | None = field(default=None, kw_only=True)
     identifiability: "Identifiability | None" = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -130,6 +132,7 @@ class Propensity:
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "log_covariance": covariance,
+            "units": self.units,
             "identifiability": report,
         }
 
@@ -151,6 +154,7 @@ class Propensity:
             parts["layout"],
             parts["pages"],
             None if covariance is None else np.array(covariance),
+            units=parts.get("units"),
             identifiability=None if report is None else Identifiability.from_dict(report),
         )
 

@@ -10,7 +10,7 @@ from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Shuffle, intervention
 from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping
 from rankloop.propensity.fitting.pairs import edges_of
-from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here, units_of
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["RandomizedEstimator", "randomized"]
@@ -51,7 +51,7 @@ class RandomizedEstimator:
     ranks: int
     needs_pages: ClassVar[bool] = True
 
-    def part(self, log: ClickLog, groups: Grouping) -> Sums:
+    def part(self, log: ClickLog, groups: Grouping, by: str = "query") -> Sums:
         """By group and rank k: clicks at rank 1 and at rank k, and pages, on pages that show both."""
         depth, page = _shuffled_ranks(log), log.row_page
         ranks = max(min(int(depth.max(initial=0)), self.ranks), 1)
@@ -61,7 +61,8 @@ class RandomizedEstimator:
         clicked[page[shuffled], log.position[shuffled] - 1] = log.click[shuffled] == 1
         used = shown[:, 0]
         shown, clicked = shown[used], clicked[used]
-        group, count = groups(log.page_query.code[used], log.queries, 1)
+        unit = units_of(log, by)
+        group, count = groups(unit.code[used], unit.table, 1)
         sums = np.zeros((count, ranks - 1, 3))
         for rank in range(1, ranks):
             both = shown[:, rank]

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._arrays import Floats
+from rankloop._ratio import ratio
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import curves_text, empty_note, floats, named, rank_figure, ranks_axis
 from rankloop.report.drawing.panel import Curve, Panel
@@ -66,11 +68,30 @@ def _bars(canvas: Canvas, curve: Curve, depth: int) -> None:
                 panel.whisker(x, panel.y(low), panel.y(high), "ink")
 
 
+def click_rates(log: Any) -> tuple[Floats, Floats, Floats]:
+    """The click rate of each rank of a log and its interval: over people where the log knows them."""
+    shown = np.bincount(log.position, minlength=2)[1:].astype(np.float64)
+    hits = np.bincount(log.position, log.click, minlength=2)[1:].astype(np.float64)
+    share, low, high = wilson(hits, shown)
+    if getattr(log, "page_user", None) is None or len(np.unique(log.page_user.code)) < 2:
+        return share, low, high
+    person = np.repeat(log.page_user.code, log.lengths)
+    for rank in np.flatnonzero(shown):
+        rows = log.position == rank + 1
+        above, below = (
+            np.asarray(np.bincount(person[rows], one), np.float64)
+            for one in (log.click[rows], np.ones(rows.sum()))
+        )
+        found = ratio(above[below > 0], below[below > 0], kind="share")
+        low[rank], high[rank] = max(found.low, 0.0), min(found.high, 1.0)
+    return share, low, high
+
+
 def _curve(name: str, given: Any) -> Curve:
     if hasattr(given, "position") and hasattr(given, "click"):
-        shown = np.bincount(given.position, minlength=2)[1:].astype(np.float64)
-        hits = np.bincount(given.position, given.click, minlength=2)[1:].astype(np.float64)
-    elif isinstance(given, tuple) and len(given) == 2:
+        shares = click_rates(given)
+        return Curve(name, np.arange(1.0, len(shares[0]) + 1), *shares)
+    if isinstance(given, tuple) and len(given) == 2:
         hits, shown = (floats(part, f"clicks and impressions of {name!r}") for part in given)
     else:
         raise ValueError(f"wanted a click log, or (clicks, impressions) by rank, got {type(given).__name__}")

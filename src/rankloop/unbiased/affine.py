@@ -12,10 +12,11 @@ __all__ = ["affine"]
 def affine(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
     r"""Subtract the clicks that come from trust bias, then divide (Vardasbi et al., 2020).
 
-    .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id} - \beta_{k_i(d)}}{\alpha_{k_i(d)}}
+    .. math:: y_d = \frac{1}{n_d} \sum_{i: d \text{ shown}} \frac{c_{id} - \beta_{k_i(d)}}{\alpha_{k_i(d)}}
 
-    `propensity` is a `TrustPBM` with its alpha and beta; under a plain curve this is ips. A document that was
-    shown and not clicked gets a negative estimate, so non-clicks must be in the log.
+    `propensity` is a `TrustPBM` with its alpha and beta; under a plain curve this is ips. The mean is over
+    the pages that show the document. One that was shown and not clicked gets a negative estimate, so
+    non-clicks must be in the log.
 
     >>> from rankloop.clicks import ClickLog, TrustPBM
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
@@ -28,4 +29,4 @@ def affine(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str
 
 
 def affine_relevance(seen: Evidence) -> Floats:
-    return seen.by_row((seen.clicks - seen.impressions * seen.beta) / seen.alpha) / seen.row_sessions
+    return seen.by_row((seen.clicks - seen.impressions * seen.beta) / seen.alpha) / seen.row_impressions

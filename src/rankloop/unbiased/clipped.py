@@ -16,7 +16,7 @@ def clipped(
 ) -> RankingDataset:
     r"""IPS with weights of at most :math:`1/\tau` (Strehl et al., 2010).
 
-    .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{\max(\tau, \theta_{k_i(d)})}
+    .. math:: y_d = \frac{1}{n_d} \sum_{i: d \text{ shown}} \frac{c_{id}}{\max(\tau, \theta_{k_i(d)})}
 
     Less variance for a bias of :math:`\gamma_d (\theta / \tau - 1)` below :math:`\tau`, towards the logging
     order. :math:`\tau = 10 / \sqrt{N}` unless given: it vanishes as the log grows.
@@ -32,7 +32,7 @@ def clipped(
 
 def clipped_relevance(seen: Evidence, tau: float | None = None) -> Floats:
     refuse_trust(seen.beta, "clipped")
-    return seen.by_row(seen.clicks / np.maximum(seen.alpha, bound(seen, tau))) / seen.row_sessions
+    return seen.by_row(seen.clicks / np.maximum(seen.alpha, bound(seen, tau))) / seen.row_impressions
 
 
 def bound(seen: Evidence, tau: float | None) -> float:

@@ -8,17 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
-from rankloop.clicks import ClickModel
+from rankloop._ratio import mixture_quantile, ratio, reach
+from rankloop.clicks import ClickLog, ClickModel
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
+from rankloop.propensity.fitting.people import FEW as FEW_PEOPLE
+from rankloop.propensity.fitting.people import effective_people, has_people
 from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_rank
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
-from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
 from rankloop.unbiased.estimation.rank_metric import rank_metric
-from rankloop.unbiased.ips import ips_relevance
 from rankloop.unbiased.relevance import estimator
+from rankloop.unbiased.snips import totals
 
-__all__ = ["CounterfactualEstimate", "Evaluator", "Scorer", "counterfactual_estimate"]
+__all__ = ["FEW", "CounterfactualEstimate", "Evaluator", "Scorer", "counterfactual_estimate"]
+
+FEW = 20  # with fewer queries the spread between queries is not estimated well
 
 CURVES = 50  # samples of an uncertain propensity curve
 RESAMPLES = 200  # of the clicks, where there are too few queries to resample
@@ -67,7 +71,7 @@ def counterfactual_estimate(
     .. math:: \hat V = \frac1N \sum_q N_q \sum_d \lambda(\mathrm{rank}(d)) \, \hat\gamma_d
 
     `metric` is "dcg" or "dcg@k" (gain: the probability of being relevant), "precision@k", "arp" (the sum of
-    the ranks of relevant documents: lower is better; under "snips" their mean) or "ctr" (clicks per page).
+    the ranks of relevant documents: lower is better) or "ctr" (clicks per page).
     `method` is the name of a correction, `options` are its options. The interval covers the choice of
     queries, and the uncertainty of the propensity curve if it has any; with fewer than 20 queries, that of
     the clicks alone.
@@ -113,16 +117,17 @@ class Evaluator:
         else:
             curve = self.seen.curve()
             self.bias = Bias(curve, np.zeros(len(curve)))
+        known = isinstance(log, ClickLog) and has_people(log)
+        self.people = effective_people(log) if isinstance(log, ClickLog) and known else None
         self.correction = estimator(method, data, seed=seed, **options)
-        self.relevance = self._relevance(self.seen)
-        self.others = [self._relevance(seen) for seen in self._curves(propensity)]
+        self.relevance = self.correction(self.seen)
+        if method == "snips":
+            self.factor = totals(self.seen)
+        self.others = [self.correction(seen) for seen in self._curves(propensity)]
 
     def estimate(self, ranker: Scorer | ArrayLike) -> CounterfactualEstimate:
         weights = self.weights(ranker)
-        above, below = self.sums(weights)
-        value = float(above.sum() / below.sum())
-        error, clusters = self.error(weights, above, below)
-        low, high = interval(value, error, clusters)
+        value, low, high = self.bounds(weights)
         return CounterfactualEstimate(
             str(self.metric),
             self.method,
@@ -130,19 +135,42 @@ class Evaluator:
             low,
             high,
             self.effective_sample_size(),
-            tuple(self._warnings(weights, clusters)),
+            tuple(self._warnings(weights)),
         )
 
     def difference(
         self, ranker: Scorer | ArrayLike, other: Scorer | ArrayLike, *, confidence: float = 0.95
     ) -> tuple[float, float, float]:
         """The value of `ranker` minus that of `other` and its interval, over the same queries."""
-        gap = self.weights(ranker) - self.weights(other)
-        above, below = self.sums(gap)
-        if self.metric.name == "ctr":  # clicks that trust brings are the same for both
-            above = above - self.sums(0 * gap)[0]
+        return self.bounds(self.weights(ranker) - self.weights(other), confidence=confidence, gap=True)
+
+    def bounds(
+        self, weights: Floats, *, confidence: float = 0.95, gap: bool = False
+    ) -> tuple[float, float, float]:
+        """The value of documents with these weights in the metric, and its two-sided interval.
+
+        `gap` says that the weights are the difference of two rankings: clicks that trust brings cancel.
+        """
+        above, below = self.sums(weights, floor=not gap)
         value = float(above.sum() / below.sum())
-        return value, *interval(value, *self.error(gap, above, below), confidence=confidence)
+        if len(above) >= FEW:
+            found = ratio(above, below)
+            error, units, skew = found.error, found.units, found.skew
+        else:
+            drawn = [self._resampled(weights, i) for i in range(RESAMPLES)]
+            error, units, skew = float(np.std(drawn)), float(RESAMPLES), 0.0
+        if not self.others:
+            return value, *reach(value, error, units, confidence=confidence, skew=skew)
+        under = [self.sums(weights, one, floor=False) for one in self.others]
+        if len(above) >= FEW:
+            found_under = [ratio(*sums) for sums in under]
+            values, errors = (np.array([one[i] for one in found_under]) for i in (0, 1))
+        else:
+            values = np.array([float(a.sum() / b.sum()) for a, b in under])
+            errors = np.full(len(values), error)
+        tail = (1 - confidence) / 2
+        low, high = (mixture_quantile(values, errors, units, one) for one in (tail, 1 - tail))
+        return value, low, high
 
     def weights(self, ranker: Scorer | ArrayLike) -> Floats:
         """The weight of each document in the metric, at the rank that `ranker` gives it."""
@@ -158,41 +186,33 @@ class Evaluator:
             )
         return scores
 
-    def sums(self, weights: Floats, relevance: Floats | None = None) -> tuple[Floats, Floats]:
-        """For each query with pages the value of its ranking times its pages, and the divisor."""
+    def sums(
+        self, weights: Floats, relevance: Floats | None = None, *, floor: bool = True
+    ) -> tuple[Floats, Floats]:
+        """For each query with pages the value of its ranking times its pages, and its pages."""
         seen = self.seen
         used = seen.sessions > 0
         found = self.relevance if relevance is None else relevance
         above = _by_query(found * weights, seen)[used]
         below = seen.sessions[used]
-        if self.method == "snips":
-            below = _by_query(found, seen)[used]
-        if self.metric.name == "ctr":  # clicks that trust brings, whatever is shown
+        if self.method == "snips" and relevance is None:  # the spread of the factor, linearised
+            total, whole = (one[used] for one in self.factor)
+            above = above + above.sum() * (whole / whole.sum() - total / total.sum())
+        if self.metric.name == "ctr" and floor:  # clicks that trust brings, whatever is shown
             depth = np.minimum(seen.data.lengths[used], len(self.bias.beta))
-            floor = np.concatenate(([0.0], np.cumsum(self.bias.beta)))
-            above = above + seen.sessions[used] * floor[np.minimum(depth, self.metric.k or depth.max())]
+            trust = np.concatenate(([0.0], np.cumsum(self.bias.beta)))
+            above = above + seen.sessions[used] * trust[np.minimum(depth, self.metric.k or depth.max())]
         return above, below
-
-    def error(self, weights: Floats, above: Floats, below: Floats) -> tuple[float, int]:
-        """The standard error, and the number of units that were resampled for it."""
-        if len(above) >= FEW:
-            between, clusters = clustered_error(above, below), len(above)
-        else:
-            between = float(np.std([self._resampled(weights, i) for i in range(RESAMPLES)]))
-            clusters = RESAMPLES
-        ratios = [float(a.sum() / b.sum()) for a, b in (self.sums(weights, one) for one in self.others)]
-        return float(np.hypot(between, np.std(ratios) if ratios else 0.0)), clusters
 
     def _resampled(self, weights: Floats, i: int) -> float:
         rng = np.random.default_rng([self.seed, i])
         shown = self.seen.impressions.astype(np.int64)
         drawn = rng.binomial(shown, self.seen.clicks / self.seen.impressions)
         clicks = np.where(shown > 1, drawn, rng.poisson(self.seen.clicks)).astype(np.float64)
-        above, below = self.sums(weights, self._relevance(replace(self.seen, clicks=clicks)))
+        if not clicks.any():
+            return 0.0
+        above, below = self.sums(weights, self.correction(replace(self.seen, clicks=clicks)), floor=False)
         return float(above.sum() / max(below.sum(), 1e-300))
-
-    def _relevance(self, seen: Evidence) -> Floats:
-        return ips_relevance(seen) if self.method == "snips" else self.correction(seen)
 
     def _curves(self, propensity: ClickBias | None) -> Iterator[Evidence]:
         """The evidence under other curves that could be the true one."""
@@ -210,7 +230,7 @@ class Evaluator:
         squares = float(np.sum(seen.clicks * weight**2))
         return float(np.sum(seen.clicks * weight)) ** 2 / squares if squares > 0 else 0.0
 
-    def _warnings(self, weights: Floats, clusters: int) -> Iterator[str]:
+    def _warnings(self, weights: Floats) -> Iterator[str]:
         seen, effective = self.seen, self.effective_sample_size()
         clicks = seen.clicks.sum()
         if effective < 100:
@@ -220,8 +240,20 @@ class Evaluator:
                 f"the effective sample size of {clicks:,.0f} clicks is {effective:,.0f}, as few have most of "
                 "the weight; use clipped, or swap ranks"
             )
-        if clusters != np.count_nonzero(seen.sessions):
+        queries = np.count_nonzero(seen.sessions)
+        alike = float(seen.sessions.sum() ** 2 / np.sum(seen.sessions**2))
+        if queries < FEW:
             yield f"fewer than {FEW} queries: the interval covers these queries, not others"
+        elif alike < FEW:
+            yield (
+                f"few of the {queries:,} queries have most of the pages: they tell as much about others as "
+                f" {alike:.0f} equally frequent ones; the interval may be too narrow"
+            )
+        if self.people is not None and self.people < FEW_PEOPLE:
+            yield (
+                f"few people made most of the pages (as {self.people:.0f} with equally many would): the "
+                "interval takes pages of one person for those of several and may be too narrow"
+            )
         pages = seen.sessions[seen.data.row_query]
         mass = np.where(self.metric.name == "arp", 1.0, weights) * pages
         hidden = float(mass[~seen.shown].sum() / max(mass.sum(), 1e-300))

@@ -12,11 +12,12 @@ __all__ = ["ips"]
 def ips(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = "drop") -> RankingDataset:
     r"""Each click is divided by the propensity of its rank (Joachims et al., 2017; Wang et al., 2016).
 
-    .. math:: y_d = \frac{1}{N_q} \sum_i \frac{c_{id}}{\theta_{k_i(d)}}
+    .. math:: y_d = \frac{1}{n_d} \sum_{i: d \text{ shown}} \frac{c_{id}}{\theta_{k_i(d)}}
 
-    Unbiased for position-based users where every relevant document is shown on every page of its query. A
-    click model of people who stop reading (`DBN`, `Cascade`, ...) in place of a curve divides each click by
-    the probability of examination given the clicks above it (CM-IPS; Vardasbi et al., 2020).
+    The mean is over the :math:`n_d` pages that show the document: on the others nothing was learned about it.
+    Unbiased for position-based users and documents that were shown. A click model of people who stop reading
+    (`DBN`, `Cascade`, ...) in place of a curve divides each click by the probability of examination given the
+    clicks above it (CM-IPS; Vardasbi et al., 2020).
 
     >>> from rankloop.clicks import ClickLog
     >>> data = RankingDataset([[0.0], [1.0]], [0, 0], ["q", "q"], docid=["x", "y"])
@@ -30,4 +31,4 @@ def ips(log: Log, propensity: ClickBias, data: RankingDataset, *, unseen: str = 
 
 def ips_relevance(seen: Evidence) -> Floats:
     refuse_trust(seen.beta, "ips")
-    return seen.by_row(seen.clicks / seen.alpha) / seen.row_sessions
+    return seen.by_row(seen.clicks / seen.alpha) / seen.row_impressions

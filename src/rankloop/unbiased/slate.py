@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
 from rankloop._names import one_of
+from rankloop._ratio import ratio
 from rankloop.clicks import ClickLog
-from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate
-from rankloop.unbiased.estimation.interval import FEW, clustered_error, interval
+from rankloop.unbiased.counterfactual_estimate import FEW, CounterfactualEstimate
 
 __all__ = ["slate"]
 
@@ -142,6 +142,7 @@ def _summed_up(
         warnings.append(f"fewer than {FEW} queries: the interval is over pages, not queries")
     _, place = np.unique(group, return_inverse=True)
     sums = [np.asarray(np.bincount(place, one), np.float64) for one in (value, below)]
-    middle = float(value.sum() / below.sum())
-    low, high = interval(middle, clustered_error(*sums), len(sums[0]))
-    return CounterfactualEstimate("clicks per page", method, middle, low, high, effective, tuple(warnings))
+    found = ratio(*sums)
+    return CounterfactualEstimate(
+        "clicks per page", method, found.value, found.low, found.high, effective, tuple(warnings)
+    )

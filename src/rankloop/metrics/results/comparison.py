@@ -10,7 +10,7 @@ import numpy as np
 from rankloop._names import unknown
 from rankloop._table import Table, Tabled
 from rankloop.metrics.results.evaluation import Evaluation, interval_text, number
-from rankloop.metrics.results.verdict import SAME, TESTS, Verdict, verdicts
+from rankloop.metrics.results.verdict import SAME, TESTS, Verdict, on_few_queries, verdicts
 
 if TYPE_CHECKING:
     import polars
@@ -182,7 +182,24 @@ class Comparison(Tabled):
         left = f" of {base.n_queries:,}" if counts != [base.n_queries] else ""
         settings = ", ".join(f"{what} {way}" for what, way in (base.settings or {}).items())
         first = f"queries: {over}{left}, baseline: {self.baseline}, {how}"
-        return [first, settings] if settings else [first]
+        return [first, *([settings] if settings else []), *self._skewed_notes()]
+
+    def _skewed_notes(self) -> list[str]:
+        if self.test == "bootstrap":  # which follows the skewness
+            return []
+        base = self.systems[self.baseline]
+        found = [
+            f"{metric} of {name}"
+            for metric in self.names
+            for name in self.rivals
+            if on_few_queries(self.systems[name], base, metric)
+        ]
+        if not found:
+            return []
+        return [
+            f"a few queries make most of the difference by {', '.join(found)}: its interval may be narrow; "
+            'test="bootstrap" is safer'
+        ]
 
     def _changed_notes(self) -> list[str]:
         metric = self.names[0]

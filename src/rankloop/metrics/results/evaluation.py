@@ -23,8 +23,8 @@ class Evaluation(Tabled):
 
     `mean` and `interval` go by the name of the metric; `per_query` is a polars frame with one row per
     query, in the order of the judgments, and nan where a list has no value. `left_out` counts those
-    lists. The interval is Student's t over queries, within 0 and 1 for `bounded` metrics. `means` are
-    means as another library takes them, under a `convention`.
+    lists. The interval is over queries: for `bounded` metrics Wilson's, with the spread of the values, else
+    Student's t corrected for skewness. `means` are means as another library takes them, under a `convention`.
     """
 
     values: Mapping[str, Floats]
@@ -110,7 +110,9 @@ class Evaluation(Tabled):
             weight = self.query_weight.astype(np.float64)
         found = {}
         for name, values in self.values.items():
-            mean = mean_of(values, weight, confidence=self.confidence)
+            share = name in self.bounded and bool(np.all((values >= 0) & (values <= 1) | np.isnan(values)))
+            kind = "share" if share else "skewed"
+            mean = mean_of(values, weight, confidence=self.confidence, kind=kind)
             moved = 0.0 if self.means is None else self.means[name] - mean.value
             value, low, high = mean.value + moved, mean.low + moved, mean.high + moved
             if name in self.bounded:

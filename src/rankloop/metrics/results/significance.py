@@ -34,13 +34,13 @@ def paired_t(
     0.0917
     """
     d, w = _differences(values, baseline, weight)
-    mean = mean_of(d, w, confidence=confidence)
+    mean = mean_of(d, w, confidence=confidence, kind="student")
     if mean.error == 0.0 or len(d) == 1:
         certain = mean.value != 0.0 and len(d) > 1
         return Difference(mean.value, mean.low, mean.high, 0.0 if certain else 1.0, len(d))
     from scipy.special import stdtr
 
-    p_value = float(2 * stdtr(len(d) - 1, -abs(mean.value) / mean.error))
+    p_value = float(2 * stdtr(max(mean.units - 1, 1.0), -abs(mean.value) / mean.error))
     return Difference(mean.value, mean.low, mean.high, p_value, len(d))
 
 
@@ -101,11 +101,12 @@ def paired_bootstrap(
     True
     """
     d, w = _differences(values, baseline, weight)
-    mean = mean_of(d, w, confidence=confidence)
-    n = len(d)
+    check_confidence(confidence)
+    n, mean = len(d), float(w @ d / w.sum())
     if n == 1:
-        return Difference(mean.value, -np.inf, np.inf, 1.0, 1)
-    u = d - mean.value
+        return Difference(mean, -np.inf, np.inf, 1.0, 1)
+    u = d - mean
+    own = float(np.sqrt(np.sum((w * u) ** 2) * n / (n - 1)) / w.sum())
     sums = _resampled_sums(
         np.stack([w, w * u, (w * u) ** 2, w * w * u, w * w], axis=1), _at_least_one(resamples), seed
     )
@@ -114,10 +115,10 @@ def paired_bootstrap(
     error = np.sqrt(np.maximum(spread, 0) * n / (n - 1)) / sums[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.nan_to_num(np.abs(shift) / error, nan=0.0, posinf=np.inf)
-        seen = np.nan_to_num(np.float64(abs(mean.value)) / mean.error, nan=0.0, posinf=np.inf)
+        seen = np.nan_to_num(np.float64(abs(mean)) / own, nan=0.0, posinf=np.inf)
     p_value = float((np.sum(t >= seen * (1 - 1e-12)) + 1) / (resamples + 1))
-    reach = float(np.quantile(t, confidence, method="higher")) * mean.error if mean.error > 0 else 0.0
-    return Difference(mean.value, mean.value - reach, mean.value + reach, p_value, n)
+    reach = float(np.quantile(t, confidence, method="higher")) * own if own > 0 else 0.0
+    return Difference(mean, mean - reach, mean + reach, p_value, n)
 
 
 def holm(p_values: ArrayLike) -> Floats:

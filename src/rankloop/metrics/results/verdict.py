@@ -6,12 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Array
+from rankloop._ratio import ratio
 from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.results.significance import Difference, holm, paired_bootstrap, paired_t, randomization
 
-__all__ = ["SAME", "TESTS", "Verdict", "verdicts"]
+__all__ = ["SAME", "TESTS", "Verdict", "on_few_queries", "verdicts"]
 
 TESTS = {"randomization": "randomisation test", "t": "paired t-test", "bootstrap": "paired bootstrap test"}
+SKEWED = 0.3  # skewness of a mean difference, above which a symmetric interval is too narrow on one side
 SAME = 1e-9  # values of a query closer than this are a tie, not a win
 
 
@@ -47,6 +49,15 @@ def verdicts(
         name: Verdict(*difference[:4], float(p_holm), *_counts(*paired[name][:2], lower), difference.n)
         for (name, difference), p_holm in zip(tested.items(), corrected, strict=True)
     }
+
+
+def on_few_queries(system: Evaluation, baseline: Evaluation, metric: str) -> bool:
+    """Whether a few queries make most of the difference, so that a t or randomisation interval is rough."""
+    new, old, weight = _paired(system, baseline, metric)
+    kept = weight > 0
+    if np.count_nonzero(kept) < 2:
+        return False
+    return abs(ratio(weight[kept] * (new - old)[kept], weight[kept]).skew) > SKEWED
 
 
 def _paired(system: Evaluation, baseline: Evaluation, metric: str) -> tuple[Array, Array, Array]:

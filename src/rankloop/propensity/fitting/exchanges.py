@@ -11,7 +11,7 @@ from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Intervention, intervention
 from rankloop.propensity.fitting.bootstrap import Grouping
 from rankloop.propensity.fitting.pairs import Edges
-from rankloop.propensity.fitting.sums import Sums, curve_of_sums
+from rankloop.propensity.fitting.sums import Sums, curve_of_sums, units_of
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["ExchangeEstimator", "interventions"]
@@ -42,7 +42,7 @@ class ExchangeEstimator:
         """The ranks that an intervention may have exchanged, the lower number first."""
         raise NotImplementedError
 
-    def part(self, log: ClickLog, groups: Grouping) -> Sums:
+    def part(self, log: ClickLog, groups: Grouping, by: str = "query") -> Sums:
         """By group and pair: clicks at both ranks and pages, first as ranked and then exchanged."""
         found = [
             (low, high, pages)
@@ -54,7 +54,8 @@ class ExchangeEstimator:
         for _, _, pages in found:
             used[pages] = True
         group = np.full(log.n_pages, -1)
-        group[used], count = groups(log.page_query.code[used], log.queries, 1)
+        unit = units_of(log, by)
+        group[used], count = groups(unit.code[used], unit.table, 1)
         pairs = sorted({(low, high) for low, high, _ in found})
         sums = np.zeros((count, len(pairs), 6))
         for low, high, pages in found:

@@ -9,12 +9,14 @@ import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints
 from rankloop.clicks import ClickLog
+from rankloop.clicks.columns.columns import Coded
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
+from rankloop.propensity.fitting.people import has_people, wider
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge"]
+__all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
 
 Counts = Callable[[Floats], Floats]
 
@@ -49,13 +51,14 @@ class Sums:
 class Estimator(Protocol):
     """An estimator whose curve follows from sums: each shard gives a part, and one machine is one shard.
 
-    `needs_pages` says whether `part` takes pages (a `ClickLog`) or counts (an `Aggregate`) will do. The
-    options of `curve` are `layout`, `monotone`, `resamples` and `seed`.
+    `needs_pages` says whether `part` takes pages (a `ClickLog`) or counts (an `Aggregate`) will do; pages can
+    be grouped by "query" or by "person". The options of `curve` are `layout`, `monotone`, `resamples` and
+    `seed`.
     """
 
     needs_pages: ClassVar[bool]
 
-    def part(self, log: Any, groups: Grouping) -> Sums: ...
+    def part(self, log: Any, groups: Grouping, by: str = "query") -> Sums: ...
 
     def curve(self, total: Sums, **options: Any) -> Propensity: ...
 
@@ -72,8 +75,17 @@ def estimate_here(
     """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks."""
     log, layout = one_layout(log, layout)
     estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
-    total = merge([estimator.part(log, RandomGroups(seed))])
-    return estimator.curve(total, layout=layout, seed=seed, **options)
+    options |= {"layout": layout, "seed": seed}
+    found = estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
+    if not estimator.needs_pages or not has_people(log):
+        return found
+    by_people = estimator.part(log, RandomGroups(seed), "person")
+    return wider(found, estimator.curve(by_people, **options))
+
+
+def units_of(log: ClickLog, by: str) -> Coded:
+    """The query of each page, or its person."""
+    return log.page_user if by == "person" and log.page_user is not None else log.page_query
 
 
 def merge(parts: Iterable[Sums]) -> Sums:

@@ -85,9 +85,9 @@ def importance(
 
     Values are shuffled within each query, which measures what a feature contributes to the order of a list;
     `within="data"` shuffles them over all documents. Each query's loss is the mean over `resamples`, and the
-    interval is Student's t over queries. Of two strongly correlated features each loses little: use
-    `ablation` of both together. `by="split"` counts the splits of a forest, `by="gain"` sums their gain in
-    training; both need no data, and both favour features with many values.
+    interval is over queries, Student's t corrected for skewness. Of two strongly correlated features each
+    loses little: use `ablation` of both together. `by="split"` counts the splits of a forest, `by="gain"`
+    sums their gain in training; both need no data, and both favour features with many values.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM

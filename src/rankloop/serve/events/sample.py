@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["sampled_features"]
 
+AGAIN = 10  # pages that are read for each that is wanted: people come back, and queries too
+
 
 def sampled_features(
     store: "Store",
@@ -25,9 +27,12 @@ def sampled_features(
     until: float | None = None,
     ranker: str | None = None,
 ) -> list[Singles]:
-    """The last `most` pages of a window with exactly these features: each a row per document."""
+    """The last `most` pages of a window with exactly these features: each a row per document.
+
+    Each person and each query counts once, with the last page: pages of one of them are alike.
+    """
     statement = (
-        select(page_features.c.matrix)
+        select(page_features.c.matrix, pages.c.user, pages.c.query)
         .join(pages, pages.c.page_id == page_features.c.page_id)
         .join(feature_sets, feature_sets.c.features == pages.c.features)
         .where(
@@ -37,10 +42,19 @@ def sampled_features(
             feature_sets.c.names == json.dumps(names),
         )
         .order_by(pages.c.time.desc())
-        .limit(most)
+        .limit(AGAIN * most)
     )
     if ranker is not None:
         statement = statement.where(pages.c.ranker == ranker)
     with store.reading() as connection:
-        found = connection.execute(statement).scalars().all()
-    return [np.frombuffer(one, "<f4").reshape(-1, len(names)) for one in found]
+        found = connection.execute(statement).all()
+    people: set[str] = set()
+    queries: set[str] = set()
+    chosen = []
+    for matrix, user, query in found:
+        if user in people or query in queries:
+            continue
+        people |= {user} if user is not None else set()
+        queries.add(query)
+        chosen.append(np.frombuffer(matrix, "<f4").reshape(-1, len(names)))
+    return chosen[:most]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 from rankloop._arrays import Array, Floats, Ints
 from rankloop.clicks import ClickLog
@@ -102,7 +101,7 @@ def estimate_gains(
 ) -> dict[str, Gain]:
     """The doubly robust estimate of each ranking (one score per row), and its gain over production.
 
-    The interval of a value is two-sided; each bound of a gain is one-sided, with the given confidence.
+    The interval of a value is two-sided, 95 %; each bound of a gain is one-sided, with the given confidence.
     """
     judge = likelihood_ranker(trees=JUDGE, threads=1)
     evaluator = Evaluator(log, data, metric, propensity=curve, seed=seed, ranker=judge)
@@ -110,18 +109,12 @@ def estimate_gains(
     found = {}
     for name, one in {"production": production, **scores}.items():
         weights = evaluator.weights(one)
-        value, low, high = _bounds(evaluator, weights, (1 + confidence) / 2)
-        gain = _bounds(evaluator, weights - base, confidence) if name != "production" else (0.0, 0.0, 0.0)
+        value, low, high = evaluator.bounds(weights)
+        gain = (0.0, 0.0, 0.0)
+        if name != "production":  # two bounds, each with the whole error on its side
+            gain = evaluator.bounds(weights - base, confidence=2 * confidence - 1, gap=True)
         found[name] = Gain(value, low, high, *gain, evaluator.effective_sample_size())
     return found
-
-
-def _bounds(evaluator: Evaluator, weights: Floats, confidence: float) -> tuple[float, float, float]:
-    above, below = evaluator.sums(weights)
-    value = float(above.sum() / below.sum())
-    error, clusters = evaluator.error(weights, above, below)
-    reach = float(t.ppf(confidence, max(clusters - 1, 1))) * error
-    return value, value - reach, value + reach
 
 
 def _weights() -> LinearRanker:

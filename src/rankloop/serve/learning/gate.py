@@ -1,6 +1,6 @@
 """The gate: what a learned ranker must show before it serves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rankloop.online.gate import GateDecision
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankloop.metrics import Comparison
     from rankloop.serve.learning.candidates import Gain
 
-__all__ = ["Decision", "decide", "judged_worse"]
+__all__ = ["Decision", "at_every_look", "decide", "judged_worse"]
 
 LEAST_CLICKS = 100.0  # effective number of clicks behind an estimate
 JUDGED = 10  # queries with judgments, below which judgments are not used
@@ -30,6 +30,18 @@ class Decision:
         return {"opens": self.opens, "reasons": list(self.reasons)}
 
 
+def at_every_look(gate: GateSettings, looks: int, candidates: int) -> GateSettings:
+    """The gate with the confidence of this look: its own covers all candidates of all looks together.
+
+    The error left to look j is 1 / (j (j + 1)) of the whole, shared by the candidates
+    of a look, so that an equally good ranker ever passes with a probability of at most 1 - confidence.
+
+    >>> at_every_look(GateSettings(), looks=2, candidates=2).confidence.__round__(5)
+    0.99583
+    """
+    return replace(gate, confidence=1 - (1 - gate.confidence) / (candidates * looks * (looks + 1)))
+
+
 def decide(gate: GateSettings, pages: int, found: "Gain", alarms: tuple[str, ...] = ()) -> Decision:
     """Enough pages and clicks, a lower bound of the gain above the bar, and no alarm.
 
@@ -43,7 +55,7 @@ def decide(gate: GateSettings, pages: int, found: "Gain", alarms: tuple[str, ...
         reasons.append(f"{pages:,} pages, {gate.pages:,} are needed")
     if not GateDecision(found.gain_low, found.gain_high, bar=gate.gain).deploy:
         reasons.append(
-            f"{gate.metric} gains {found.gain:+.4f}, with a lower bound ({100 * gate.confidence:g} %) of "
+            f"{gate.metric} gains {found.gain:+.4f}, with a lower bound ({100 * gate.confidence:.4g} %) of "
             f"{found.gain_low:+.4f}; it must be above {gate.gain:g}"
         )
     if found.clicks < LEAST_CLICKS:

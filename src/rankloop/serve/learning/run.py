@@ -19,7 +19,7 @@ from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
-from rankloop.serve.learning.gate import JUDGED, decide, judged_worse
+from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
@@ -33,6 +33,7 @@ __all__ = ["LearningRun", "learn_once", "runs"]
 
 METRIC = "ndcg@10"  # of judgments
 DAY = 86_400.0
+CANDIDATES = 2  # of which the gate sees the best: trees and weights with the bias corrected
 LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with a click, below which nothing is learned
 
 
@@ -95,9 +96,9 @@ def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
 
 
 def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
-    gate = at.config.gate
     since = now - DAY * at.config.window_days if at.config.window_days > 0 else None
     production, pipeline = _production(at)
+    gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
     window = read_window(at.store, since=since, until=now, depth=at.config.swap_top, having=having)
     if window is None or window.clicks < LEAST_CLICKS or window.clicked_queries < LEAST_QUERIES:
@@ -149,6 +150,12 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
 def _production(at: _Parts) -> tuple[str, Pipeline]:
     version = ensure_production(at.registry, at.index, at.config)
     return version, at.registry.load(version, at.index)
+
+
+def _looks(at: _Parts, production: str) -> int:
+    """The number of runs that compared candidates with this version, and this one."""
+    seen = (one for one in runs(at.store, n=10_000) if one.record.get("production") == production)
+    return 1 + sum("gate" in one.record for one in seen)
 
 
 def _changes_by_people(at: _Parts, production: str) -> list[str]:

@@ -29,7 +29,10 @@ def by_position(rows: "Sequence[PositionSum]") -> Panel:
             clicks[one.position - 1], shown[one.position - 1] = one.clicks, one.shown
     figure = drawn(ctr_by_position((clicks, shown), title="", note=""), title)
     return Panel(
-        "positions", title, "The share of results that were clicked, with its 95 % interval.", figure
+        "positions",
+        title,
+        "The share of results that were clicked, with its 95 % interval if no person makes many pages.",
+        figure,
     )
 
 

@@ -39,6 +39,12 @@ class Evidence:
         return found
 
     @property
+    def row_impressions(self) -> Floats:
+        """The pages that showed each document, 1 where there are none: a divisor."""
+        shown = self.by_row(self.impressions)
+        return np.where(shown > 0, shown, 1.0)
+
+    @property
     def shown(self) -> Bools:
         """Which documents were shown at all."""
         return self.by_row(self.impressions) > 0

@@ -1,0 +1,60 @@
+"""One row of the laboratory's table: a share that was measured, and whether it is what was promised."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+__all__ = ["EXPERIMENTS", "QUICK", "Cell", "coverage", "false_alarms", "power", "runs"]
+
+EXPERIMENTS = 1000  # of each cell
+QUICK = 100  # the same in the quick part
+ALARMS = 0.05  # false alarms, at most
+COVERED = (0.93, 0.97)  # of 95 % intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`value` is the share of the experiments; `note` says why a cell that is not `ok` is known to miss."""
+
+    subject: str
+    condition: str
+    what: str  # "false alarms", "coverage" or "power"
+    value: float
+    experiments: int
+    bar: str
+    ok: bool
+    note: str = ""
+
+
+def runs(quick: bool) -> int:
+    """How many experiments a cell has."""
+    return QUICK if quick else EXPERIMENTS
+
+
+def false_alarms(subject: str, condition: str, alarms: int, experiments: int, *, note: str = "") -> Cell:
+    """At most 5 %, and two standard errors of that share for chance."""
+    most = ALARMS + 2 * _error(ALARMS, experiments)
+    share = alarms / experiments
+    return Cell(subject, condition, "false alarms", share, experiments, f"≤ {most:.1%}", share <= most, note)
+
+
+def coverage(subject: str, condition: str, held: int, experiments: int, *, note: str = "") -> Cell:
+    """93 to 97 % of 1,000 experiments or more; with fewer, two standard errors are added for chance."""
+    low, high = COVERED
+    if experiments < EXPERIMENTS:
+        low -= 2 * _error(low, experiments)
+        high = min(high + 2 * _error(high, experiments), 1.0)
+    share = held / experiments
+    bar = f"{low:.1%} to {high:.1%}"
+    return Cell(subject, condition, "coverage", share, experiments, bar, low <= share <= high, note)
+
+
+def power(
+    subject: str, condition: str, found: int, experiments: int, least: float, *, note: str = ""
+) -> Cell:
+    """The share that finds a true difference, at least `least`."""
+    share = found / experiments
+    return Cell(subject, condition, "power", share, experiments, f"≥ {least:.0%}", share >= least, note)
+
+
+def _error(share: float, experiments: int) -> float:
+    return sqrt(share * (1 - share) / experiments)
