@@ -30,6 +30,6 @@ def pack(content: bytes, path: str | Path) -> bytes:
     if suffix == ".zst":
         import zstandard
 
-        packed: bytes = zstandard.ZstdCompressor().compress(content)
+        packed: bytes = zstandard.ZstdCompressor(write_checksum=True).compress(content)
         return packed
     return content

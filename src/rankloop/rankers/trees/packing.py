@@ -28,6 +28,8 @@ _TABLES = ("trees", "columns", "special")
 def pack(trees: Trees) -> dict[str, Array]:
     """The arrays of a `Forest`."""
     nodes = trees.nodes
+    if (nodes < 0).any() or not 0 < trees.n_features < 1 << 31:
+        raise ValueError("the trees are damaged: sizes below 0 or no features; save the model again")
     size = 2 * nodes + 1
     if size.max(initial=0) > _MOST_WORDS:
         raise ValueError(f"a tree has {nodes.max() + 1} leaves; at most {_MOST_WORDS // 2} can be compiled")
@@ -79,7 +81,7 @@ def _within(
         return False
     first, nodes, leaves = trees.T
     size = 2 * nodes + 1
-    if constants.shape != (5,) or (nodes < 0).any() or size.sum() != len(words):
+    if constants.shape != (5,) or (nodes < 0).any() or (nodes > len(words)).any() or size.sum() != len(words):
         return False
     if (first != np.cumsum(size) - size).any() or (leaves != np.cumsum(nodes + 1) - nodes - 1).any():
         return False
@@ -118,6 +120,10 @@ def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, Array]]:
         missing = 0 if rule & LEFT else _MOST_EDGES
         if rule & CATEGORY:
             column[nodes] = len(columns) + place
+            if not (cuts[0] >= 0 and cuts[-1] < len(trees.sets)):
+                raise ValueError(
+                    "the trees are damaged: a set of categories is missing; save the model again"
+                )
             for which in cuts.astype(int):
                 left = trees.sets[which]
                 goes = np.ones(int(left.max(initial=-1)) + 1, np.uint8)
