@@ -22,9 +22,11 @@ def main() -> None:
     X = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
     for path in sorted(Path(sys.argv[1]).iterdir()):
         print(f"{path.name} ", end="", flush=True)
+        loaded = False
         try:
             if path.suffix == ".model":
                 ranker = rl.load(path)
+                loaded = True
                 ranker.predict(X[:, : ranker.n_features_in_])
                 booster = getattr(getattr(ranker, "forest_", None), "booster", None)
                 if hasattr(booster, "predict") and ranker.backend == "lightgbm":
@@ -37,7 +39,8 @@ def main() -> None:
         except MemoryError:
             print("memory", flush=True)
         except Exception as error:
-            print(f"{type(error).__name__}: {error}".splitlines()[0][:200], flush=True)
+            # What fits its class is loaded; that it cannot score is then the library's own error.
+            print("loaded, " * loaded + f"{type(error).__name__}: {error}".splitlines()[0][:200], flush=True)
 
 
 if __name__ == "__main__":

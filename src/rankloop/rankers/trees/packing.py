@@ -39,6 +39,8 @@ def pack(trees: Trees) -> dict[str, Array]:
     first = np.cumsum(size) - size
     tree = np.repeat(np.arange(len(nodes)), nodes)
     rank = np.arange(len(tree)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
+    if (np.maximum(trees.left, trees.right) >= nodes[tree]).any():
+        raise ValueError("the trees are damaged: a child does not exist; save the model again")
     left, right = (np.where(child < 0, nodes[tree] + ~child, child) for child in (trees.left, trees.right))
     if (np.minimum(left, right) <= rank).any() or (np.maximum(left, right) >= size[tree]).any():
         raise ValueError("the trees are damaged: a child comes before its parent; save the model again")
