@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import rankloop
 from rankloop._arrays import Array
 from rankloop._atomic import replacing
 
-__all__ = ["FORMAT", "Archive", "Member", "pack", "read", "read_manifest", "unpack", "write"]
+__all__ = ["FORMAT", "Archive", "Member", "check", "pack", "read", "read_manifest", "unpack", "write"]
 
 Member = Array | str | bytes
 
@@ -36,7 +37,11 @@ _DAMAGE = (
     RuntimeError,
     NotImplementedError,
     OSError,
+    RecursionError,
+    OverflowError,
 )
+_SIGNATURE = b"rankloop crc32 "
+_LARGEST, _RATIO = 64 << 20, 200  # bytes that any file may unpack to; times its size that a big one may
 
 
 class Archive(NamedTuple):
@@ -53,21 +58,38 @@ def write(path: str | Path, kind: str, about: Mapping[str, Any], members: Mappin
         beside.write_bytes(whole)
 
 
-def read(path: str | Path, kind: str, *, again: str) -> Archive:
+def read(path: str | Path, kind: str, *, again: str, largest: int | None = None) -> Archive:
     """What `write` wrote to `path`; `again` says in an error how to make the file anew.
+
+    A file that unpacks to more than `largest` bytes is refused; by default that is 200 times its size, and at
+    least 64 MB.
 
     >>> read("no-such-file", "ranker", again="train it again")
     Traceback (most recent call last):
     FileNotFoundError: there is no ranker file no-such-file
     """
     with _opened(path, kind) as file:
-        return _read(file, str(path), kind, again)
+        return _read(file, str(path), kind, again, largest=largest)
 
 
 def read_manifest(path: str | Path, kind: str, *, again: str) -> dict[str, Any]:
     """The description of a file; its members are not read."""
     with _opened(path, kind) as file:
         return _read(file, str(path), kind, again, members=False).about
+
+
+def check(path: str | Path) -> str:
+    """Compare a file of any kind with its checksums; gives the kind of what it holds."""
+    again = "copy the file again, or write it again"
+    with _opened(path, "saved") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _check_size(archive, file, None)
+                kind = str(_mapping(json.loads(archive.read(_MANIFEST)))["kind"])
+        except _DAMAGE as error:
+            raise ValueError(f"{path} is damaged or not written by rankloop ({error}); {again}") from error
+        _read(file, str(path), kind, again)
+    return kind
 
 
 def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> bytes:
@@ -81,6 +103,7 @@ def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> 
         "format": FORMAT,
         "kind": kind,
         "rankloop": rankloop.__version__,
+        "signed": True,
         "about": dict(about),
         "members": {name: _kind_of(value) for name, value in members.items()},
     }
@@ -89,7 +112,9 @@ def pack(kind: str, about: Mapping[str, Any], members: Mapping[str, Member]) -> 
         _put(archive, _MANIFEST, json.dumps(manifest, indent=2).encode())
         for name, value in members.items():
             _put(archive, f"{name}.{_SUFFIX[_kind_of(value)]}", _to_bytes(value))
-    return buffer.getvalue()
+        archive.comment = _SIGNATURE + bytes(8)
+    whole = buffer.getvalue()[:-8]
+    return whole + b"%08x" % zlib.crc32(whole)
 
 
 def unpack(whole: bytes, kind: str, *, again: str) -> Archive:
@@ -104,13 +129,18 @@ def _opened(path: str | Path, kind: str) -> IO[bytes]:
     return source.open("rb")
 
 
-def _read(file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True) -> Archive:
+def _read(
+    file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True, largest: int | None = None
+) -> Archive:
     try:
         with zipfile.ZipFile(file) as archive:
+            _check_size(archive, file, largest)
             manifest = _mapping(json.loads(archive.read(_MANIFEST)))
             found, number = manifest.get("kind"), int(manifest.get("format", 0))
             if found == kind and number == FORMAT:
                 listed = _mapping(manifest["members"]) if members else {}
+                if members and (manifest.get("signed") or archive.comment):
+                    _check_signature(file)
                 return Archive(
                     _mapping(manifest["about"]),
                     {
@@ -128,6 +158,28 @@ def _read(file: IO[bytes], name: str, kind: str, again: str, *, members: bool = 
     if number < FORMAT:
         raise ValueError(f"{name} was written by an older rankloop (format {number}); {again}")
     raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
+
+
+def _check_size(archive: zipfile.ZipFile, file: IO[bytes], largest: int | None) -> None:
+    """Refuse an archive that would fill the memory."""
+    unpacked = sum(entry.file_size for entry in archive.infolist())
+    bound = max(_LARGEST, _RATIO * file.seek(0, io.SEEK_END)) if largest is None else largest
+    if unpacked > bound:
+        raise ValueError(
+            f"it unpacks to {unpacked:,} bytes, where at most {bound:,} are expected; if you trust it, "
+            f"load it with largest={unpacked}"
+        )
+
+
+def _check_signature(file: IO[bytes]) -> None:
+    """Compare the whole file with the checksum at its end."""
+    end = file.seek(0, io.SEEK_END) - 8
+    file.seek(0)
+    found = 0
+    while part := file.read(min(1 << 20, end - file.tell())):
+        found = zlib.crc32(part, found)
+    if file.read() != b"%08x" % found:
+        raise ValueError("its checksum differs")
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -157,8 +209,24 @@ def _from_bytes(whole: bytes, form: str) -> Member:
         return whole.decode()
     if form == "bytes":
         return whole
-    array: Array = np.load(io.BytesIO(whole), allow_pickle=False)
-    return array
+    return _array(whole)
+
+
+def _array(whole: bytes) -> Array:
+    """The array of a `.npy` file; one that promises more values than it has is refused before they are."""
+    file = io.BytesIO(whole)
+    major = np.lib.format.read_magic(file)[0]
+    read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+    shape, by_column, dtype = read(file)
+    values, given = math.prod(shape), len(whole) - file.tell()
+    if dtype.hasobject or min(shape, default=0) < 0 or values * max(dtype.itemsize, 1) > max(given, 0):
+        raise ValueError(f"an array of {dtype} and shape {shape} has {given} bytes")
+    if values == 0:
+        return np.zeros(shape, dtype)
+    if values * dtype.itemsize != given:
+        raise ValueError(f"an array of {dtype} and shape {shape} has {given} bytes")
+    flat: Array = np.frombuffer(whole, dtype, values, file.tell())
+    return flat.reshape(shape, order="F" if by_column else "C").copy("K")
 
 
 def _put(archive: zipfile.ZipFile, name: str, whole: bytes) -> None:

@@ -1,13 +1,20 @@
 """Files that are complete or absent: write beside, then rename."""
 
+import ctypes
+import glob
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["replacing", "replacing_folder"]
+
+_ABANDONED = 86_400.0  # seconds after which a file that was not renamed has no writer
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 
 
 @contextmanager
@@ -23,6 +30,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(handle)
     beside = Path(name)
@@ -38,22 +46,59 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """The same for a folder: an older one at `path` is removed when the new one is complete."""
+    """The same for a folder: it takes the place of an older one in one step, where the system has one.
+
+    On Linux the two are exchanged at once, so that there is a whole folder at every moment, also when the
+    process is killed. Elsewhere the older one is moved away first.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target)
     beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     try:
         yield beside
         os.chmod(beside, 0o777 & ~_umask())
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+        _sync_all(beside)
+        if not target.exists():
+            os.replace(beside, target)
+        elif not _exchange(beside, target):
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
             os.replace(target, old / target.name)
             os.replace(beside, target)
             shutil.rmtree(old, ignore_errors=True)
-        else:
-            os.replace(beside, target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)  # after an exchange, that is the older one
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed writers of this path left beside it a day ago or earlier."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    done = rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
+    return bool(done == 0)
+
+
+def _sync_all(folder: Path) -> None:
+    """Flush the files of a folder, so that its new name never stands for files that are not on disk."""
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with open(os.path.join(place, name), "rb") as written:
+                os.fsync(written.fileno())
 
 
 def _umask() -> int:

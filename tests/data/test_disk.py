@@ -101,8 +101,12 @@ def test_opening_is_quick(tmp_path):
 
 
 def edit(folder, **values):
+    """Another manifest, without checksums, as before there were any."""
     path = folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+    content = {**json.loads(path.read_text()), **values}
+    path.write_text(
+        json.dumps({k: v for k, v in content.items() if k not in ("signed", "digest", "checksums")})
+    )
 
 
 def cut(path, by=4):
@@ -130,6 +134,7 @@ DAMAGE = {
 @pytest.mark.parametrize("sentence", DAMAGE)
 def test_damage_is_refused_in_one_sentence(tmp_path, full, sentence):
     save_dataset(full, tmp_path / "set")
+    edit(tmp_path / "set")
     DAMAGE[sentence](tmp_path / "set")
     with pytest.raises(ValueError, match=sentence) as error:
         load_dataset(tmp_path / "set", verify=True)

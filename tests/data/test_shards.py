@@ -196,6 +196,7 @@ def forged(folder, frame, number, **claims):
     (folder / entry.name).write_bytes(content)
     fields = {name: getattr(entry, name) for name in entry.__slots__}
     manifest["shards"][number] = fields | claims
+    manifest = {name: value for name, value in manifest.items() if name not in ("signed", "digest")}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return entry.name
 

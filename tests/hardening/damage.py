@@ -1,9 +1,12 @@
 """Files with one place changed: a bit, a byte, an end that is missing or too long."""
 
+import os
 import random
 from collections.abc import Iterator
 
-__all__ = ["KINDS", "changed", "damages"]
+__all__ = ["FULL", "KINDS", "changed", "damages"]
+
+FULL = int(os.environ.get("RANKLOOP_HARDENING", "1"))  # `make hardening` tries so many times as much
 
 KINDS = ("bit", "byte", "zeros", "cut", "longer", "swapped")
 
@@ -34,6 +37,6 @@ def changed(whole: bytes, kind: str, rng: random.Random) -> bytes:
 def damages(whole: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
     """So many changed copies, each kind in turn."""
     rng = random.Random(seed)
-    for number in range(count):
+    for number in range(FULL * count):
         kind = KINDS[number % len(KINDS)]
         yield kind, changed(whole, kind, rng)

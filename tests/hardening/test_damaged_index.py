@@ -11,7 +11,7 @@ from hardening.damage import damages
 from rankloop.search import Features, Index
 from rankloop.search.index.arrays import read_arrays, write_arrays
 
-CASES = 60  # of each file
+CASES = 36  # of each file
 
 
 def everything(index):

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -37,7 +38,9 @@ def rewritten(whole, change):
     with zipfile.ZipFile(out, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    return out.getvalue()
+        archive.comment = b"rankloop crc32 " + bytes(8)
+    content = out.getvalue()[:-8]
+    return content + b"%08x" % zlib.crc32(content)
 
 
 def with_manifest(**changes):

@@ -5,6 +5,7 @@ import sys
 
 import typer
 
+from rankloop.cli.check import check
 from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
@@ -44,7 +45,7 @@ def _root() -> None:
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
 _LOOP = (index, search, serve, learn, simulate, online, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert, shard):
+for command in (demo, *_MODELS, *_LOOP, convert, shard, check):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

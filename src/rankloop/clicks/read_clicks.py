@@ -14,12 +14,13 @@ from rankloop.data import kind_of
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
 
-def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
+def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | None = None) -> ClickLog:
     """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
     challenge), "trec" (session track XML) or "graphcm" (TREC sessions as lists of ids). Without positions,
-    lists are in displayed order.
+    lists are in displayed order. A position beyond `deepest` is an error, as models have numbers for every
+    position; by default that is 10,000, or the number of rows where that is more.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -33,7 +34,7 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
     if format in (None, *_SCANS):
         with explained(source, format):
             rows = scan(source, format=format).collect()
-        return ClickLog.from_frame(rows)
+        return _bounded(ClickLog.from_frame(rows), source, deepest)
     from rankloop.clicks.read_graphcm import read_graphcm
     from rankloop.clicks.read_trec_sessions import read_trec_sessions
     from rankloop.clicks.read_yandex import read_yandex
@@ -45,7 +46,17 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
     }
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
-    return readers[format](source)
+    return _bounded(readers[format](source), source, deepest)
+
+
+def _bounded(log: ClickLog, path: Path, deepest: int | None) -> ClickLog:
+    bound = max(_DEEPEST, len(log)) if deepest is None else deepest
+    if log.n_positions > bound:
+        raise ValueError(
+            f"{path} has position {log.n_positions:,} where at most {bound:,} is expected; correct it, or "
+            f"read the log with deepest={log.n_positions}"
+        )
+    return log
 
 
 def write_clicks(log: ClickLog, path: str | Path) -> None:
@@ -90,6 +101,7 @@ def scan(path: Path, *, format: str | None = None) -> Any:
     return exploded(frame)
 
 
+_DEEPEST = 10_000
 _SCANS = {"parquet": (".parquet", ".pq"), "csv": (".csv",), "jsonl": (".jsonl", ".ndjson")}
 
 

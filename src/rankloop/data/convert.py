@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankloop._atomic import replacing_folder
 from rankloop.data.columns.text_ids import decoded, text_ids
+from rankloop.data.files.bound import check_bound
 from rankloop.data.files.npy_stream import NpyStream, gather_rows, mapped
 from rankloop.data.load_dataset import check_target, write_manifest
 from rankloop.data.open_dataset import kind_of_dataset, open_dataset
@@ -47,6 +48,7 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
     n_features, missing = given.arguments["n_features"], given.arguments["missing"]
     paths, layout, queries = text_files(**given.arguments)
     check_target(target)
+    size = sum(path.stat().st_size for path in paths)
     with replacing_folder(target) as folder:
         with (
             NpyStream(folder / "X.npy", np.float32, n_features or 0, missing=missing) as X,
@@ -54,6 +56,9 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
             _SpilledIds(folder / "docid.spill") as documents,
         ):
             for block, _ in blocks_of_files(paths, layout, queries, given.arguments["threads"]):
+                rows, width = X.rows + len(block.y), max(X.width or 0, block.X.shape[1])
+                why = f"a table of {width:,} features"
+                check_bound(paths[0], size, 4 * rows * width, given.arguments["largest"], why)
                 X.append(block.X)
                 y.append(block.y)
                 documents.append(block.docid, len(block.y))

@@ -1,6 +1,5 @@
 """Data sets on disk: a folder of arrays that is memory-mapped, so it opens at once at any size."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from rankloop._arrays import Array
 from rankloop._atomic import replacing_folder
+from rankloop._checksums import damaged_at, file_sums, signed_json
 from rankloop.data.files.manifest import parse_manifest
 from rankloop.data.files.npy_stream import mapped
 from rankloop.data.fingerprint import fingerprint
@@ -24,6 +24,7 @@ _PAIRS = ("better", "worse", "probability", "weight")
 _DTYPES = {"X": "f4", "y": "f4", "offsets": "i8", "query_weight": "f4", "item_weight": "f4", "position": "i4"}
 _DTYPES |= {"pairs_better": "i8", "pairs_worse": "i8", "pairs_probability": "f4", "pairs_weight": "f4"}
 _KIND = "rankloop.RankingDataset"
+_AT_ONCE = 1 << 30  # bytes that are compared with their checksums in about a second
 _AGAIN = "save the data set again"
 
 
@@ -59,8 +60,9 @@ def write_manifest(folder: Path, dataset: RankingDataset) -> None:
         "fingerprint": fingerprint(dataset),
         "feature_names": dataset.feature_names,
         "files": {item.name: item.stat().st_size for item in sorted(folder.glob("*.npy"))},
+        "checksums": {item.name: file_sums(item) for item in sorted(folder.glob("*.npy"))},
     }
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (folder / _MANIFEST).write_text(signed_json(manifest), encoding="utf-8", newline="")
 
 
 def is_saved(path: str | Path) -> bool:
@@ -68,10 +70,12 @@ def is_saved(path: str | Path) -> bool:
     return (Path(path) / _MANIFEST).is_file()
 
 
-def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool = False) -> RankingDataset:
+def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool | None = None) -> RankingDataset:
     """Open what `save_dataset` wrote; memory-mapped, so that only the rows in use take memory.
 
-    Sizes and shapes are checked at once; `verify` also reads everything and compares the fingerprint.
+    Sizes and shapes are checked at once, and files that have together less than a gigabyte are compared with
+    their checksums. `verify` does that for larger ones too and compares the fingerprint; False compares
+    nothing.
     """
     folder = Path(path)
     manifest = _manifest(folder)
@@ -88,6 +92,8 @@ def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool = False) -
                 f"{folder / name}.npy has shape {values.shape} where the manifest has "
                 f"{wanted.get(name, (rows,))}: the files do not belong together; {_AGAIN}"
             )
+    if verify or (verify is None and sum(manifest["files"].values()) <= _AT_ONCE):
+        _compare(folder, manifest)
     offsets = np.asarray(arrays["offsets"])
     if offsets[0] != 0 or offsets[-1] != rows or np.any(np.diff(offsets) < 1):
         raise ValueError(f"{folder}/offsets.npy does not match the {rows} rows; {_AGAIN}")
@@ -118,6 +124,15 @@ def _manifest(folder: Path) -> dict[str, Any]:
         fields={"files": dict, "n_documents": int, "n_queries": int, "n_features": int, "fingerprint": str},
         again=_AGAIN,
     )
+
+
+def _compare(folder: Path, manifest: dict[str, Any]) -> None:
+    """Refuse a file that was changed; folders from before there were checksums have none."""
+    for name, sums in manifest.get("checksums", {}).items():
+        path = folder / name
+        at = damaged_at(path, sums) if path.is_file() else None
+        if at is not None:
+            raise ValueError(f"{path} is damaged from byte {at} on: it was cut short or changed; {_AGAIN}")
 
 
 def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> Array | None:

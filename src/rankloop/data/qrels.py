@@ -59,11 +59,14 @@ class Qrels(by_query.ByQuery):
         return self.labels
 
 
-def read_qrels(path: str | Path, *, fields: Sequence[str] = _FIELDS, header: bool = False) -> Qrels:
+def read_qrels(
+    path: str | Path, *, fields: Sequence[str] = _FIELDS, header: bool = False, largest: int | None = None
+) -> Qrels:
     """Read judgments: `query iteration document label` on each line, plain, gzip or zstd.
 
     `fields` names the fields of a line in other layouts, such as `("query", "document", "label")`;
-    `header` skips the first line.
+    `header` skips the first line. A file whose ids would take more than `largest` bytes is refused: 100 times
+    its size, at least 256 MB.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "qrels.txt"
@@ -74,7 +77,7 @@ def read_qrels(path: str | Path, *, fields: Sequence[str] = _FIELDS, header: boo
     wrong = {"query", "document", "label"} - set(fields)
     if wrong:
         raise ValueError(f"fields must name query, document and label, got {tuple(fields)}")
-    read = read_fields(path, fields, "label", header=header, least=len(fields))
+    read = read_fields(path, fields, "label", header=header, least=len(fields), largest=largest)
     if np.isinf(read.value).any():
         line = read.line[np.isinf(read.value).argmax()]
         raise ValueError(f"{path}, line {line}: the label must be finite; correct the line")

@@ -64,10 +64,11 @@ class Run(by_query.ByQuery):
         return self.scores
 
 
-def read_run(path: str | Path) -> Run:
+def read_run(path: str | Path, *, largest: int | None = None) -> Run:
     """Read a run: `query Q0 document rank score tag` on each line, plain, gzip or zstd.
 
     As in trec_eval, documents are sorted by score and the rank column is ignored; the tag may be missing.
+    A file whose ids would take more than `largest` bytes is refused: 100 times its size, at least 256 MB.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "run.txt"
@@ -75,7 +76,7 @@ def read_run(path: str | Path) -> Run:
     >>> read_run(path)["q1"], read_run(path).tag
     ({'b': 1.5, 'a': 0.5}, 'mine')
     """
-    read = read_fields(path, _FIELDS, "score", header=False, least=5)
+    read = read_fields(path, _FIELDS, "score", header=False, least=5, largest=largest)
     columns = by_query.columns_of_fields(read, path, ranked=True)
     return by_query.fill(object.__new__(Run), columns, scores=columns.value, tag=read.last or "rankloop")
 

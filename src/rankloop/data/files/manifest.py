@@ -1,10 +1,10 @@
 """The manifest of a folder, held to the same sentences as the manifest of an archive."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import rankloop
+from rankloop._checksums import checked_json
 
 __all__ = ["parse_manifest"]
 
@@ -19,8 +19,8 @@ def parse_manifest(
     ValueError: a.json does not describe a data set; save it again
     """
     try:
-        manifest = json.loads(content)
-    except ValueError as error:
+        manifest = checked_json(content.decode())
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged, cut short or not of a {what} ({error}); {again}") from None
     if not isinstance(manifest, dict) or not str(manifest.get("kind", "")).startswith(kind):
         raise ValueError(f"{where} does not describe a {what}; {again}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from rankloop._checksums import signed_json
 from rankloop.data.shards.lock import LOCK, writing
 from rankloop.data.shards.manifest import MANIFEST, Entry, encoded, merged
 from rankloop.data.shards.store import Store
@@ -79,7 +80,7 @@ class ShardFolder:
         entries = [self.entries[number] for number in range(shards)]
         about = _features(self.schema) if kind == "documents" else {}
         manifest = merged(kind, query, self.schema, entries, about)
-        self.store.write(MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+        self.store.write(MANIFEST, signed_json(manifest).encode())
         kept = {entry.name for entry in entries} | {MANIFEST, LOCK}
         for name in self.store.sizes():
             if name not in kept:

@@ -11,6 +11,7 @@ from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.data.columns.check import warn_of_empty
 from rankloop.data.columns.text_ids import text_ids
+from rankloop.data.files.bound import check_bound
 from rankloop.data.files.text import long_work
 from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.svmlight.blocks import Block, Layout, parsed_blocks
@@ -29,6 +30,7 @@ def read_svmlight(
     weights: str = "item",
     shared_queries: bool = False,
     threads: int | None = None,
+    largest: int | None = None,
 ) -> RankingDataset:
     """Documents from lines such as `2 qid:17 1:0.5 2:3 # docid = GX001`, plain, gzip or zstd.
 
@@ -39,6 +41,9 @@ def read_svmlight(
     With `side_files`, `path.query` or `path.group` (rows of each query) replace query ids, and
     `path.weight` gives weights: one per query, or one per row: of documents (`weights="item"`) or, as in
     LightGBM's metrics, of their lists (`weights="query"`).
+
+    A file whose table would take more than `largest` bytes is refused; by default that is 1000 times the size
+    of the file, and at least 256 MB.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "train.txt"
@@ -61,6 +66,8 @@ def read_svmlight(
     documents = _Documents()
     total = sum(item.stat().st_size for item in paths)
     for block, read in blocks_of_files(paths, layout, queries, threads):
+        rows, width = table.rows + len(block.y), max(table.width, block.X.shape[1])
+        check_bound(paths[0], total, 4 * rows * width, largest, f"a table of {width:,} features")
         table.add(block, total / max(1, read))
         documents.add(block)
     X, y = table.finish()

@@ -124,7 +124,7 @@ def _packed(path: Path, suffix: str) -> Iterator[BinaryIO]:
         elif suffix == ".zst":
             import zstandard
 
-            with zstandard.ZstdCompressor(level=3).stream_writer(raw) as packed:
+            with zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(raw) as packed:
                 yield packed
         else:
             yield raw

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankloop._arrays import Bools, Bytes, Floats, Ints
 from rankloop._jit import kernel, part
+from rankloop.data.files.bound import check_bound
 from rankloop.data.files.whole import read_whole
 
 __all__ = ["Fields", "read_fields"]
@@ -30,13 +31,21 @@ class Fields:
     last: str
 
 
-def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: bool, least: int) -> Fields:
+def read_fields(
+    path: str | Path,
+    names: Sequence[str],
+    value: str,
+    *,
+    header: bool,
+    least: int,
+    largest: int | None = None,
+) -> Fields:
     """Read `query`, `document` and `value` from lines with the fields `names`.
 
     Fields are separated by any number of blanks and tabs; the first `least` are required. Empty lines are
-    skipped.
+    skipped. Ids have one width, that of the longest; more than `largest` bytes of them are refused.
     """
-    raw = read_whole(path)
+    raw = read_whole(path, largest=largest)
     _check_text(raw, path)
     data = np.frombuffer(raw, np.uint8)
     size = raw.count(b"\n") + 1
@@ -57,6 +66,10 @@ def read_fields(path: str | Path, names: Sequence[str], value: str, *, header: b
     spans, numbers, lines = spans[:, :, :rows], numbers[:rows], lines[:rows]
     _parse_rest(raw, spans[2], numbers, lines, value, path)
     first = np.flatnonzero(heads[:rows])
+    for span in (spans[0][:, first], spans[1]):
+        longest = int((span[1] - span[0]).max())
+        needed, why = 4 * longest * span.shape[1], f"an id of {longest:,} bytes, the width of all others,"
+        check_bound(path, len(raw), needed, largest, why, times=100)
     return Fields(
         qid=_texts(data, spans[0][:, first]),
         repeats=np.diff(np.append(first, rows)),

@@ -71,7 +71,10 @@ def decode(value: Any, members: Mapping[str, Member]) -> Any:
         keys, items = decode(inner, members)
         return dict(zip(keys, items, strict=True))
     if kind == "$scalar":
-        return np.dtype(value["type"]).type(inner)
+        scalar = np.dtype(value["type"])
+        if scalar.kind not in "biufU":
+            raise ValueError(f"a saved number has the type {value['type']!r}; save the model again")
+        return scalar.type(inner)
     if kind == "$array":
         return members[inner]
     if kind == "$objects":
@@ -80,7 +83,7 @@ def decode(value: Any, members: Mapping[str, Member]) -> Any:
         return objects.reshape(value["shape"])
     if kind == "$random":
         random = np.random.RandomState()
-        random.set_state(decode(inner, members))
+        random.set_state(_sound(decode(inner, members)))
         return random
     if kind == "$ranker":
         return _load_ranker(inner, members)
@@ -91,13 +94,21 @@ def decode(value: Any, members: Mapping[str, Member]) -> Any:
     if kind == "$loss":
         return _loss(inner, decode(value["options"], members))
     if kind == "$generator":
-        state = decode(inner, members)
+        state = _sound(decode(inner, members))
         generator = np.random.Generator(_BITS[state["bit_generator"]]())
         generator.bit_generator.state = state
         return generator
     if kind == "$sklearn":
         return put_together(decode(inner, members))
     raise ValueError(f"a saved parameter has the unknown kind {kind!r}; upgrade rankloop")
+
+
+def _sound(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a random generator, whose compiled code does not check its positions."""
+    for place, last in ((state["state"].get("pos", 0), 624), (state.get("buffer_pos", 0), 4)):
+        if not 0 <= int(place) <= last:
+            raise ValueError("the state of a random generator in this model is damaged; save it again")
+    return state
 
 
 def _ranker(ranker: Ranker, where: str, members: MutableMapping[str, Member]) -> Any:

@@ -1,12 +1,15 @@
 """scikit-learn objects as plain data and back, without pickle.
 
-Only classes of scikit-learn are instantiated: a file cannot name another function or module.
+Only estimators of scikit-learn and their parts are instantiated: a file cannot name another class, function
+or module.
 """
 
 import copyreg
 import re
 from importlib import import_module
 from typing import Any
+
+from rankloop.rankers.saving.sound import check_made, check_state, is_allowed
 
 __all__ = ["Parts", "is_from_sklearn", "put_together", "take_apart"]
 
@@ -52,14 +55,15 @@ def put_together(parts: Parts) -> Any:
     """The object that `take_apart` was given."""
     kind = _class(parts["class"])
     arguments = parts["arguments"]
+    check_state(kind, arguments, parts["state"])
     made = kind.__new__(kind, *arguments) if parts["blank"] else kind(*arguments)
     state = parts["state"]
-    if state is None:
-        return made
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-    else:
-        made.__dict__.update(state)
+    if state is not None:
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            made.__dict__.update(state)
+    check_made(made, kind)
     return made
 
 
@@ -74,4 +78,6 @@ def _class(path: str) -> Any:
         raise ValueError(
             f"the installed scikit-learn has no {path}; install the version that the model's manifest names"
         )
+    if not is_allowed(found):
+        raise ValueError(f"a model file names {path}, which is no estimator for features; it is not loaded")
     return found

@@ -25,14 +25,17 @@ def save(ranker: Ranker, path: str | Path) -> None:
     _archive.write(path, _KIND, *_parts(ranker))
 
 
-def load(path: str | Path) -> Ranker:
+def load(path: str | Path, *, largest: int | None = None) -> Ranker:
     """The ranker that `save` wrote to `path`.
+
+    A file that unpacks to more than `largest` bytes is refused; by default that is 200 times its size, and at
+    least 64 MB.
 
     >>> load("no-such-model")
     Traceback (most recent call last):
     FileNotFoundError: there is no ranker file no-such-model
     """
-    return _restored(_archive.read(path, _KIND, again=_AGAIN), str(path))
+    return _restored(_archive.read(path, _KIND, again=_AGAIN, largest=largest), str(path))
 
 
 def manifest(path: str | Path) -> dict[str, Any]:
@@ -111,6 +114,6 @@ def _restored(archive: _archive.Archive, name: str) -> Ranker:
         ranker.propensity_ = None if curve is None else np.array(curve, np.float64)
         state = {key.removeprefix(_STATE): value for key, value in members.items() if key.startswith(_STATE)}
         ranker._restore(state)
-    except (KeyError, TypeError) as error:
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, ImportError) as error:
         raise ValueError(f"{name} does not fit its class ({error}); {_AGAIN}") from error
     return ranker

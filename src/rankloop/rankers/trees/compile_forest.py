@@ -29,14 +29,17 @@ def compile_forest(model: str) -> Forest:
 
 def read_trees(model: str) -> Trees:
     """The trees in the text of a model of any backend."""
-    if model.startswith("tree\n"):
-        from rankloop.rankers.trees.lightgbm_trees import read_lightgbm
+    try:
+        if model.startswith("tree\n"):
+            from rankloop.rankers.trees.lightgbm_trees import read_lightgbm
 
-        return read_lightgbm(model)
-    if model.startswith("{"):
-        from rankloop.rankers.trees.json_trees import read_json
+            return read_lightgbm(model)
+        if model.startswith("{"):
+            from rankloop.rankers.trees.json_trees import read_json
 
-        return read_json(model)
+            return read_json(model)
+    except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"this model is damaged ({error!r}); save it again") from None
     raise ValueError(
         "wanted the text of a model (LightGBM's model_to_string(), or XGBoost's or CatBoost's JSON), "
         f"got {model[:40]!r}"

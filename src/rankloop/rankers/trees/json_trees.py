@@ -9,8 +9,13 @@ import numpy as np
 from rankloop._arrays import Ints
 from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, Trees
 
-__all__ = ["read_json"]
+__all__ = ["check_xgboost", "read_json"]
 
+_NO_PARENT = 2**31 - 1
+_MOST_CATEGORIES = 1 << 24  # the whole numbers of single precision
+
+_OF_NODES = ("left_children", "right_children", "parents", "split_indices", "split_conditions", "split_type")
+_OF_NODES += ("default_left", "base_weights", "loss_changes", "sum_hessian")
 Row = tuple[Any, ...]  # feature, threshold, rule, left, right
 
 
@@ -93,7 +98,50 @@ def _xgboost(learner: dict[str, Any]) -> Trees:
 def _listed(tree: dict[str, Any]) -> Iterator[Ints]:
     """The categories of each categorical node."""
     for start, size in zip(tree["categories_segments"], tree["categories_sizes"], strict=True):
-        yield np.array(tree["categories"][start : start + size], np.int64)
+        found = np.array(tree["categories"][start : start + size], np.int64)
+        if len(found) != size or (found < 0).any() or (found >= _MOST_CATEGORIES).any():
+            raise ValueError("this XGBoost model is damaged: a category is out of range; save it again")
+        yield found
+
+
+def check_xgboost(text: str) -> str:
+    """The JSON of an XGBoost model, as it was understood; XGBoost trusts the children and features in it."""
+    try:
+        model = json.loads(text)
+        learner = model["learner"]
+        booster = learner["gradient_booster"]
+        sound, features = True, int(learner["learner_model_param"]["num_feature"])
+        forest = booster.get("gbtree", booster).get("model", {})
+        trees = forest.get("trees", [])
+        for tree in trees:
+            about = tree["tree_param"]
+            nodes = int(about["num_nodes"])
+            sound &= int(about["num_feature"]) == features and int(about["size_leaf_vector"]) in (0, 1)
+            sound &= nodes > 0 and all(len(tree[name]) == nodes for name in _OF_NODES)
+            left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+            inner, parents = np.flatnonzero(left != -1), np.array(tree["parents"])
+            children = np.stack((left, right))[:, inner]
+            sound &= bool((children > inner).all() and (children < nodes).all())
+            sound &= bool((right[left == -1] == -1).all() and parents[0] == _NO_PARENT)
+            sound = sound and bool((parents[children] == inner).all()) and 2 * len(inner) + 1 == nodes
+            split = np.array(tree["split_indices"])[inner]
+            sound &= bool((split >= 0).all() and (split < features).all())
+            listed = dict(zip(tree["categories_nodes"], _listed(tree), strict=True))
+            by_category = np.flatnonzero(np.array(tree["split_type"]) == 1).tolist()
+            sound &= sorted(listed) == by_category and set(tree["split_type"]) <= {0, 1}
+        count = int(forest.get("gbtree_model_param", {}).get("num_trees", len(trees)))
+        sound &= count == len(trees) == len(forest.get("tree_info", trees))
+        sound &= not any(forest.get("tree_info", ()))
+        sound &= int(forest.get("gbtree_model_param", {}).get("num_parallel_tree", 1)) == 1
+        target = learner["learner_model_param"]
+        sound &= int(target.get("num_class", 0)) in (0, 1) and int(target.get("num_target", 1)) == 1
+        ends = forest.get("iteration_indptr", [0, count])
+        sound &= ends[0] == 0 and ends[-1] == count and ends == sorted(ends)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"this XGBoost model is damaged ({error}); save it again") from None
+    if not sound:
+        raise ValueError("this XGBoost model is damaged: a child or a feature does not exist; save it again")
+    return json.dumps(model)
 
 
 def _catboost(model: dict[str, Any]) -> Trees:

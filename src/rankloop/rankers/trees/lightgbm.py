@@ -14,6 +14,7 @@ from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.compile_forest import compile_forest, read_trees
 from rankloop.rankers.trees.forest import Forest
+from rankloop.rankers.trees.lightgbm_trees import check_lightgbm
 from rankloop.rankers.trees.linear_leaves import LinearForest
 
 __all__ = ["LightGBMForest"]
@@ -41,6 +42,7 @@ class LightGBMForest:
         """LightGBM's own model, for its importances and contributions; scoring does not need it."""
         import lightgbm
 
+        check_lightgbm(self.text)
         return lightgbm.Booster(model_str=self.text)
 
     @classmethod

@@ -28,6 +28,8 @@ _TABLES = ("trees", "columns", "special")
 def pack(trees: Trees) -> dict[str, Array]:
     """The arrays of a `Forest`."""
     nodes = trees.nodes
+    if (nodes < 0).any() or not 0 < trees.n_features < 1 << 31:
+        raise ValueError("the trees are damaged: sizes below 0 or no features; save the model again")
     size = 2 * nodes + 1
     if size.max(initial=0) > _MOST_WORDS:
         raise ValueError(f"a tree has {nodes.max() + 1} leaves; at most {_MOST_WORDS // 2} can be compiled")
@@ -37,6 +39,8 @@ def pack(trees: Trees) -> dict[str, Array]:
     first = np.cumsum(size) - size
     tree = np.repeat(np.arange(len(nodes)), nodes)
     rank = np.arange(len(tree)) - np.repeat(np.cumsum(nodes) - nodes, nodes)
+    if (np.maximum(trees.left, trees.right) >= nodes[tree]).any():
+        raise ValueError("the trees are damaged: a child does not exist; save the model again")
     left, right = (np.where(child < 0, nodes[tree] + ~child, child) for child in (trees.left, trees.right))
     if (np.minimum(left, right) <= rank).any() or (np.maximum(left, right) >= size[tree]).any():
         raise ValueError("the trees are damaged: a child comes before its parent; save the model again")
@@ -79,7 +83,7 @@ def _within(
         return False
     first, nodes, leaves = trees.T
     size = 2 * nodes + 1
-    if constants.shape != (5,) or (nodes < 0).any() or size.sum() != len(words):
+    if constants.shape != (5,) or (nodes < 0).any() or (nodes > len(words)).any() or size.sum() != len(words):
         return False
     if (first != np.cumsum(size) - size).any() or (leaves != np.cumsum(nodes + 1) - nodes - 1).any():
         return False
@@ -118,6 +122,10 @@ def _columns(trees: Trees) -> tuple[Ints, Ints, dict[str, Array]]:
         missing = 0 if rule & LEFT else _MOST_EDGES
         if rule & CATEGORY:
             column[nodes] = len(columns) + place
+            if not (cuts[0] >= 0 and cuts[-1] < len(trees.sets)):
+                raise ValueError(
+                    "the trees are damaged: a set of categories is missing; save the model again"
+                )
             for which in cuts.astype(int):
                 left = trees.sets[which]
                 goes = np.ones(int(left.max(initial=-1)) + 1, np.uint8)

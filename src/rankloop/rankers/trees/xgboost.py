@@ -12,6 +12,7 @@ from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.forest import Forest
+from rankloop.rankers.trees.json_trees import check_xgboost
 
 __all__ = ["XGBoostForest"]
 
@@ -85,6 +86,7 @@ class XGBoostForest:
 
     @classmethod
     def read(cls, written: Member, compiled: Forest | None = None) -> "XGBoostForest":
+        check_xgboost(str(written))
         return cls(str(written))
 
 

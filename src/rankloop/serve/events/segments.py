@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["SUFFIX", "Segment", "claimed", "framed", "records"]
+__all__ = ["SUFFIX", "Segment", "claimed", "framed", "is_torn", "records"]
 
 SUFFIX = ".spool"
 _MARK = b"RLS1"
@@ -23,6 +23,11 @@ def framed(payload: bytes) -> bytes:
     [b'one']
     """
     return _HEAD.pack(_MARK, len(payload), zlib.crc32(payload)) + payload
+
+
+def is_torn(whole: bytes) -> bool:
+    """Whether a file has damaged or unfinished records."""
+    return sum(_HEAD.size + len(payload) for payload in records(whole)) != len(whole)
 
 
 def records(whole: bytes) -> list[bytes]:

@@ -1,0 +1,157 @@
+"""`rankloop check`: whether files are as they were written."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["check"]
+
+
+def check(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Indexes, saved models, data sets, click logs, folders or databases of the service.",
+            metavar="INDEX|MODEL|DATA|STORE...",
+        ),
+    ],
+) -> None:
+    """Compare files with their checksums, and name those that are damaged.
+
+    rankloop check shop.index ranker.model train-set shop.serve
+    """
+    wrong = 0
+    for path in paths:
+        try:
+            typer.echo(f"{path}: {_checked(path)}")
+        except (ValueError, OSError) as error:
+            wrong += 1
+            typer.echo(f"{path}: {error}", err=True)
+    if wrong:
+        typer.echo(f"rankloop: {wrong} of {len(paths)} are damaged or missing", err=True)
+        raise typer.Exit(1)
+
+
+def _checked(path: Path) -> str:
+    """What the path is and how much was compared; an error names the damaged file."""
+    if path.is_dir() and ((path / "events.db").exists() or (path / "models").is_dir()):
+        return _store(path)
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(16)
+        if head.startswith(b"SQLite format 3"):
+            return _database(path)
+        if head.startswith(b"PK\x03\x04"):
+            return _archive(path)
+    from rankloop.data.kind_of import kind_of
+
+    kind = kind_of(path)
+    return _READERS.get(kind, _dataset)(path)
+
+
+def _archive(path: Path) -> str:
+    from rankloop import _archive
+
+    kind = _archive.check(path)
+    if kind == "ranker":
+        from rankloop import load
+
+        load(path)
+    return f"a whole {kind}"
+
+
+def _index(path: Path) -> str:
+    from rankloop import Index
+
+    index = Index.open(path)
+    return f"a whole index: {index.check()} files, {len(index):,} documents"
+
+
+def _dataset(path: Path) -> str:
+    from rankloop.data import load_dataset, open_dataset
+    from rankloop.data.load_dataset import is_saved
+
+    saved = is_saved(path)
+    data = load_dataset(path, verify=True) if saved else open_dataset(path)
+    what = "a whole data set" if saved else "a data set that can be read (text has no checksums)"
+    return f"{what}: {data.n_queries:,} queries, {data.n_documents:,} documents"
+
+
+def _shards(path: Path) -> str:
+    from rankloop.data.shards.shards import open_shards
+
+    return f"whole shards: {open_shards(path, verify=True)!r}"
+
+
+def _clicks(path: Path) -> str:
+    from rankloop import read_clicks
+
+    return f"a click log that can be read: {len(read_clicks(path).query):,} rows"
+
+
+def _qrels(path: Path) -> str:
+    from rankloop import read_qrels
+
+    return f"judgments that can be read: {len(read_qrels(path).docid):,} rows"
+
+
+def _run(path: Path) -> str:
+    from rankloop import read_run
+
+    return f"a run that can be read: {len(read_run(path).docid):,} rows"
+
+
+def _text(path: Path) -> str:
+    from rankloop.data.files.whole import read_whole
+
+    return f"text that can be read: {len(read_whole(path)):,} bytes"
+
+
+_READERS: dict[str, Callable[[Path], str]] = {
+    "index": _index,
+    "shards": _shards,
+    "qrels": _qrels,
+    "run": _run,
+    "scores": _text,
+    "clicks.parquet": _clicks,
+    "clicks.csv": _clicks,
+    "clicks.jsonl": _clicks,
+}
+
+
+def _store(folder: Path) -> str:
+    """The folder of a service: its database, its models, and what waits on disk for the database."""
+    import hashlib
+
+    from rankloop.serve.events.segments import SUFFIX, is_torn
+
+    said = [_database(folder / "events.db")] if (folder / "events.db").exists() else []
+    models = sorted((folder / "models").glob("*.zip"))
+    for model in models:
+        with model.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != model.stem:
+                raise ValueError(f"{model} is damaged: its hash is not its name; register the model again")
+    waiting = sorted((folder / "spool").glob(f"*{SUFFIX}"))
+    for path in waiting:
+        if is_torn(path.read_bytes()):
+            raise ValueError(
+                f"{path} has a damaged or unfinished record, which is skipped; the others will be stored"
+            )
+    return ", ".join([*said, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
+
+
+def _database(path: Path) -> str:
+    import sqlite3
+
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    finally:
+        connection.close()
+    if found != ["ok"]:
+        raise ValueError(f"{path} is damaged: {found[0]}; restore it from a backup")
+    return "a database of sound structure (SQLite has no checksums of values)"

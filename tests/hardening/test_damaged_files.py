@@ -1,0 +1,190 @@
+"""One place of a saved file changed: noticed by its reader or by `rankloop check`, never another answer."""
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rankloop as rl
+from hardening.damage import damages
+from rankloop._checksums import checked_json, signed_json
+from rankloop.cli import app
+from rankloop.clicks.load_model import load_model
+from rankloop.data import load_dataset, open_dataset, save_dataset, write_dataset
+from rankloop.data.shards.shards import open_shards
+from rankloop.data.shards.write_shards import write_shards
+
+CASES = 18
+
+
+@pytest.fixture(scope="module")
+def data():
+    return rl.synthetic(n_queries=12, docs_per_query=6, n_features=4, seed=0)
+
+
+def checked(path):
+    return CliRunner().invoke(app, ["check", str(path)])
+
+
+def content(data):
+    names = ("X", "y", "offsets", "qid", "docid", "query_weight", "feature_names")
+    return repr([None if (v := getattr(data, name)) is None else np.asarray(v).tolist() for name in names])
+
+
+def every_change(folder_or_file, file, read, cases=CASES):
+    """Damage one file again and again; gives what nobody noticed."""
+    whole, wanted, unnoticed = file.read_bytes(), read(), []
+    assert checked(folder_or_file).exit_code == 0
+    for number, (kind, damaged) in enumerate(damages(whole, cases, seed=len(file.name))):
+        file.write_bytes(damaged)
+        try:
+            if read() != wanted:
+                unnoticed.append((file.name, kind, number, "another answer"))
+            elif checked(folder_or_file).exit_code == 0:
+                unnoticed.append((file.name, kind, number, "not noticed"))
+        except (ValueError, FileNotFoundError):
+            result = checked(folder_or_file)
+            if result.exit_code == 0:
+                unnoticed.append((file.name, kind, number, "check says it is whole"))
+    file.write_bytes(whole)
+    return unnoticed
+
+
+def test_a_saved_data_set(data, tmp_path):
+    save_dataset(data, tmp_path / "set")
+    found = []
+    for file in sorted((tmp_path / "set").iterdir()):
+        found += every_change(tmp_path / "set", file, lambda: content(load_dataset(tmp_path / "set")))
+    assert found == []
+    file = tmp_path / "set" / "y.npy"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    result = checked(tmp_path / "set")
+    assert result.exit_code == 1
+    assert "y.npy is damaged from byte 0 on" in result.output
+    load_dataset(tmp_path / "set", verify=False)
+
+
+def test_shards(data, tmp_path):
+    write_shards(data, tmp_path / "shards", shards=2)
+
+    def read():
+        shards = open_shards(tmp_path / "shards")
+        return repr([content(one) for one in shards] + [shards.labels, shards.ranges, shards.fingerprint])
+
+    found = []
+    for file in sorted((tmp_path / "shards").iterdir()):
+        if file.stat().st_size:
+            found += every_change(tmp_path / "shards", file, read)
+    assert found == []
+
+
+@pytest.mark.parametrize("suffix", [".zst", ".gz"])
+def test_compressed_text(data, tmp_path, suffix):
+    path = tmp_path / f"set.txt{suffix}"
+    write_dataset(data, path)
+    wanted = content(open_dataset(path))
+    for number, (kind, damaged) in enumerate(damages(path.read_bytes(), 60, seed=1)):
+        again = tmp_path / f"again{suffix}"
+        again.write_bytes(damaged)
+        with contextlib.suppress(ValueError):
+            assert content(open_dataset(again)) == wanted, (kind, number)
+
+
+@pytest.mark.parametrize("kind", ["linear", "trees", "click model"])
+def test_saved_models(data, tmp_path, kind):
+    path = tmp_path / "model"
+    if kind == "click model":
+        log = rl.simulate(data, logging_policy=data.y, sessions=200, seed=0)
+        rl.clicks.PBM(iterations=2).fit(log).save(path)
+
+        def read():
+            return repr(load_model(path).click_probability(log).tolist())
+
+    else:
+        ranker = rl.LinearRanker() if kind == "linear" else rl.LambdaMART(trees=3, leaves=4)
+        ranker.fit(data).save(path)
+
+        def read():
+            return repr(rl.load(path).predict(data.X).tolist())
+
+    assert every_change(path, path, read, cases=30) == []
+
+
+def test_what_check_says(data, tmp_path):
+    index = rl.Index.create(tmp_path / "i", fields={"title": "text"})
+    index.add([{"id": 1, "title": "red"}])
+    index.commit()
+    save_dataset(data, tmp_path / "set")
+    both = CliRunner().invoke(
+        app, ["check", str(tmp_path / "i"), str(tmp_path / "set"), str(tmp_path / "no")]
+    )
+    assert both.exit_code == 1
+    assert "i: a whole index: 2 files, 1 documents" in both.output
+    assert "set: a whole data set: 12 queries" in both.output
+    assert "there is no file" in both.output
+    assert "1 of 3 are damaged or missing" in both.output
+    segment = next((tmp_path / "i").glob("segment-*.bin"))
+    segment.write_bytes(segment.read_bytes()[:-1])
+    broken = checked(tmp_path / "i")
+    assert broken.exit_code == 1
+    assert f"{segment.name} is damaged or cut short" in broken.output
+
+
+def test_check_of_a_service(tmp_path):
+    from serve.running import client_of
+
+    with client_of(tmp_path) as (client, _):
+        client.post("/search", json={"query": "red"})
+    home = next(tmp_path.glob("*.serve"))
+    assert checked(home).exit_code == 0
+    copy = tmp_path / "copy"
+    shutil.copytree(home, copy)
+    database = copy / "events.db"
+    data = bytearray(database.read_bytes())
+    data[100:2000] = bytes(1900)
+    database.write_bytes(data)
+    assert "events.db is damaged" in checked(copy).output
+    shutil.rmtree(copy)
+    shutil.copytree(home, copy)
+    for model in (copy / "models").glob("*.zip"):
+        model.write_bytes(model.read_bytes()[:-1])
+    if list((copy / "models").glob("*.zip")):
+        assert "its hash is not its name" in checked(copy).output
+    (copy / "spool").mkdir(exist_ok=True)
+    (copy / "spool" / f"{1:020d}-1.spool").write_bytes(b"RLS1torn")
+    for model in (copy / "models").glob("*.zip"):
+        model.unlink()
+    assert "damaged or unfinished record" in checked(copy).output
+
+
+def test_signed_json_notices_every_byte():
+    text = signed_json({"rows": 12, "names": ["a", "é"], "none": None})
+    assert checked_json(text) == {"rows": 12, "names": ["a", "é"], "none": None, "signed": True} | {
+        "digest": checked_json(text)["digest"]
+    }
+    for at in range(len(text)):
+        for changed in (
+            text[:at] + chr(ord(text[at]) ^ 1) + text[at + 1 :],
+            text[:at],
+            text + "x",
+            text + "\n",
+        ):
+            with pytest.raises(ValueError, match=r"."):
+                checked_json(changed)
+    with pytest.raises(ValueError, match="changed after it was written"):
+        checked_json("{}", signed=True)
+
+
+def test_folders_from_before_there_were_checksums_are_read(data, tmp_path):
+    save_dataset(data, tmp_path / "set")
+    path = Path(tmp_path / "set" / "manifest.json")
+    saved = checked_json(path.read_text())
+    path.write_text(
+        json.dumps({k: v for k, v in saved.items() if k not in ("signed", "digest", "checksums")})
+    )
+    assert content(load_dataset(tmp_path / "set")) == content(data)
