@@ -35,6 +35,7 @@ from rankloop.clicks.simulate_aggregate import simulate_aggregate
 from rankloop.clicks.trust_pbm import TrustPBM
 from rankloop.clicks.ubm import UBM
 from rankloop.clicks.user import user
+from rankloop.clicks.write_ubi import write_ubi
 
 __all__ = [
     "CCM",
@@ -75,6 +76,7 @@ __all__ = [
     "simulate_aggregate",
     "user",
     "write_clicks",
+    "write_ubi",
 ]
 
 
