@@ -12,12 +12,16 @@ from rankloop.data.describe import Description, describe
 from rankloop.data.fingerprint import fingerprint
 from rankloop.data.from_frame import from_frame, to_frame
 from rankloop.data.judged import JudgedRun, judged
+from rankloop.data.judgment import Judgment
+from rankloop.data.judgments import Judgments, read_judgments, write_judgments
 from rankloop.data.kind_of import kind_of
 from rankloop.data.load_dataset import load_dataset, save_dataset
 from rankloop.data.open_dataset import open_dataset
 from rankloop.data.pairs import Pairs
 from rankloop.data.qrels import Qrels, read_qrels, write_qrels
 from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.read_beir import read_beir
+from rankloop.data.read_ltr_log import read_ltr_log
 from rankloop.data.read_parquet import read_parquet, write_parquet
 from rankloop.data.run import Run, read_run, write_run
 from rankloop.data.shards.shards import Shards, open_shards
@@ -31,6 +35,8 @@ __all__ = [
     "Corpus",
     "Description",
     "JudgedRun",
+    "Judgment",
+    "Judgments",
     "Pairs",
     "Qrels",
     "RankingDataset",
@@ -47,6 +53,9 @@ __all__ = [
     "load_dataset",
     "open_dataset",
     "open_shards",
+    "read_beir",
+    "read_judgments",
+    "read_ltr_log",
     "read_parquet",
     "read_qrels",
     "read_run",
@@ -55,6 +64,7 @@ __all__ = [
     "synthetic",
     "to_frame",
     "write_dataset",
+    "write_judgments",
     "write_parquet",
     "write_qrels",
     "write_run",
