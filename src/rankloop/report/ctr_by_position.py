@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from rankloop.clicks.columns.wilson import wilson
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import curves_text, empty_note, floats, named, rank_figure, ranks_axis
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import span
-from rankloop.report.drawing.wilson import wilson
 from rankloop.report.figure import Figure
 
 __all__ = ["ctr_by_position"]
