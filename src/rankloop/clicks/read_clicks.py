@@ -18,8 +18,8 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
     """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
-    challenge), "trec" (session track XML) or "graphcm" (TREC sessions as lists of ids). Without positions,
-    lists are in displayed order.
+    challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events).
+    Without positions, lists are in displayed order. UBI has two files: see `read_ubi`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -35,6 +35,7 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
             rows = scan(source, format=format).collect()
         return ClickLog.from_frame(rows)
     from rankloop.clicks.read_graphcm import read_graphcm
+    from rankloop.clicks.read_metarank import read_metarank
     from rankloop.clicks.read_trec_sessions import read_trec_sessions
     from rankloop.clicks.read_yandex import read_yandex
 
@@ -42,6 +43,7 @@ def read_clicks(path: str | Path, *, format: str | None = None) -> ClickLog:
         "yandex": read_yandex,
         "trec": read_trec_sessions,
         "graphcm": read_graphcm,
+        "metarank": read_metarank,
     }
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
@@ -110,5 +112,5 @@ def _format_of_name(path: Path) -> str:
             return name
     raise ValueError(
         f"the format of {path.name} is not known by its ending (.parquet, .csv, .jsonl); pass format= "
-        '("parquet", "csv", "jsonl", "yandex", "trec" or "graphcm")'
+        '("parquet", "csv", "jsonl", "yandex", "trec", "graphcm" or "metarank")'
     )
