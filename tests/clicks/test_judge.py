@@ -20,7 +20,7 @@ def shown(pages, examination, attraction, rng):
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_intervals_cover(confidence):
-    """Over 600 logs of 40 pages the true attraction is inside at least as often as promised."""
+    """600 intervals, of 150 logs, hold the true attraction at least as often as promised."""
     rng = np.random.default_rng(0)
     examination, attraction = np.array([1.0, 0.7, 0.5, 0.3]), np.array([0.05, 0.3, 0.6, 0.9])
     inside = []

@@ -55,7 +55,7 @@ def test_mistakes_in_beir(tmp_path):
     assert left_out.total() == 3
     beir(tmp_path)
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq9\td1\t2\n")
-    with pytest.raises(ValueError, match="judges query 'q9', which queries.jsonl does not have"):
+    with pytest.raises(ValueError, match=r"judges query 'q9', which queries.jsonl does not have"):
         read_beir(tmp_path)
 
 

@@ -89,7 +89,7 @@ class _Page:
 
     def __init__(self, session: str, record: Mapping[str, Any], when: float) -> None:
         self.session, self.query, self.when = session, str(record["user_query"]), when
-        hits = next((record[name] for name in _HITS if record.get(name)), [])
+        hits: list[Any] = next((record[name] for name in _HITS if record.get(name)), [])
         self.ranks = {str(hit): rank for rank, hit in enumerate(dict.fromkeys(map(str, hits)), start=1)}
         self.listed = bool(self.ranks)
         self.client = str(record.get("client_id") or "")

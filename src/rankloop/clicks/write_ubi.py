@@ -79,7 +79,7 @@ def _page(
     shared = {"query_id": name, **client, "timestamp": when}
     if log.page_layout is not None:
         shared["application"] = _id(log.page_layout, page)
-    query = {**shared, "user_query": str(log.queries[log.page_query.code[page]])}
+    query: dict[str, Any] = {**shared, "user_query": str(log.queries[log.page_query.code[page]])}
     if whole:
         query["query_response_hit_ids"] = documents
     if log.page_ranker is not None:

@@ -1,7 +1,7 @@
 """Judgments with their raters, reasons and texts, in the formats of the tools people judge with."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
@@ -18,7 +18,7 @@ from rankloop.data.qrels import Qrels
 
 __all__ = ["Judgments", "read_judgments", "write_judgments"]
 
-_COMBINE = {"max": max, "mean": mean, "median": median, "min": min}
+_COMBINE: dict[str, Callable[[list[float]], float]] = {"max": max, "mean": mean, "median": median, "min": min}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

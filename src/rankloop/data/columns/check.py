@@ -142,7 +142,8 @@ def query_text(texts: ArrayLike | Mapping[Any, str] | None, grouping: Grouping, 
     known: Array = values.astype(np.str_)
     if len(values) == len(grouping.qid):
         return known
-    return one_per_query(grouping.apply(known), grouping, "query_text differs", "give one text per query")
+    texts = one_per_query(grouping.apply(known), grouping, "query_text differs", "give one text per query")
+    return np.asarray(texts)
 
 
 def one_per_query(by_row: Any, grouping: Grouping, problem: str, advice: str) -> Any:

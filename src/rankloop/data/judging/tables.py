@@ -180,8 +180,11 @@ def _rows(
     text: str, delimiter: str, wanted: Sequence[str], faults: Faults
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with their numbers (the header is 1); columns go by name, in any case."""
-    plain = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=plain)
+    lines = io.StringIO(text, newline="")
+    if delimiter == "\t":
+        table = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    else:
+        table = csv.reader(lines)
     header = [cell.strip() for cell in next(table, [])]
     spelt = {name.lower(): name for name in wanted}
     header = [spelt.get(name.lower(), name) for name in header]
