@@ -304,33 +304,45 @@ def test_every_decision_is_the_same_in_solr(text):
         made = as_solr(text)
     if not told:
         assert [float(solr_score(made, x)) for x in rows] == compile_forest(text).score(rows).tolist()
-    assert not [warning for warning in told if "close to 0" not in str(warning.message)]
+    assert not [warning for warning in told if "cannot be written exactly" not in str(warning.message)]
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 @settings(max_examples=300)
 def test_the_slack_is_taken_off(wanted):
-    """A search over many more neighbours finds no number that is closer."""
+    """A search over many more neighbours finds no number that comes closer from below."""
     wanted = f32(wanted)
-    (found,), (exact,) = without_slack(np.array([wanted]))
-    assert exact == (f32(found + f32(1e-6)) == wanted)
-    near = wanted - f32(1e-6)
-    best = np.inf
+    (found,), (got,) = without_slack(np.array([wanted]))
+    assert got == f32(found + f32(1e-6))
+    assert got <= wanted
+    best = -np.inf
     for way in (-np.inf, np.inf):
-        other = near
+        other = wanted - f32(1e-6)
         for _ in range(40):
-            best = min(best, abs(float(f32(other + f32(1e-6))) - float(wanted)))
+            sum_there = f32(other + f32(1e-6))
+            best = max(best, sum_there) if sum_there <= wanted else best
             other = np.nextafter(other, f32(way))
-    assert abs(float(f32(found + f32(1e-6))) - float(wanted)) <= best
+    assert got == best
 
 
-def test_thresholds_near_zero_are_told():
+@pytest.mark.parametrize(
+    ("threshold", "gap", "left", "right"),
+    [
+        (1e-9, "2e-14|[0-9]e-14", [0.0, 9e-10], [1.1e-9]),
+        (-1.0000000180025095e-35, "1e-13", [-1e-9], [0.0, 1e-9]),  # LightGBM's "below 0"
+    ],
+)
+def test_thresholds_near_zero_are_told(threshold, gap, left, right):
     text = "tree\nnum_tree_per_iteration=1\nmax_feature_idx=0\n\nTree=0\nnum_leaves=2\nnum_cat=0\n"
-    text += "split_feature=0\nthreshold=1e-9\ndecision_type=2\nleft_child=-1\nright_child=-2\n"
+    text += f"split_feature=0\nthreshold={threshold}\ndecision_type=2\nleft_child=-1\nright_child=-2\n"
     text += "leaf_value=1 2\n\nend of trees\n"
-    with pytest.warns(UserWarning, match="1 thresholds close to 0 cannot be written exactly"):
+    with pytest.warns(
+        UserWarning, match=rf"1 thresholds cannot be written exactly, .* less than ({gap}) below"
+    ):
         made = to_solr(text, features=["a"])
-    assert [solr_score(made, np.array([x], f32)) for x in (0.0, 1.1e-9)] == [1, 2]
+    for values, score in ((left, 1), (right, 2)):
+        assert [solr_score(made, np.array([x], f32)) for x in values] == [score] * len(values)
+        assert compile_forest(text).score(np.array(values, f32)[:, None]).tolist() == [score] * len(values)
 
 
 def test_a_hand_made_tree():

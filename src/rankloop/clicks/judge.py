@@ -75,7 +75,8 @@ def _interval(log: ClickLog, model: ClickModel, values: Floats, confidence: floa
     if not np.allclose(expected, values * looks, rtol=1e-6, atol=1e-9):
         return unknown, unknown
     shown = np.bincount(code, minlength=count).astype(np.float64)
-    _, low, high = wilson(np.bincount(code, log.click.astype(np.float64), count), shown, confidence)
+    clicks = np.bincount(code, log.click, count).astype(np.float64)
+    _, low, high = wilson(clicks, shown, confidence)
     rate = np.maximum(looks / shown, 1e-9)
     return np.minimum(low / rate, values), np.maximum(np.minimum(high / rate, 1.0), values)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Bools, Floats, Singles
+from rankloop._arrays import Floats, Singles
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.export.exportable import (
@@ -44,7 +44,8 @@ def to_solr(
 
     Trees become a `MultipleAdditiveTreesModel`, weighted sums a `LinearModel` (without their constant) and
     networks a `NeuralNetworkModel`, all of which compute in float32. Solr adds 1e-6 to each threshold; that
-    is taken off beforehand. A warning says where no float32 gives the threshold afterwards: close to 0.
+    is taken off beforehand. Where no float32 gives the threshold afterwards (close to 0, and near some powers
+    of 2), a warning says how far off it is.
 
     Solr takes a missing feature for 0. Trees that send missing values elsewhere say so in their nodes, for
     releases of Solr that know `isNullSameAsZero`; not with `complete`, which says that no feature is ever
@@ -115,11 +116,13 @@ def _norms(mean: Floats, scale: Floats) -> list[dict[str, Any]]:
 def _forest(trees: Trees, names: list[str], complete: bool) -> str:
     directions = not complete and not missing_is_zero(trees)
     tiny = (trees.threshold >= 0) & (trees.threshold <= trees.zero)  # LightGBM's 0
-    cut, exact = without_slack(below(np.where(tiny, 0.0, trees.threshold)))
-    if not exact.all():
+    wanted = below(np.where(tiny, 0.0, trees.threshold))
+    cut, got = without_slack(wanted)
+    if (got != wanted).any():
+        gap = (wanted.astype(np.float64) - got).max()
         warnings.warn(
-            f"{int((~exact).sum())} thresholds close to 0 cannot be written exactly, since Solr adds 1e-6 to "
-            "each: values closer to one of them than 1e-12 may go the other way",
+            f"{int((got != wanted).sum())} thresholds cannot be written exactly, since Solr adds 1e-6 to "
+            f"each: values less than {gap:.0e} below one of them may go the other way",
             stacklevel=3,
         )
     thresholds = in_single(cut, "a threshold")
@@ -139,18 +142,20 @@ def _forest(trees: Trees, names: list[str], complete: bool) -> str:
     return f'{{{missing}"trees": [{made}]}}'
 
 
-def without_slack(wanted: Singles) -> tuple[Singles, Bools]:
-    """For each number the one that Solr's addition of 1e-6 turns into it, and whether there is one.
+def without_slack(wanted: Singles) -> tuple[Singles, Singles]:
+    """For each number the one that Solr's addition of 1e-6 turns into it, or into the next one below it.
+
+    Below, so that 0, a common value, stays on its side of a threshold just under it. The second array is what
+    Solr makes of the first.
 
     >>> without_slack(np.array([0.5, 100.0], np.float32))[0]
-    array([  0.499999, 100.      ], dtype=float32)
+    array([  0.49999902, 100.        ], dtype=float32)
     """
-    best = wanted - _SLACK
-    candidate = best
+    candidate = wanted - _SLACK
     for _ in range(4):
         candidate = np.nextafter(candidate, np.float32(-np.inf))
-    for _ in range(9):
-        closer = np.abs(candidate + _SLACK - wanted) < np.abs(best + _SLACK - wanted)
-        best = np.where(closer, candidate, best)
+    best = candidate
+    for _ in range(8):
         candidate = np.nextafter(candidate, np.float32(np.inf))
-    return best, best + _SLACK == wanted
+        best = np.where(candidate + _SLACK <= wanted, candidate, best)
+    return best, best + _SLACK
