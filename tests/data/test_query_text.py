@@ -80,6 +80,32 @@ def test_forms_of_a_comment(tmp_path, comment, docid, text):
     assert (None if data.query_text is None else data.query_text[0]) == text
 
 
+def naive_comment(comment):
+    """The docid and the text of the query in a comment, by splitting: the twin of `find_comments`."""
+    body = comment[1:].lstrip(" ")
+    head, tab, rest = body.partition("\t")
+    if tab and not set(head) & set(" \r") and head != "docid":
+        return head, rest.strip(" \t\r")
+    words = comment[1:].replace("\t", " ").replace("\r", " ").split(" ")
+    for i, word in enumerate(words):
+        before = comment[: 1 + len(" ".join(words[:i])) + (i > 0)][-1:]
+        if word.startswith("docid") and before in "# \t\r":
+            behind = comment[1 + len(" ".join(words[:i])) + (i > 0) + 5 :].lstrip(" \t\r=:")
+            return behind.replace("\t", " ").replace("\r", " ").split(" ")[0], ""
+    return "", ""
+
+
+@given(st.lists(st.sampled_from(["docid", "=", ":", " ", "\t", "7", "ab", "\r"]), max_size=9).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_comments_as_their_twin_reads_them(tmp_path_factory, comment):
+    path = tmp_path_factory.mktemp("comment") / "one.txt"
+    path.write_bytes(f"1 qid:q 1:1 #{comment}\n".encode())
+    data = read_svmlight(path)
+    found = "" if data.docid is None else str(data.docid[0])
+    text = "" if data.query_text is None else data.query_text[0]
+    assert (found, text) == naive_comment("#" + comment)
+
+
 IDS = st.text("abcé1:#=", min_size=1, max_size=4).filter(lambda one: one[0] not in "=:" and one != "docid")
 TEXTS = st.text("ab é#=:1\t", max_size=8).map(lambda one: one.strip(" \t"))
 
