@@ -1,6 +1,7 @@
 """Files named on the command line: every command reads the same data sets."""
 
 import gzip
+import json
 
 import numpy as np
 import polars
@@ -141,3 +142,29 @@ def test_click_logs_under_any_name(tmp_path):
     frame.write_ndjson(tmp_path / "log")
     for name in ("log.csv", "log.jsonl", "log"):
         assert len(read_clicks(tmp_path / name)) == 2
+
+
+def test_judgments_of_tools(tmp_path):
+    """A run is measured against the ratings of a Quepid case, and the case becomes TREC judgments."""
+    case, run = tmp_path / "case.csv", tmp_path / "run.txt"
+    case.write_text("query,doc_id,rating\r\ntv,a,3\r\ntv,b,0\r\nunrated,,\r\n")
+    run.write_text("tv Q0 b 1 2.0 x\ntv Q0 a 2 1.0 x\n")
+    assert read_judgments(case).to_dict() == {"tv": {"a": 3.0, "b": 0.0}}
+    done = CliRunner().invoke(app, ["evaluate", str(run), str(case), "-m", "mrr", "--json"])
+    assert json.loads(done.stdout)["metrics"]["mrr"]["mean"] == 0.5
+    out = tmp_path / "qrels.txt"
+    done = CliRunner().invoke(app, ["convert", str(case), str(out), "--format", "trec"])
+    assert done.exit_code == 0
+    assert out.read_text() == "1 0 a 3\n1 0 b 0\n"
+    both = CliRunner().invoke(app, ["convert", str(case), str(case), str(out), "--format", "trec"])
+    assert "--format is for one file of judgments" in str(both.exception)
+
+
+def test_judgments_of_a_click_log(tmp_path):
+    log, out = tmp_path / "log.csv", tmp_path / "case.csv"
+    log.write_text("session,query,document,position,click\n1,tv,a,1,1\n1,tv,b,2,0\n2,tv,b,1,0\n2,tv,a,2,1\n")
+    words = ["clicks", "judge", str(log), "--format", "quepid", "--grades", "3", "--out", str(out)]
+    done = CliRunner().invoke(app, words)
+    assert done.stdout == f"2 judgments written to {out}\n"
+    ratings = read_judgments(out)["tv"]
+    assert ratings["a"] > ratings["b"]

@@ -154,7 +154,7 @@ def test_ubi(form, tmp_path):
 def test_ubi_bad_input(tmp_path):
     with pytest.raises(ValueError, match="no query has the results that were shown"):
         clicks.read_ubi(QUERIES[2:], [])
-    with pytest.raises(ValueError, match="has no 'user_query'"):
+    with pytest.raises(ValueError, match="left out: 1 queries without user_query"):
         clicks.read_ubi([{"query_id": "1", "query_response_hit_ids": ["a"]}], [])
     (tmp_path / "x.json").write_text('{"a": 1}\n{"a": \n')
     with pytest.raises(ValueError, match="line 2 is not JSON"):

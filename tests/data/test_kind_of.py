@@ -43,6 +43,11 @@ def written(kind, path):
     elif kind == "npy":
         with path.open("wb") as file:
             np.save(file, np.arange(3.0))
+    elif kind == "judgments":
+        path.write_text("query,doc_id,rating\nred shoes,17,3\n")
+    elif kind == "beir":
+        (path / "qrels").mkdir(parents=True)
+        (path / "corpus.jsonl").write_text('{"_id": "d1", "text": "x"}\n')
     elif kind == "index":
         from rankloop.search import Index
 

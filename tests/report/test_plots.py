@@ -8,13 +8,13 @@ import pytest
 
 import rankloop.report as family
 from rankloop.clicks import PBM, ClickLog, RankCTR, simulate
+from rankloop.clicks.columns.wilson import wilson
 from rankloop.data import synthetic
 from rankloop.interleaving import verdict
 from rankloop.metrics import compare, evaluate
 from rankloop.online.learning_curve import LearningCurve
 from rankloop.propensity import Propensity
 from rankloop.rankers import lambdas
-from rankloop.report.drawing.wilson import wilson
 
 SVG = "{http://www.w3.org/2000/svg}"
 

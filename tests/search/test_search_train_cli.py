@@ -74,6 +74,18 @@ def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch
     assert sum(map(len, seen.values())) == len(COLOURS)
 
 
+def test_judgments_of_a_tool_bring_their_queries(shop):
+    rows = "".join(f"{c} thing,{c}{i},{int(i > 3)}\n" for c in COLOURS for i in range(6))
+    (shop / "case.csv").write_text("query,doc_id,rating\n" + rows)
+    words = ["train", str(shop / "shop.index"), "--qrels", str(shop / "case.csv"), "--ranker", "linear"]
+    done = CliRunner().invoke(app, [*words, "--out", str(shop / "run"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert set(json.loads(done.output)["metrics"]) == {"words alone", "learned"}
+    trec = ["train", str(shop / "shop.index"), "--qrels", str(shop / "qrels.txt"), "--out", str(shop / "run")]
+    with pytest.raises(ValueError, match=r"needs --qrels .* and --queries"):
+        CliRunner().invoke(app, trec, catch_exceptions=False)
+
+
 def test_what_is_missing_is_named(shop):
     asked = ["train", str(shop / "shop.index"), "--out", str(shop / "run")]
     with pytest.raises(ValueError, match="needs --qrels"):

@@ -13,6 +13,7 @@ from rankloop.cli.datasets import datasets
 from rankloop.cli.demo import demo
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.explain import explain
+from rankloop.cli.export import export
 from rankloop.cli.fuse import fuse
 from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
@@ -45,7 +46,7 @@ def _root() -> None:
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
 _LOOP = (index, search, serve, learn, simulate, online, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert, shard, check):
+for command in (demo, *_MODELS, *_LOOP, convert, shard, export, check):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

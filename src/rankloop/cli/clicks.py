@@ -8,7 +8,7 @@ import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Seed
 
-__all__ = ["check", "clicks", "export", "fit", "propensity"]
+__all__ = ["check", "clicks", "export", "fit", "judge", "propensity"]
 
 clicks = typer.Typer(
     name="clicks",
@@ -103,6 +103,36 @@ def fit(
         if out is not None:
             fitted.save(out)
     show(_Fits(rows), as_json=json, log=str(log), test=str(test or log))
+
+
+@clicks.command()
+def judge(
+    log: Log,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of judgments to write.")],
+    model: Annotated[
+        str, typer.Option(help="A click model (pbm, ubm, dbn, ...), or the file of one.")
+    ] = "pbm",
+    format: Annotated[
+        str, typer.Option("--format", help="quepid, quepid-detailed, quepid-book, workbench, trec, ...")
+    ] = "quepid-detailed",
+    grades: Annotated[
+        int | None, typer.Option(help="Whole grades from 0 to this, for tools without fractions.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    log_format: LogFormat = None,
+) -> None:
+    """Judge the documents of a log by a click model, and write the judgments for a relevance tool.
+
+    rankloop clicks judge log.parquet --format quepid --grades 3 --out case.csv
+    """
+    from rankloop.clicks import judge as judged_by
+    from rankloop.clicks import load_model, read_clicks
+    from rankloop.data import write_judgments
+
+    chosen = load_model(model) if Path(model).is_file() else model
+    judged = judged_by(read_clicks(log, format=log_format), chosen, confidence=confidence)
+    write_judgments(judged if grades is None else judged.graded(grades), out, format=format)
+    typer.echo(f"{len(judged):,} judgments written to {out}")
 
 
 @clicks.command()

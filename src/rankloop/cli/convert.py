@@ -1,4 +1,4 @@
-"""`rankloop convert`: a data set in another format."""
+"""`rankloop convert`: a data set, or judgments, in another format."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,9 @@ __all__ = ["convert"]
 def convert(
     sources: Annotated[
         list[Path],
-        typer.Argument(help="SVMLight text or Parquet (one file or several), CSV, JSONL, saved or shards."),
+        typer.Argument(
+            help="SVMLight text or Parquet (one file or several), CSV, JSONL, saved or shards; or judgments."
+        ),
     ],
     target: Annotated[
         Path,
@@ -34,11 +36,21 @@ def convert(
     shared_queries: Annotated[
         bool, typer.Option("--shared-queries", help="Join the rows of a query that occurs in several files.")
     ] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Of judgments: trec, beir, quepid, quepid-detailed, quepid-json, quepid-book, workbench, "
+            "rre or o19s.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Convert a data set to another format; text becomes a saved folder in bounded memory.
 
     rankloop convert train.txt train.parquet
+
+    rankloop convert book.json judgments.txt --format trec
     """
     import json as writer
 
@@ -56,6 +68,16 @@ def convert(
     }
     options = {name: value for name, value in given.items() if value is not None}
     source = sources[0] if len(sources) == 1 else sources
+    if format is not None:
+        if len(sources) > 1 or options:
+            raise ValueError("--format is for one file of judgments; leave out other files and options")
+        from rankloop.data.judgments import read_judgments, write_judgments
+
+        read = read_judgments(sources[0])
+        write_judgments(read, target, format=format)
+        about = {"target": str(target), "judgments": len(read)}
+        typer.echo(writer.dumps(about) if json else f"wrote {target}: {len(read):,} judgments")
+        return
     if kind_of_dataset(source) != "svmlight" and options:
         first = next(iter(options)).replace("_", "-")
         raise ValueError(f"--{first} is for SVMLight text, and {sources[0]} is not; leave it out")

@@ -19,6 +19,7 @@ from rankloop.clicks.dcm import DCM
 from rankloop.clicks.document_ctr import DocumentCTR
 from rankloop.clicks.global_ctr import GlobalCTR
 from rankloop.clicks.intervention import FairPairs, Intervention, Shuffle, Swap, intervention
+from rankloop.clicks.judge import judge
 from rankloop.clicks.load_model import load_model
 from rankloop.clicks.pbm import PBM
 from rankloop.clicks.perplexity import Perplexity
@@ -26,6 +27,7 @@ from rankloop.clicks.rank_ctr import RankCTR
 from rankloop.clicks.rank_document_ctr import RankDocumentCTR
 from rankloop.clicks.read_clicks import read_clicks, write_clicks
 from rankloop.clicks.read_graphcm import read_graphcm
+from rankloop.clicks.read_metarank import read_metarank, write_metarank
 from rankloop.clicks.read_trec_sessions import read_trec_sessions
 from rankloop.clicks.read_ubi import read_ubi
 from rankloop.clicks.read_yandex import read_yandex
@@ -35,6 +37,7 @@ from rankloop.clicks.simulate_aggregate import simulate_aggregate
 from rankloop.clicks.trust_pbm import TrustPBM
 from rankloop.clicks.ubm import UBM
 from rankloop.clicks.user import user
+from rankloop.clicks.write_ubi import write_ubi
 
 __all__ = [
     "CCM",
@@ -62,12 +65,14 @@ __all__ = [
     "aggregate",
     "check",
     "intervention",
+    "judge",
     "labels",
     "load_model",
     "model",
     "models",
     "read_clicks",
     "read_graphcm",
+    "read_metarank",
     "read_trec_sessions",
     "read_ubi",
     "read_yandex",
@@ -75,6 +80,8 @@ __all__ = [
     "simulate_aggregate",
     "user",
     "write_clicks",
+    "write_metarank",
+    "write_ubi",
 ]
 
 

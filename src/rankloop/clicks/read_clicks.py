@@ -18,9 +18,10 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
-    challenge), "trec" (session track XML) or "graphcm" (TREC sessions as lists of ids). Without positions,
-    lists are in displayed order. A position beyond `deepest` is an error, as models have numbers for every
-    position; by default that is 10,000, or the number of rows where that is more.
+    challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events).
+    Without positions, lists are in displayed order. UBI has two files: see `read_ubi`. A position beyond
+    `deepest` is an error, as models have numbers for every position; by default that is 10,000, or the
+    number of rows where that is more.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -36,6 +37,7 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
             rows = scan(source, format=format).collect()
         return _bounded(ClickLog.from_frame(rows), source, deepest)
     from rankloop.clicks.read_graphcm import read_graphcm
+    from rankloop.clicks.read_metarank import read_metarank
     from rankloop.clicks.read_trec_sessions import read_trec_sessions
     from rankloop.clicks.read_yandex import read_yandex
 
@@ -43,6 +45,7 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
         "yandex": read_yandex,
         "trec": read_trec_sessions,
         "graphcm": read_graphcm,
+        "metarank": read_metarank,
     }
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
@@ -122,5 +125,5 @@ def _format_of_name(path: Path) -> str:
             return name
     raise ValueError(
         f"the format of {path.name} is not known by its ending (.parquet, .csv, .jsonl); pass format= "
-        '("parquet", "csv", "jsonl", "yandex", "trec" or "graphcm")'
+        '("parquet", "csv", "jsonl", "yandex", "trec", "graphcm" or "metarank")'
     )

@@ -32,6 +32,7 @@ def concat(parts: Sequence[RankingDataset]) -> RankingDataset:
         offsets=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         qid=_queries(parts),
         docid=_all_or_none(parts, "docid"),
+        query_text=_texts(parts),
         query_weight=_weights(parts, "query_weight"),
         item_weight=_weights(parts, "item_weight"),
         position=_all_or_none(parts, "position"),
@@ -86,6 +87,15 @@ def _all_or_none(parts: Sequence[RankingDataset], name: str) -> Array | None:
     if len({column.dtype.kind for column in columns}) > 1:
         columns = [column.astype(np.str_) for column in columns]
     return np.concatenate(columns)
+
+
+def _texts(parts: Sequence[RankingDataset]) -> Array | None:
+    """Queries of parts without texts have empty ones."""
+    if all(part.query_text is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(part.n_queries, "<U1") if part.query_text is None else part.query_text for part in parts]
+    )
 
 
 def _weights(parts: Sequence[RankingDataset], name: str) -> Singles | None:

@@ -64,7 +64,7 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
                 documents.append(block.docid, len(block.y))
             documents.finish(folder / "docid.npy")
         grouping = queries.grouping()
-        columns = queries.weight_columns(grouping)
+        columns = queries.text_column(grouping) | queries.weight_columns(grouping)
         columns |= {"offsets": grouping.offsets, "qid": grouping.qid}
         for name, values in columns.items():
             np.save(folder / f"{name}.npy", values, allow_pickle=False)

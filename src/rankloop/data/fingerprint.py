@@ -13,7 +13,7 @@ from rankloop.data.ranking_dataset import RankingDataset
 __all__ = ["fingerprint"]
 
 _CHUNK = 8 << 20
-_COLUMNS = ("X", "y", "offsets", "qid", "docid", "query_weight", "item_weight", "position")
+_COLUMNS = ("X", "y", "offsets", "qid", "docid", "query_text", "query_weight", "item_weight", "position")
 
 
 def fingerprint(dataset: RankingDataset) -> str:

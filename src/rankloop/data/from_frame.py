@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_polars", "from_frame", "to_frame"]
 
-_OPTIONAL = ("docid", "query_weight", "item_weight", "position")
+_OPTIONAL = ("docid", "query_text", "query_weight", "item_weight", "position")
 
 
 def from_frame(
@@ -25,6 +25,7 @@ def from_frame(
     qid: str = "qid",
     features: Sequence[str] | None = None,
     docid: str | None = "docid",
+    query_text: str | None = "query_text",
     query_weight: str | None = "query_weight",
     item_weight: str | None = "item_weight",
     position: str | None = "position",
@@ -41,7 +42,7 @@ def from_frame(
     (('bm25',), [[7.5], [nan]])
     """
     table = as_polars(frame)
-    given = dict(zip(_OPTIONAL, (docid, query_weight, item_weight, position), strict=True))
+    given = dict(zip(_OPTIONAL, (docid, query_text, query_weight, item_weight, position), strict=True))
     optional = {
         role: name
         for role, name in given.items()
@@ -56,8 +57,7 @@ def from_frame(
         if name in taken:
             raise ValueError(f"column {name!r} cannot be a feature and the label, an id or a weight as well")
     columns: dict[str, Any] = {
-        role: _ids(table[name]) if role == "docid" else _numbers(table[name])
-        for role, name in optional.items()
+        role: _TAKEN.get(role, _numbers)(table[name]) for role, name in optional.items()
     }
     X = np.empty((table.height, len(names)), np.float32)
     for j, name in enumerate(names):
@@ -77,10 +77,11 @@ def to_frame(data: RankingDataset) -> "polars.DataFrame":
     import polars
 
     names = data.feature_names or tuple(f"f{j}" for j in range(data.n_features))
-    weight = data.query_weight
+    text, weight = data.query_text, data.query_weight
     columns: dict[str, Array | None] = {
         "qid": data.row_qid,
         "docid": data.docid,
+        "query_text": None if text is None else text[data.row_query],
         "label": data.y,
         "query_weight": None if weight is None else weight[data.row_query],
         "item_weight": data.item_weight,
@@ -182,3 +183,12 @@ def _ids(column: "polars.Series") -> Array:
         row = int(column.is_null().to_numpy().argmax())
         raise ValueError(f"column {column.name!r} is missing in row {row}; every row has an id")
     return column.to_numpy() if fits else column.cast(polars.String).to_numpy()
+
+
+def _texts(column: "polars.Series") -> Array:
+    import polars
+
+    return column.cast(polars.String).fill_null("").to_numpy()
+
+
+_TAKEN = {"docid": _ids, "query_text": _texts}  # the others are numbers

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rankloop.data.files.text import TextSource
+from rankloop.data.judging.forms import form_of
 
 __all__ = ["CLICKS", "DATASETS", "KINDS", "is_number", "kind_of", "listed"]
 
@@ -17,6 +18,8 @@ KINDS = {
     "saved": "a saved data set",
     "shards": "a folder of shards",
     "qrels": "TREC judgments (query iteration document label)",
+    "judgments": "judgments of Quepid, the Search Relevance Workbench, RRE, o19s or BEIR",
+    "beir": "a BEIR folder (corpus.jsonl, queries.jsonl, qrels)",
     "run": "a TREC run (query Q0 document rank score tag)",
     "scores": "a file of scores, one per line",
     "npy": "a file of scores (.npy)",
@@ -68,6 +71,8 @@ def listed(kinds: Iterable[str]) -> str:
 def _of_folder(path: Path) -> str:
     manifest = path / "manifest.json"
     if not manifest.is_file():
+        if (path / "corpus.jsonl").is_file() and (path / "qrels").is_dir():
+            return "beir"
         if any(path.glob("shard-*")):
             return "shards"  # whose writer has not finished, as `open_shards` will say
         raise ValueError(f"cannot tell what the folder {path} is: it has no manifest.json; {_wanted()}")
@@ -85,7 +90,10 @@ def _of_folder(path: Path) -> str:
 def _of_text(path: Path) -> str:
     with TextSource(path) as source:
         buffer, end = source.fill(bytearray(_HEAD), beyond=1)
-    lines = bytes(buffer[:end]).decode("utf-8", "replace").splitlines()
+    text = bytes(buffer[:end]).decode("utf-8", "replace")
+    if form_of(text) not in (None, "trec"):
+        return "judgments"
+    lines = text.splitlines()
     line = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     if not line:
         raise ValueError(f"{path} is empty; {_wanted()}")

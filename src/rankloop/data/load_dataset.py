@@ -19,7 +19,7 @@ __all__ = ["FORMAT", "check_target", "is_saved", "load_dataset", "save_dataset",
 FORMAT = 1
 _MANIFEST = "manifest.json"
 _NEEDED = ("X", "y", "offsets", "qid")
-_OPTIONAL = ("docid", "query_weight", "item_weight", "position")
+_OPTIONAL = ("docid", "query_text", "query_weight", "item_weight", "position")
 _PAIRS = ("better", "worse", "probability", "weight")
 _DTYPES = {"X": "f4", "y": "f4", "offsets": "i8", "query_weight": "f4", "item_weight": "f4", "position": "i4"}
 _DTYPES |= {"pairs_better": "i8", "pairs_worse": "i8", "pairs_probability": "f4", "pairs_weight": "f4"}
@@ -85,7 +85,7 @@ def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool | None = N
         raise ValueError(f"{folder / missing[0]}.npy is missing; {_AGAIN}")
     rows, queries = manifest["n_documents"], manifest["n_queries"]
     wanted = {"X": (rows, manifest["n_features"]), "offsets": (queries + 1,)}
-    wanted |= dict.fromkeys(("qid", "query_weight"), (queries,))
+    wanted |= dict.fromkeys(("qid", "query_text", "query_weight"), (queries,))
     for name, values in arrays.items():
         if values is not None and values.shape != wanted.get(name, (rows,)):
             raise ValueError(

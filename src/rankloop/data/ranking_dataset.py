@@ -27,7 +27,8 @@ class RankingDataset:
     """Judged or logged documents, grouped by query; rows may come in any order.
 
     Queries keep the order of their first row and documents the order of their rows. Missing features
-    are nan. `query_weight` (by row, by query, or a mapping) says how much a list counts in every mean
+    are nan. `query_text` is what people typed, one text per query (by row, by query, or a mapping from query
+    ids). `query_weight` (given alike) says how much a list counts in every mean
     and every loss; `item_weight` multiplies what a document's relevance contributes: its gain in a metric,
     its term in a pointwise loss, the pairs in which it is preferred, its mass in a listwise loss.
 
@@ -41,6 +42,7 @@ class RankingDataset:
     offsets: Ints
     qid: Array
     docid: Array | None
+    query_text: Array | None
     query_weight: Singles | None
     item_weight: Singles | None
     position: Ints32 | None
@@ -54,6 +56,7 @@ class RankingDataset:
         qid: ArrayLike,
         *,
         docid: ArrayLike | None = None,
+        query_text: ArrayLike | Mapping[Any, str] | None = None,
         query_weight: ArrayLike | Mapping[Any, float] | None = None,
         item_weight: ArrayLike | None = None,
         position: ArrayLike | None = None,
@@ -70,6 +73,7 @@ class RankingDataset:
             offsets=grouping.offsets,
             qid=grouping.qid,
             docid=None if docid is None else grouping.apply(check.ids(docid, rows, "docid")),
+            query_text=check.query_text(query_text, grouping, rows),
             query_weight=check.query_weight(query_weight, grouping, rows),
             item_weight=check.optional_column(item_weight, grouping, rows, "item_weight", np.float32),
             position=check.optional_column(position, grouping, rows, "position", np.int32),
@@ -201,6 +205,7 @@ class RankingDataset:
             offsets=offsets,
             qid=self.qid[chosen],
             docid=None if self.docid is None else self.docid[rows],
+            query_text=None if self.query_text is None else self.query_text[chosen],
             query_weight=None if self.query_weight is None else self.query_weight[chosen],
             item_weight=None if self.item_weight is None else self.item_weight[rows],
             position=None if self.position is None else self.position[rows],

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from rankloop.rankers.explain.partial_dependence import partial_dependence as partial_dependence
     from rankloop.rankers.explain.why import Why as Why
     from rankloop.rankers.explain.why import why as why
+    from rankloop.rankers.export.to_elasticsearch import to_elasticsearch as to_elasticsearch
+    from rankloop.rankers.export.to_opensearch import to_opensearch as to_opensearch
+    from rankloop.rankers.export.to_ranklib import to_ranklib as to_ranklib
+    from rankloop.rankers.export.to_solr import to_solr as to_solr
+    from rankloop.rankers.export.to_vespa import to_vespa as to_vespa
     from rankloop.rankers.feature_sum import FeatureSum as FeatureSum
     from rankloop.rankers.fuse import fuse as fuse
     from rankloop.rankers.fusion import Fusion as Fusion
@@ -78,7 +83,12 @@ _HOME = {
     "load": "saving.load",
     "partial_dependence": "explain.partial_dependence",
     "ranking_scorer": "ranking_scorer",
+    "to_elasticsearch": "export.to_elasticsearch",
     "to_onnx": "to_onnx",
+    "to_opensearch": "export.to_opensearch",
+    "to_ranklib": "export.to_ranklib",
+    "to_solr": "export.to_solr",
+    "to_vespa": "export.to_vespa",
     "tune": "tune",
     "why": "explain.why",
 }

@@ -9,6 +9,7 @@ from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.export.model_text import model_text
 from rankloop.rankers.trees.compile_forest import read_trees
 from rankloop.rankers.trees.onnx import forest_to_onnx
 
@@ -20,7 +21,7 @@ _PLAIN = {"": 17}
 def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
     """The ranker as an ONNX model: `X` float32 rows × features in, `score` float32, one per row, out.
 
-    Forests of LightGBM or XGBoost, weighted sums, and networks that score documents one by one can be
+    Forests, weighted sums, and networks that score documents one by one can be
     exported, and so can the text of a model (see `compile_forest`). Decisions in the trees are exactly those
     of the ranker (thresholds are rounded down to float32); sums are float32, as in ONNX. Trees with
     categories use the operator `TreeEnsemble` of 2024, others `TreeEnsembleRegressor` for older runtimes.
@@ -47,7 +48,7 @@ def to_onnx(ranker: Ranker | str, path: str | Path | None = None) -> bytes:
 
 
 def _model(onnx: Any, ranker: Ranker | str) -> Any:
-    text = ranker if isinstance(ranker, str) else _text(ranker)
+    text = model_text(ranker)
     if text is not None:
         trees = read_trees(text)
         return _graph(onnx, *forest_to_onnx(onnx, trees), trees.n_features)
@@ -58,7 +59,7 @@ def _model(onnx: Any, ranker: Ranker | str) -> Any:
 
         return network_to_onnx(ranker)
     raise ValueError(
-        f"{type(ranker).__name__} has no ONNX form here; export a LambdaMART of lightgbm or xgboost, a "
+        f"{type(ranker).__name__} has no ONNX form here; export a LambdaMART, a "
         "linear ranker or a network, or distil this one into such a ranker"
     )
 
@@ -76,12 +77,6 @@ def _graph(onnx: Any, nodes: list[Any], constants: list[Any], opsets: dict[str, 
     model = helper.make_model(graph, producer_name="rankloop", opset_imports=imports)
     model.ir_version = 8
     return model
-
-
-def _text(ranker: Ranker) -> str | None:
-    ranker._check_fitted()
-    text = getattr(getattr(ranker, "forest_", None), "text", None)
-    return text if isinstance(text, str) else None
 
 
 def _weighted_sum(onnx: Any, ranker: LinearScores) -> tuple[list[Any], list[Any]]:

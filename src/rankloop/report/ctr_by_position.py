@@ -7,11 +7,11 @@ import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._ratio import ratio
+from rankloop.clicks.columns.wilson import wilson
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import curves_text, empty_note, floats, named, rank_figure, ranks_axis
 from rankloop.report.drawing.panel import Curve, Panel
 from rankloop.report.drawing.scale import span
-from rankloop.report.drawing.wilson import wilson
 from rankloop.report.figure import Figure
 
 __all__ = ["ctr_by_position"]

@@ -52,7 +52,7 @@ LogFormat = Annotated[
     str | None,
     typer.Option(
         "--log-format",
-        help="Of the click log: parquet, csv, jsonl, yandex, trec or graphcm; else by its name.",
+        help="Of the click log: parquet, csv, jsonl, yandex, trec, graphcm or metarank; else by its name.",
     ),
 ]
 User = Annotated[

@@ -21,13 +21,21 @@ def read_judgments(path: Path) -> "Qrels | RankingDataset":
         from rankloop.data.qrels import read_qrels
 
         return read_qrels(path)
+    if kind == "judgments":
+        from rankloop.data.judgments import read_judgments as read_those
+
+        return read_those(path).to_qrels()
+    if kind == "beir":
+        from rankloop.data.read_beir import read_beir
+
+        return read_beir(path).qrels
     if kind in DATASETS:
         from rankloop.data.open_dataset import open_dataset
 
         return open_dataset(path)
+    forms = listed(("qrels", "judgments", *DATASETS))
     raise ValueError(
-        f"{path} is {KINDS[kind]}, which has no labels; judgments are {listed(('qrels', *DATASETS))}, "
-        "and come after the ranking"
+        f"{path} is {KINDS[kind]}, which has no labels; judgments are {forms}, and come after the ranking"
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rankloop.data import Qrels
     from rankloop.rankers import Ranker
 
 __all__ = ["SEARCH", "train_search"]
@@ -29,21 +30,18 @@ def train_search(
     import numpy as np
 
     from rankloop._atomic import replacing_folder
-    from rankloop.data import read_qrels
     from rankloop.search import Features, Index, first
 
-    if qrels is None or queries is None:
-        raise ValueError(
-            f"{index} is an index: training on it needs --qrels (TREC judgments) and --queries (a file of "
-            "id, tab, text)"
-        )
+    if qrels is None:
+        raise ValueError(f"{index} is an index: training on it needs --qrels, and --queries for their texts")
     opened = Index.open(index)
-    texts = _read_queries(queries)
-    judgments = read_qrels(qrels)
+    texts, judgments = _judged_queries(index, qrels, queries)
     judged = set(map(str, judgments.qid.tolist()))
     known = [qid for qid in texts if qid in judged]
     if len(known) < 5:
-        raise ValueError(f"{len(known)} queries of {queries} are judged in {qrels}; at least 5 are needed")
+        raise ValueError(
+            f"{len(known)} queries of {queries or qrels} are judged in {qrels}; at least 5 are needed"
+        )
     order = np.random.default_rng(SEED).permutation(len(known)).tolist()
     part = max(1, int(HELD_OUT * len(known)))
     parts = (order[:part], order[part : 2 * part], order[2 * part :])
@@ -64,6 +62,24 @@ def train_search(
         typer.echo(json.dumps({"run": str(target), "metrics": figures}, indent=2))
     else:
         typer.echo(f"written to {target / SEARCH}")
+
+
+def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[dict[str, Any], Qrels]":
+    """The queries by id, and the judgments; judgments of a tool have the texts of the queries in them."""
+    from rankloop.data import kind_of, read_judgments, read_qrels
+    from rankloop.search import Query
+
+    if kind_of(qrels) != "judgments":
+        if queries is None:
+            raise ValueError(
+                f"{index} is an index: training on it needs --qrels (TREC judgments) and --queries (a file "
+                "of id, tab, text), or --qrels with judgments of a tool that keeps texts"
+            )
+        return _read_queries(queries), read_qrels(qrels)
+    judged = read_judgments(qrels)
+    if queries is not None:
+        return _read_queries(queries), judged.to_qrels()
+    return {name: Query.of_words(text) for name, text in judged.queries.items()}, judged.to_qrels()
 
 
 def _read_queries(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rankloop.data.corpus import Corpus
 from rankloop.data.files.whole import read_whole
 from rankloop.data.qrels import Qrels, read_qrels
 from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.read_beir import read_beir
 
 __all__ = ["READERS"]
 
@@ -93,17 +94,7 @@ def _cran_records(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def _beir(folder: Path, part: str, fold: int) -> Corpus:
-    documents = {
-        row.pop("_id"): {"title": row["title"], "text": row["text"]} for row in _json(folder / "corpus.jsonl")
-    }
-    queries = {row["_id"]: row["text"] for row in _json(folder / "queries.jsonl")}
-    file = folder / "qrels" / f"{'dev' if part == 'valid' else part}.tsv"
-    qrels = read_qrels(file, fields=("query", "document", "label"), header=True)
-    return Corpus(documents, {query: queries[query] for query in qrels}, qrels)
-
-
-def _json(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in read_whole(path).decode().splitlines()]
+    return read_beir(folder, split="dev" if part == "valid" else part)
 
 
 def _session(folder: Path, part: str, fold: int) -> dict[str, Array]:

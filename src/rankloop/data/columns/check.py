@@ -21,6 +21,7 @@ __all__ = [
     "optional_column",
     "pairs",
     "query_indices",
+    "query_text",
     "query_weight",
     "sizes",
     "warn_of_empty",
@@ -126,7 +127,26 @@ def query_weight(
     return per_query
 
 
-def one_per_query(by_row: Singles, grouping: Grouping, problem: str, advice: str) -> Singles:
+def query_text(texts: ArrayLike | Mapping[Any, str] | None, grouping: Grouping, rows: int) -> Array | None:
+    """One text per query, from one per query, one per row, or a mapping; "" where it is not known."""
+    if texts is None:
+        return None
+    if isinstance(texts, Mapping):
+        return np.array([str(texts.get(query, "")) for query in grouping.qid.tolist()], np.str_)
+    values = np.asarray(texts).reshape(-1)
+    if len(values) not in (len(grouping.qid), rows):
+        raise ValueError(
+            f"query_text needs one text per query ({len(grouping.qid)}) or per row ({rows}), "
+            f"got {len(values)}"
+        )
+    known: Array = values.astype(np.str_)
+    if len(values) == len(grouping.qid):
+        return known
+    texts = one_per_query(grouping.apply(known), grouping, "query_text differs", "give one text per query")
+    return np.asarray(texts)
+
+
+def one_per_query(by_row: Any, grouping: Grouping, problem: str, advice: str) -> Any:
     """The value of each query, which all of its rows must share."""
     per_query = by_row[grouping.offsets[:-1]]
     differs = by_row != np.repeat(per_query, np.diff(grouping.offsets))

@@ -20,7 +20,7 @@ __all__ = ["ShardFolder", "put_shard"]
 
 _JOB = "job.json"
 _DONE = "done-"
-_ROLES = ("qid", "label", "docid", "query_weight", "item_weight", "position")
+_ROLES = ("qid", "label", "docid", "query_text", "query_weight", "item_weight", "position")
 
 
 class ShardFolder:

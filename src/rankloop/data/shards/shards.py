@@ -86,8 +86,9 @@ class Shards:
         heads = np.flatnonzero(np.append(True, query[1:] != query[:-1])[: len(query)])
         X = frame.select(self.features).to_numpy(order="c") if self.features else np.empty((len(query), 0))
         optional = {name: _array(frame[name]) for name in _ROLES if name in self.schema}
-        if "query_weight" in self.schema:
-            optional["query_weight"] = frame["query_weight"].to_numpy()[heads]
+        for name in ("query_text", "query_weight"):
+            if name in self.schema:
+                optional[name] = _array(frame[name])[heads]
         return RankingDataset._trusted(
             X=np.ascontiguousarray(X, np.float32),
             y=frame["label"].to_numpy().astype(np.float32),
@@ -174,7 +175,7 @@ def _gathered(shards: Shards, folder: Path) -> RankingDataset:
     """A saved data set, made one shard at a time."""
     rows = ("X", "y", "item_weight", "position")
     kinds = {"X": np.float32, "y": np.float32, "item_weight": np.float32, "position": np.int32}
-    per_query: dict[str, list[Array]] = {"qid": [], "lengths": [], "query_weight": []}
+    per_query: dict[str, list[Array]] = {"qid": [], "lengths": [], "query_text": [], "query_weight": []}
     check_target(folder)
     size = 4 * shards.n_rows * (shards.n_features + 1)
     with room(str(folder), size), replacing_folder(folder) as beside:

@@ -44,13 +44,15 @@ class Layout:
 class Block:
     """Some rows; the arrays are reused for the next block.
 
-    `runs` holds (row, query id or None, line) wherever the query changes.
+    `runs` holds (row, query id or None, line) wherever the query changes, `texts` what the comment of that
+    row says of the query ("" where it says nothing).
     """
 
     X: Singles
     y: Singles
     runs: list[tuple[int, bytes | None, int]]
     docid: NDArray[np.bytes_] | None
+    texts: list[str]
     advance: int
 
 
@@ -106,7 +108,7 @@ class _Parser:
         self.X = np.empty((rows, width), np.float32)
         self.y = np.empty(rows, np.float32)
         self.runs = np.empty((rows, 4), np.int64)
-        self.documents = np.empty((rows, 2), np.int64)
+        self.documents = np.empty((rows, 4), np.int64)
         self.seen = np.empty(width, np.int64)
 
     def fill(self, source: TextSource) -> bool:
@@ -162,7 +164,9 @@ class _Parser:
                     (row, bytes(self.buffer[at : at + size]) if size >= 0 else None, before.lines + line + 1)
                     for row, at, size, line in self.runs[:n_runs].tolist()
                 ]
-                yield Block(self.X[:rows, :widest], self.y[:rows], runs, self.docid(rows, before), self.bytes)
+                docid = self.docid(rows, before)
+                texts = [self.query_text(row) for row, _, _ in runs]
+                yield Block(self.X[:rows, :widest], self.y[:rows], runs, docid, texts, self.bytes)
             before.rows += rows
             before.lines += lines
             if self.reason == fast.DONE:
@@ -218,10 +222,11 @@ class _Parser:
         return column if self.layout.zero_based else column + 1
 
     def docid(self, rows: int, before: _Place) -> NDArray[np.bytes_] | None:
-        start, stop = self.documents[:rows].T
+        start, stop, _, end = self.documents[:rows].T
         if not stop.any():
+            end[:] = 0
             return None
-        fast.find_docids(self.text, self.documents, rows)
+        fast.find_comments(self.text, self.documents, rows)
         sizes = stop - start
         longest = int(sizes.max())
         if longest == 0:
@@ -244,6 +249,11 @@ class _Parser:
                         "convert the file to UTF-8"
                     )
         return ids
+
+    def query_text(self, row: int) -> str:
+        """The text of the query in the comment of a row, after `docid`."""
+        start, stop = self.documents[row, 2:].tolist()
+        return self.buffer[start:stop].decode("utf-8", "replace").replace("\0", "") if stop else ""
 
 
 @lru_cache(maxsize=8)

@@ -23,7 +23,7 @@ __all__ = [
     "TOO_LARGE",
     "TWICE",
     "WIDER",
-    "find_docids",
+    "find_comments",
     "parse_lines",
 ]
 
@@ -215,29 +215,48 @@ def parse_lines(
 
 
 @kernel
-def find_docids(text: Bytes, documents: Ints, rows: int) -> None:
-    """Narrow the start and stop of each comment to the id of `docid = ID` in it; 0 and 0 without one."""
+def find_comments(text: Bytes, documents: Ints, rows: int) -> None:
+    """Narrow the start and stop of each comment to its docid, and find the text of the query behind it.
+
+    A comment is `# ID<TAB>words of the query`, or has `docid = ID` in it. Columns 0 and 1 get the start and
+    stop of the id, 2 and 3 those of the query's text; 0 and 0 where there is none.
+    """
     for row in range(rows):
-        at, stop = documents[row, 0], documents[row, 1]
-        documents[row, 0] = documents[row, 1] = 0
+        start, stop = documents[row, 0], documents[row, 1]
+        for column in range(4):
+            documents[row, column] = 0
+        # The id and a tab first.
+        at = start + 1
+        while at < stop and byte(text, at) == 32:
+            at += 1
+        first = at
+        while at < stop and byte(text, at) != 32 and byte(text, at) != 9 and byte(text, at) != 13:
+            at += 1
+        named = at - first == 5 and (load(text, first) & _FIVE_BYTES) == _DOCID
+        if first < stop and byte(text, at) == 9 and not named:
+            documents[row, 0], documents[row, 1] = first, at
+            while at < stop and is_blank(byte(text, at)):
+                at += 1
+            while stop > at and is_blank(byte(text, stop - 1)):
+                stop -= 1
+            documents[row, 2], documents[row, 3] = at, stop
+            continue
+        # Or `docid = ID` anywhere.
+        at = start
         while at < stop:
             if (load(text, at) & _FIVE_BYTES) == _DOCID and is_end(byte(text, at - 1)):
                 at += 5
-                while (
-                    byte(text, at) == 32
-                    or byte(text, at) == 9
-                    or byte(text, at) == 61
-                    or byte(text, at) == 58
-                ):
+                while is_blank(byte(text, at)) or byte(text, at) == 61 or byte(text, at) == 58:
                     at += 1
                 documents[row, 0] = at
-                while (
-                    byte(text, at) != 32
-                    and byte(text, at) != 10
-                    and byte(text, at) != 9
-                    and byte(text, at) != 13
-                ):
+                while not is_blank(byte(text, at)) and byte(text, at) != 10:
                     at += 1
                 documents[row, 1] = at
                 break
             at += 1
+
+
+@part
+def is_blank(one: int) -> bool:
+    """A space, a tab or a carriage return."""
+    return one == 32 or one == 9 or one == 13

@@ -10,6 +10,7 @@ from rankloop.data.columns import check
 from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.columns.text_ids import is_text, text_ids
 from rankloop.data.svmlight.blocks import Block, shown
+from rankloop.data.svmlight.header_texts import header_texts
 from rankloop.data.svmlight.side_files import side_sizes, side_weights
 
 __all__ = ["FileQueries"]
@@ -22,6 +23,7 @@ class FileQueries:
         self.side_files, self.shared_queries, self.weights = side_files, shared_queries, weights
         self.starts: list[int] = []
         self.ids: list[bytes] = []
+        self.texts: dict[bytes, str] = {}
         self.rows = 0
         self.numbered = 0  # queries without ids, separated by a side file
         self.owner: dict[bytes, Path] = {}
@@ -32,10 +34,11 @@ class FileQueries:
     def begin(self, path: Path) -> None:
         self.path = path
         self.first_row, self.first_run = self.rows, len(self.starts)
+        self.texts = {**header_texts(path), **self.texts}
         self.named: bool | None = None
 
     def add(self, block: Block) -> None:
-        for row, qid, line in block.runs:
+        for (row, qid, line), text in zip(block.runs, block.texts, strict=True):
             if self.named is not None and self.named != (qid is not None):
                 has, lacks = ("has no", "have one") if self.named else ("has a", "have none")
                 raise ValueError(
@@ -50,6 +53,8 @@ class FileQueries:
                     f"{self.path}, line {line} (row {self.rows + row - self.first_row}): "
                     f"query id {shown(qid)} is not UTF-8 text; convert the file to UTF-8"
                 )
+            if text:
+                self.texts.setdefault(qid, text)
             if len(self.ids) > self.first_run and self.ids[-1] == qid:
                 continue
             self.starts.append(self.rows + row)
@@ -126,6 +131,14 @@ class FileQueries:
         if len(np.unique(qid)) == len(qid):
             return Grouping(qid, offsets, None)
         return group_rows(np.repeat(qid, np.diff(offsets)))
+
+    def text_column(self, grouping: Grouping) -> dict[str, Any]:
+        """`query_text`, where the comments of the files have any."""
+        if not self.texts:
+            return {}
+        spelled = grouping.qid.astype(np.str_).tolist()
+        texts = [self.texts.get(qid.encode("utf-8", "surrogatepass"), "") for qid in spelled]
+        return {"query_text": np.array(texts, np.str_)} if any(texts) else {}
 
     def weight_columns(self, grouping: Grouping) -> dict[str, Any]:
         """`item_weight` or `query_weight` as the side files gave them."""

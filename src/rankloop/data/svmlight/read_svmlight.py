@@ -38,6 +38,9 @@ def read_svmlight(
     that a line leaves out is `missing`: 0 as in SVMLight, or nan; `NULL` is always nan. Values are the
     float32 nearest to Python's float of the text. Features are numbered from 1, or from 0 if `zero_based`.
 
+    A comment `# GX001<TAB>red shoes` (Elasticsearch's and OpenSearch's plugins, RankLib) names the document
+    and the text of the query, as lines `# qid:17: red shoes*1` at the top do.
+
     With `side_files`, `path.query` or `path.group` (rows of each query) replace query ids, and
     `path.weight` gives weights: one per query, or one per row: of documents (`weights="item"`) or, as in
     LightGBM's metrics, of their lists (`weights="query"`).
@@ -80,6 +83,7 @@ def read_svmlight(
         offsets=grouping.offsets,
         qid=grouping.qid,
         docid=None if docid is None else grouping.apply(text_ids(docid)),
+        **queries.text_column(grouping),
         **queries.weight_columns(grouping),
     )
 

@@ -19,6 +19,7 @@ __all__ = ["write_svmlight"]
 _ROOM = 4 << 20
 _QID = np.frombuffer(b" qid:", np.uint8)
 _DOCID = np.frombuffer(b" # docid = ", np.uint8)
+_COMMENT = np.frombuffer(b" # ", np.uint8)
 
 
 def write_svmlight(
@@ -28,7 +29,8 @@ def write_svmlight(
 
     A path ending in `.gz` or `.zst` is compressed. Weights go to `path.weight`: one per row
     (`item_weight`) or one per query (`query_weight`). `sparse` leaves zeros out; then give `n_features` when
-    reading, since the last columns may be all zero. Feature names are not part of the format.
+    reading, since the last columns may be all zero. Feature names are not part of the format. A data set
+    with texts of queries gets comments `# x<TAB>red shoes`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "set.txt"
@@ -43,7 +45,11 @@ def write_svmlight(
         docid = np.zeros((dataset.n_documents, 0), np.uint8)
     else:
         docid = _id_bytes(dataset.docid, "docid")
+    word, texts = _DOCID, None
+    if dataset.query_text is not None:
+        word, texts = _COMMENT, _text_bytes(dataset)
     line = WIDEST_FEATURE * (dataset.n_features + 1) + qid.shape[1] + docid.shape[1] + 32
+    line += 0 if texts is None else texts.shape[1] + 1
     step = max(1, _ROOM // line)
     out = np.empty(step * line, np.uint8)
     base = 0 if zero_based else 1
@@ -57,7 +63,8 @@ def write_svmlight(
             X = np.ascontiguousarray(dataset.X[rows])
             y = np.ascontiguousarray(dataset.y[rows])
             query = np.ascontiguousarray(dataset.row_query[rows])
-            used = spell_rows(X, y, query, qid, docid[rows], _QID, _DOCID, base, sparse, out)
+            comment = docid[rows] if texts is None else _joined(docid[rows], texts[query])
+            used = spell_rows(X, y, query, qid, comment, _QID, word, base, sparse, out)
             file.write(out.data[:used])
             advance(X.nbytes)
     if weights is not None:
@@ -112,6 +119,41 @@ def _id_bytes(ids: Array, what: str) -> Bytes:
             "rename it, or use save_dataset()"
         )
     return letters
+
+
+def _text_bytes(dataset: RankingDataset) -> Bytes:
+    """The texts of the queries as rows of bytes; one that would not read back is an error."""
+    if dataset.docid is None:
+        raise ValueError(
+            "SVMLight files hold texts of queries beside docids, which this data set lacks; use "
+            "save_dataset(), or drop them with replace(query_text=None)"
+        )
+    for document in dataset.docid.astype(np.str_).tolist():
+        if document == "docid":
+            raise ValueError("docid 'docid' cannot be written beside texts of queries; rename it")
+    assert dataset.query_text is not None
+    texts = dataset.query_text.tolist()
+    for text in texts:
+        if text != text.strip(" \t\r") or set(text) & {"\n", "\0"}:
+            raise ValueError(
+                f"the query {text!r} cannot be written to an SVMLight file: it begins or ends with a "
+                "blank or has two lines; correct it, or use save_dataset()"
+            )
+    encoded = [text.encode() for text in texts]
+    width = max(map(len, encoded), default=0) or 1
+    whole = b"".join(one.ljust(width, b"\0") for one in encoded)
+    return np.frombuffer(whole, np.uint8).reshape(len(texts), width)
+
+
+def _joined(docid: Bytes, texts: Bytes) -> Bytes:
+    """Id, tab and text of each row, without the padding of the id."""
+    size = (docid != 0).sum(axis=1)
+    made = np.zeros((len(docid), docid.shape[1] + 1 + texts.shape[1]), np.uint8)
+    made[:, : docid.shape[1]] = docid
+    made[np.arange(len(docid)), size] = 9
+    place = size[:, None] + 1 + np.arange(texts.shape[1])
+    np.put_along_axis(made, place, texts, axis=1)
+    return made
 
 
 @contextmanager

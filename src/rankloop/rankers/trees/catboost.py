@@ -37,6 +37,11 @@ class CatBoostForest:
     def trees(self) -> int:
         return int(self.model.tree_count_)
 
+    @property
+    def text(self) -> str:
+        """The model as JSON, for other formats; its leaves have lost their last bits."""
+        return _written(self.model, "json").decode()
+
     @classmethod
     def grow(cls, job: Job, init: "CatBoostForest | None") -> "CatBoostForest":
         plan, train, valid, derivatives, watch = job
@@ -176,9 +181,13 @@ def _threads(threads: int | None) -> int:
 
 
 def _pack(model: Any) -> bytes:
+    return _written(model, "cbm")
+
+
+def _written(model: Any, format: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "forest.cbm"
-        model.save_model(str(file), format="cbm")
+        file = Path(folder) / f"forest.{format}"
+        model.save_model(str(file), format=format)
         return file.read_bytes()
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Array, Bools, Floats, Ints, Singles
-from rankloop.rankers.trees.trees import CATEGORY, LEFT, NAN, ZERO, Trees
+from rankloop._arrays import Array, Floats, Ints
+from rankloop.rankers.trees.decisions import below, missing_left
+from rankloop.rankers.trees.trees import CATEGORY, ZERO, Trees
 
 __all__ = ["forest_to_onnx"]
 
@@ -63,10 +64,10 @@ def _regressor(onnx: Any, trees: Trees) -> Any:
         nodes_nodeids=(np.arange(size.sum()) - np.repeat(first, size)).tolist(),
         nodes_modes=np.where(column(0, 1), "BRANCH_LEQ", "LEAF").tolist(),
         nodes_featureids=column(0, trees.feature).tolist(),
-        nodes_values=column(0.0, _below(trees.threshold)).tolist(),
+        nodes_values=column(0.0, below(trees.threshold)).tolist(),
         nodes_truenodeids=child(trees.left).tolist(),
         nodes_falsenodeids=child(trees.right).tolist(),
-        nodes_missing_value_tracks_true=column(0, _missing_left(trees)).tolist(),
+        nodes_missing_value_tracks_true=column(0, missing_left(trees)).tolist(),
         target_treeids=leaf_tree.tolist(),
         target_nodeids=leaf_id.tolist(),
         target_ids=np.zeros(len(leaf_id), int).tolist(),
@@ -111,27 +112,13 @@ def _with_categories(onnx: Any, trees: Trees) -> Any:
         tree_roots=first.tolist(),
         nodes_featureids=column(trees.feature).tolist(),
         nodes_modes=tensor(column(np.where(categorical, _MEMBER, _LEQ)).astype(np.uint8)),
-        nodes_splits=tensor(column(np.where(categorical, 0.0, _below(trees.threshold))).astype(np.float32)),
+        nodes_splits=tensor(column(np.where(categorical, 0.0, below(trees.threshold))).astype(np.float32)),
         nodes_trueleafs=left_ends,
         nodes_truenodeids=left,
         nodes_falseleafs=right_ends,
         nodes_falsenodeids=right,
-        nodes_missing_value_tracks_true=column(_missing_left(trees).astype(np.int64)).tolist(),
+        nodes_missing_value_tracks_true=column(missing_left(trees).astype(np.int64)).tolist(),
         membership_values=tensor(np.concatenate(members).astype(np.float32)),
         leaf_targetids=np.zeros(len(trees.value), int).tolist(),
         leaf_weights=tensor((trees.value / trees.divisor).astype(np.float32)),
     )
-
-
-def _missing_left(trees: Trees) -> Bools:
-    as_zero = np.where(trees.rule & CATEGORY, False, trees.threshold >= 0)
-    ruled = trees.rule & (NAN | CATEGORY) != 0
-    return np.where(ruled, trees.rule & LEFT != 0, as_zero)
-
-
-def _below(threshold: Floats) -> Singles:
-    """The largest float32 not above the threshold: a float32 value is on the same side of both."""
-    with np.errstate(over="ignore"):
-        single = threshold.astype(np.float32)
-    down = np.nextafter(single, np.float32(-np.inf))
-    return np.where(single > threshold, down, single)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints
-from rankloop.report.drawing.wilson import wilson
+from rankloop.clicks.columns.wilson import wilson
 from rankloop.report.figure import Figure
 from rankloop.report.over_time import over_time
 

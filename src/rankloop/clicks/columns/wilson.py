@@ -1,19 +1,20 @@
 """Wilson's interval of a share."""
 
 import numpy as np
+from scipy.special import ndtri
 
 from rankloop._arrays import Floats
 
 __all__ = ["wilson"]
 
 
-def wilson(hits: Floats, tries: Floats) -> tuple[Floats, Floats, Floats]:
-    """The share and its 95 % interval (Wilson, 1927); nan where there are no tries.
+def wilson(hits: Floats, tries: Floats, confidence: float = 0.95) -> tuple[Floats, Floats, Floats]:
+    """The share and its interval (Wilson, 1927); nan where there are no tries.
 
     >>> [round(float(one[0]), 4) for one in wilson(np.array([10.0]), np.array([100.0]))]
     [0.1, 0.0552, 0.1744]
     """
-    z2 = 1.959964**2
+    z2 = float(ndtri((1 + confidence) / 2)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         share = hits / tries
         centre = (hits + z2 / 2) / (tries + z2)

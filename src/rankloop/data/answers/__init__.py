@@ -1,0 +1,1 @@
+"""Answers of search engines with the features that they logged."""

@@ -1,0 +1,145 @@
+"""JSON records of files and iterables, one after the other, and what is done with those that are wrong."""
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rankloop._names import one_of
+from rankloop.data.files.text import TextSource
+
+__all__ = ["Faults", "Records", "json_records", "numbered_lines"]
+
+Records = str | Path | Iterable[Mapping[str, Any]]
+
+_BLOCK = 1 << 20
+_BULK = {"index", "create", "update", "delete"}  # the lines between documents in the body of a bulk request
+
+
+class Faults:
+    """Records that cannot be used: an error that names record and field, or a count.
+
+    With `on_error="skip"` they are counted in `skipped`, by reason; without a counter of the caller's, a
+    warning tells the counts at the end.
+    """
+
+    def __init__(self, source: object, on_error: str, skipped: "Counter[str] | None" = None) -> None:
+        one_of("on_error", on_error, ("raise", "skip"))
+        self.source = str(source) if isinstance(source, str | Path) else "the records"
+        self.skips, self.told = on_error == "skip", skipped is not None
+        self.counts: Counter[str] = Counter() if skipped is None else skipped
+        self.wrong = 0
+
+    def __call__(self, number: int, field: str, problem: str, advice: str) -> None:
+        """A record that is wrong."""
+        if not self.skips:
+            raise ValueError(f"{self.source}, record {number}, {field}: {problem}; {advice}")
+        self.counts[f"{field}: {problem.partition(', got')[0]}"] += 1
+        self.wrong += 1
+
+    def line(self, number: int, problem: str) -> None:
+        """A line that is no record."""
+        if not self.skips:
+            raise ValueError(f"{self.source}, line {number} {problem}; correct the line")
+        self.counts["lines that are not JSON"] += 1
+        self.wrong += 1
+
+    def absent(self, what: str) -> None:
+        """A record that is right and of no use here."""
+        self.counts[what] += 1
+
+    @contextmanager
+    def summed_up(self) -> Iterator["Faults"]:
+        yield self
+        if self.wrong and not self.told:
+            reasons = ", ".join(f"{count:,} x {reason}" for reason, count in self.counts.most_common())
+            warnings.warn(f"{self.source}: {self.wrong:,} records were skipped ({reasons})", stacklevel=4)
+
+
+def json_records(source: Records, faults: Faults) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Records with their numbers from 1: of JSON lines (streamed), a JSON array, or an iterable.
+
+    A line may hold an array of records, as browsers send them. A saved answer of a search engine gives the
+    `_source` of its hits, and in the body of a bulk request only the documents count.
+
+    >>> list(json_records([{"a": 1}], Faults("x", "raise")))
+    [(1, {'a': 1})]
+    """
+    number = 0
+    for found in _values(source, faults) if isinstance(source, str | Path) else source:
+        for record in _unwrapped(found):
+            number += 1
+            if isinstance(record, Mapping):
+                yield number, record
+            else:
+                faults(number, "record", f"wanted a JSON object, got {str(record)[:40]!r}", "correct it")
+
+
+def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, plain, gzip or zstd, with their numbers from 1, in bounded memory."""
+    number = 0
+    buffer = bytearray(_BLOCK)
+    with TextSource(path) as source:
+        while True:
+            buffer, end = source.fill(buffer, beyond=1)
+            if end == 0:
+                return
+            for line in bytes(memoryview(buffer)[:end]).split(b"\n")[:-1]:
+                number += 1
+                try:
+                    yield number, line.decode()
+                except UnicodeDecodeError:
+                    raise ValueError(
+                        f"{path}, line {number} is not UTF-8 text; convert the file to UTF-8"
+                    ) from None
+
+
+def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
+    """The JSON values of a file: one on each line, or one over all lines."""
+    lines = numbered_lines(path)
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except json.JSONDecodeError as error:
+            if number > 1 and line.strip() not in ("[", "{"):
+                faults.line(number, f"is not JSON: {error}")
+                continue
+            rest = [(number, line), *lines]
+            try:
+                yield json.loads("\n".join(text for _, text in rest))
+            except json.JSONDecodeError as whole:
+                if not faults.skips:
+                    raise ValueError(
+                        f"{path} is neither JSON nor JSON lines ({whole}); write one object per line, or "
+                        "an array"
+                    ) from None
+                yield from _single(rest, faults)
+            return
+        yield found
+
+
+def _single(lines: Iterable[tuple[int, str]], faults: Faults) -> Iterator[Any]:
+    for number, line in lines:
+        try:
+            yield json.loads(line or "[]")
+        except json.JSONDecodeError as error:
+            faults.line(number, f"is not JSON: {error}")
+
+
+def _unwrapped(found: Any) -> Iterable[Any]:
+    if isinstance(found, list):
+        return (one for part in found for one in _unwrapped(part))
+    if isinstance(found, Mapping):
+        hits = found.get("hits")
+        if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
+            return [hit.get("_source", {}) for hit in hits["hits"]]
+        if len(found) == 1 and set(found) <= _BULK and isinstance(next(iter(found.values())), Mapping):
+            return []
+        if "_source" in found and "_id" in found:
+            return [found["_source"]]
+    return [found]

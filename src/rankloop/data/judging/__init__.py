@@ -1,0 +1,1 @@
+"""The formats of judgments, one reader and one writer each."""

@@ -1,0 +1,156 @@
+"""Features that a search engine logged, as a data set."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankloop._names import one_of
+from rankloop.data.answers.logged import Row, UnloggedError, logged
+from rankloop.data.files.records import Faults
+from rankloop.data.files.whole import read_whole
+from rankloop.data.qrels import Qrels
+from rankloop.data.ranking_dataset import RankingDataset
+
+__all__ = ["read_ltr_log"]
+
+Answers = str | Path | Mapping[Any, Mapping[str, Any]] | Iterable[Mapping[str, Any]]
+
+
+def read_ltr_log(
+    answers: Answers,
+    qrels: Qrels | Mapping[str, Mapping[str, float]] | None = None,
+    *,
+    queries: Mapping[str, str] | Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    log: str | None = None,
+    unjudged: str = "zero",
+    on_error: str = "raise",
+    skipped: "Counter[str] | None" = None,
+) -> RankingDataset:
+    """The documents of an engine's answers with the features it logged, and the labels of `qrels`.
+
+    An answer is of OpenSearch or Elasticsearch with the learning-to-rank plugin (`ext.ltr_log`; `log` names
+    one of several), of Elasticsearch with scores of named queries, of Solr with `[features]`, or of Vespa
+    with match-features. `answers` maps query ids to answers, or holds answers in the order of `queries` (ids
+    with their texts, or ids alone): a list, the answer to `_msearch`, or a file of JSON or JSON lines. In a
+    file, `{"qid": ..., "query": ..., "answer": {...}}` names its query itself.
+
+    A feature without a value is nan (0 in Solr, whose sparse format leaves zeros out). `features` gives the
+    order of the columns; by default it is that of the log. A document without a judgment has label 0, or is
+    left out with `unjudged="drop"`.
+
+    >>> log = [{"name": "bm25", "value": 9.5}, {"name": "age"}]
+    >>> hit = {"_id": "7", "fields": {"_ltrlog": [{"log1": log}]}}
+    >>> data = read_ltr_log({"q1": {"hits": {"hits": [hit]}}}, {"q1": {"7": 2}}, queries={"q1": "rambo"})
+    >>> data.X, data.y, data.docid, data.query_text, data.feature_names
+    (array([[9.5, nan]], dtype=float32), array([2.], dtype=float32), array(['7'], dtype='<U1'), \
+array(['rambo'], dtype='<U5'), ('bm25', 'age'))
+    """
+    one_of("unjudged", unjudged, ("drop", "zero"))
+    labels = (
+        qrels.to_dict() if isinstance(qrels, Qrels) else {str(q): dict(d) for q, d in (qrels or {}).items()}
+    )
+    rows: list[Row] = []
+    qid: list[str] = []
+    y: list[float] = []
+    texts = {str(one): text for one, text in queries.items()} if isinstance(queries, Mapping) else {}
+    with Faults(answers, on_error, skipped).summed_up() as faults:
+        for number, (query, text, answer) in enumerate(_named(answers, queries), 1):
+            if query is None:
+                faults(
+                    number, "qid", "the query of this answer is not known", "pass queries=, in their order"
+                )
+                continue
+            try:
+                found = logged(answer, log)
+            except UnloggedError as error:
+                faults(number, "answer", str(error), "ask the engine again")
+                continue
+            if text:
+                texts.setdefault(query, text)
+            judged = labels.get(query, {})
+            for row in found:
+                if row[0] not in judged and qrels is not None:
+                    faults.absent("documents without judgment")
+                    if unjudged == "drop":
+                        continue
+                rows.append(row)
+                qid.append(query)
+                y.append(max(0.0, float(judged.get(row[0], 0.0))))
+    names = _names(rows, features)
+    if not rows or not names:
+        raise ValueError(f"{faults.source} hold no document with features; wanted answers with hits")
+    return RankingDataset(
+        _matrix(rows, names),
+        np.array(y, np.float32),
+        np.array(qid),
+        docid=np.array([document for document, _, _ in rows]),
+        query_text=texts or None,
+        feature_names=names,
+    )
+
+
+def _named(
+    answers: Answers, queries: Mapping[str, str] | Sequence[str] | None
+) -> Iterator[tuple[str | None, str, Mapping[str, Any]]]:
+    """Query id, text and answer, one after the other."""
+    if isinstance(answers, Mapping) and not _is_answer(answers) and "responses" not in answers:
+        yield from ((str(query), "", answer) for query, answer in answers.items())
+        return
+    ids = [str(query) for query in queries or ()]
+    at = 0
+    for found in _values(answers):
+        for one in found.get("responses", [found]) if isinstance(found, Mapping) else found:
+            if "answer" in one:
+                name = one.get("qid", one.get("query"))
+                yield None if name is None else str(name), str(one.get("query") or ""), one["answer"]
+                continue
+            yield ids[at] if at < len(ids) else None, "", one
+            at += 1
+    if ids and at < len(ids):
+        raise ValueError(f"queries has {len(ids)} ids, and there are {at} answers; give one id per answer")
+
+
+def _values(answers: Answers) -> Iterator[Any]:
+    if isinstance(answers, Mapping):
+        yield answers
+    elif isinstance(answers, str | Path):
+        text = read_whole(answers).decode()
+        try:
+            yield json.loads(text)
+        except json.JSONDecodeError:
+            for number, line in enumerate(text.splitlines(), 1):
+                if line.strip():
+                    try:
+                        yield json.loads(line)
+                    except json.JSONDecodeError as error:
+                        raise ValueError(
+                            f"{answers}, line {number} is not JSON: {error}; correct the line"
+                        ) from None
+    else:
+        yield from answers
+
+
+def _is_answer(one: Mapping[str, Any]) -> bool:
+    return any(isinstance(one.get(name), Mapping) for name in ("hits", "response", "root")) or "answer" in one
+
+
+def _names(rows: list[Row], features: Sequence[str] | None) -> list[str]:
+    seen = dict.fromkeys(name for _, values, _ in rows for name in values)
+    if features is None:
+        return list(seen)
+    lacking = [name for name in features if name not in seen]
+    if lacking and rows:
+        raise ValueError(f"no answer has the feature {lacking[0]!r}; it has {', '.join(seen)}")
+    return list(features)
+
+
+def _matrix(rows: list[Row], names: list[str]) -> Any:
+    X = np.empty((len(rows), len(names)), np.float32)
+    for i, (_, values, absent) in enumerate(rows):
+        X[i] = [values.get(name, absent) for name in names]
+    return X

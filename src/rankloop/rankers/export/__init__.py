@@ -1,0 +1,1 @@
+"""Rankers in the formats of search engines."""
