@@ -68,11 +68,11 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
         columns |= {"offsets": grouping.offsets, "qid": grouping.qid}
         for name, values in columns.items():
             np.save(folder / f"{name}.npy", values, allow_pickle=False)
-        rows = [folder / f"{name}.npy" for name in ("X", "y", "docid")]
-        for path in rows:
+        files = [folder / f"{name}.npy" for name in ("X", "y", "docid")]
+        for path in files:
             if path.exists() and grouping.order is not None:
                 gather_rows(path, grouping.order)
-        columns |= {path.stem: mapped(path) for path in rows if path.exists()}
+        columns |= {path.stem: mapped(path) for path in files if path.exists()}
         write_manifest(folder, RankingDataset._trusted(**columns))
 
 
