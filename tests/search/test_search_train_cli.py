@@ -81,7 +81,7 @@ def test_judgments_of_a_tool_bring_their_queries(shop):
     done = CliRunner().invoke(app, [*words, "--out", str(shop / "run"), "--json"])
     assert done.exit_code == 0, done.output
     assert set(json.loads(done.output)["metrics"]) == {"words alone", "learned"}
-    trec = ["train", str(shop / "shop.index"), "--qrels", str(shop / "qrels.txt"), "--out", str(shop / "run")]
+    trec = ["train", str(shop / "shop.index"), "--qrels", str(shop / "qrels.txt"), "--out", str(shop / "r2")]
     with pytest.raises(ValueError, match=r"needs --qrels .* and --queries"):
         CliRunner().invoke(app, trec, catch_exceptions=False)
 
