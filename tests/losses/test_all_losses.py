@@ -27,7 +27,7 @@ VARIANTS = [
     "listmle(ties=random)",
     "plistmle(decay=log2)",
     "pirank(k=2)",
-    "neuralndcg(k=2, iterations=2)",
+    "neuralndcg(k=2, tolerance=1e-09)",
     "gumbel(loss=ranknet, samples=2)",
     "distill(loss=ranknet)",
     "unique_softmax(gain=linear)",

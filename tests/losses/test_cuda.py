@@ -50,9 +50,8 @@ NAMES = [
     "sigmoidcrossentropy",
     "gumbel(loss=ranknet, samples=2)",
     "distill(loss=ranknet)",
-    "neuralndcg",
-    "neuralndcg(k=5, iterations=2, temperature=0.3)",
     "pirank",
+    "pirank(temperature=0.3)",
     "pirank(k=5, gain=0/1/2/5/9)",
     "plrank(samples=2)",
 ]

@@ -240,21 +240,56 @@ def soft_sort(s, tau):
     return chance / chance.sum(1, keepdims=True)
 
 
+def soft_ndcg(s, y, tau, k=None, scaled=False):
+    """One minus NDCG under the smooth sort; `scaled` by Sinkhorn's steps until nothing moves."""
+    chance = soft_sort(np.array(s), tau)
+    while scaled:
+        chance = chance / chance.sum(0, keepdims=True)
+        chance = chance / chance.sum(1, keepdims=True)
+        scaled = np.abs(chance.sum(0) - 1).max() > 1e-13
+    discount = 1 / np.log2(2 + np.arange(len(s)))
+    discount[k or len(s) :] = 0
+    return 1 - discount @ chance @ [gain(v) for v in y] / best_dcg(y, k)
+
+
 @settings(max_examples=25)
 @given(ragged_lists(max_length=8))
 def test_neural_sort(lists):
-    def value(s, y, steps=0, k=None):
-        chance = soft_sort(np.array(s), 0.8)
-        for _ in range(steps):
-            chance = chance / chance.sum(0, keepdims=True)
-            chance = chance / chance.sum(1, keepdims=True)
-        discount = 1 / np.log2(2 + np.arange(len(s)))
-        discount[k or len(s) :] = 0
-        return 1 - discount @ chance @ [gain(v) for v in y] / best_dcg(y, k)
+    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8), lists, PiRank(temperature=0.8))
+    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8, k=2), lists, PiRank(temperature=0.8, k=2))
 
-    one_by_one(value, lists, PiRank(temperature=0.8))
-    one_by_one(lambda s, y: value(s, y, k=2), lists, PiRank(temperature=0.8, k=2))
-    one_by_one(lambda s, y: value(s, y, 3), lists, NeuralNDCG(temperature=0.8, iterations=3))
+
+@settings(max_examples=15, deadline=None)
+@given(ragged_lists(max_lists=2, max_length=8))
+def test_neural_ndcg_is_the_sort_scaled_until_nothing_moves(lists):
+    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, scaled=True), lists, NeuralNDCG(2.0, tolerance=1e-10))
+    cut = NeuralNDCG(2.0, k=2, tolerance=1e-10)
+    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, 2, scaled=True), lists, cut)
+
+
+@pytest.mark.parametrize(("n", "tau"), [(6, 0.3), (12, 1.0), (40, 1.0), (40, 3.0)])
+def test_the_gradient_of_neural_ndcg_goes_through_the_converged_scaling(n, tau):
+    """Five steps of Sinkhorn, which the loss once took, are far from it on most lists."""
+    rng = np.random.default_rng(n)
+    scores, labels = rng.normal(size=n), rng.integers(0, 4, n).astype(float)
+    found = NeuralNDCG(temperature=tau)(scores, labels, [0, n])
+    slope = np.empty(6)
+    for i in range(6):
+        step = np.zeros(n)
+        step[i] = 1e-5
+        up, down = (soft_ndcg(scores + way * step, labels, tau, scaled=True) for way in (1, -1))
+        slope[i] = (up - down) / 2e-5
+    assert found.value[0] == pytest.approx(soft_ndcg(scores, labels, tau, scaled=True), abs=1e-6)
+    np.testing.assert_allclose(found.gradient[:6], slope, atol=2e-5 * np.abs(slope).max())
+
+
+def test_neural_ndcg_stops_at_its_bound():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=60), rng.integers(0, 4, 60)
+    few, many = (NeuralNDCG(iterations=steps)(scores, labels, [0, 60]).value[0] for steps in (1, 100))
+    assert few != pytest.approx(many, abs=1e-4)
+    again = NeuralNDCG(iterations=300, tolerance=1e-12)(scores, labels, [0, 60]).value[0]
+    assert again == pytest.approx(many, abs=1e-6)
 
 
 def test_cold_sorts_give_the_metric_of_the_seeds():
@@ -295,6 +330,7 @@ def test_distillation_finds_the_teacher():
         (lambda: PListMLE(decay="log"), "did you mean 'log2'"),
         (lambda: ApproxNDCG(temperature=0), "temperature of ApproxNDCG must be above 0, got 0"),
         (lambda: NeuralNDCG(iterations=0), "iterations of NeuralNDCG must be a whole number from 1"),
+        (lambda: NeuralNDCG(tolerance=0), "tolerance of NeuralNDCG must be above 0"),
         (lambda: Ordinal(thresholds=(1.0, 0.0)), "thresholds of Ordinal must rise"),
         (lambda: Ordinal(max_label=3, thresholds=(1.0,)), "needs 3 thresholds"),
         (lambda: Gumbel("aproxndcg"), "did you mean 'approxndcg'"),
