@@ -116,6 +116,12 @@ def test_nothing_to_learn_is_zero(one):
 
 
 @every_loss
+def test_a_call_whose_labels_are_all_zero_is_finite(one):
+    for part in (*one(SCORES, np.zeros(20), OFFSETS), *one.derivatives(SCORES, np.zeros(20), OFFSETS)):
+        assert np.isfinite(part).all()
+
+
+@every_loss
 def test_zero_weight_is_zero(one):
     for weights in ({"weight": np.zeros(20)}, {"query_weight": np.zeros(4)}):
         for part in one(SCORES, LABELS, OFFSETS, **weights):

@@ -43,14 +43,6 @@ class Blocks(NamedTuple):
         torch = require("torch", "neural")
         return torch.where(self.end < self.stop, scan[self.end.clamp(max=len(scan) - 1)], nothing)
 
-    def total(self, values: Tensor) -> Tensor:
-        """The log-sum of the block."""
-        return log_scan(values, _runs(self.begin))[self.end - 1]
-
-    def plain_total(self, values: Tensor) -> Tensor:
-        torch = require("torch", "neural")
-        return torch.exp(self.total(log_of(values)))
-
     def back(self, *by_rank: Tensor) -> list[Tensor]:
         """From ranks to rows."""
         torch = require("torch", "neural")
@@ -85,12 +77,6 @@ def _run_starts(*by_rank: Tensor) -> Tensor:
     for values in by_rank:
         new[1:] |= values[1:] != values[:-1]
     return torch.where(new, at, 0).cummax(0).values
-
-
-def _runs(begin: Tensor) -> Tensor:
-    """Offsets of runs by where they begin: as many as ranks, and only those at a beginning are not empty."""
-    torch = require("torch", "neural")
-    return torch.searchsorted(begin, torch.arange(len(begin) + 1, device=begin.device))
 
 
 def sums_by(owner: Tensor, values: Tensor, count: int) -> Tensor:

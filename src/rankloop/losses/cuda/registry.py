@@ -99,6 +99,8 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
 def has_kernel(chosen: Loss, device: Any) -> bool:
     """Whether this loss runs where these tensors are; otherwise on the CPU, with a copy there and back."""
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
+    if isinstance(base, ListMLE | PListMLE) and base.ties == "average":
+        return False
     return type(chosen) in KERNELS and type(base) in KERNELS and runs_on(device)
 
 
