@@ -19,6 +19,14 @@ from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
+from rankloop.losses.kernels.single_ties import (
+    cut_discount,
+    has_ties,
+    mean_discounts,
+    tie_end,
+    tie_lambdas,
+    tie_weight,
+)
 
 __all__ = ["SingleLambdas"]
 
@@ -29,7 +37,9 @@ _SPAN, _SPAN_OF_GAPS = 40.0, 30.0
 class SingleLambdas:
     """`LambdaRank` without item weights, pairs and `norm_list`, for labels that stay the same.
 
-    `gapped` is its `norm_gap`: pairs are divided by 0.01 + |s_i - s_j|.
+    `gapped` is its `norm_gap`: pairs are divided by 0.01 + |s_i - s_j|. Ties of scores count as the mean over
+    their orders, as there (`tied_ranks`): rows of pairs take the mean discount of each tie, and the pairs
+    within ties, all of one weight, are added in closed form.
     """
 
     def __init__(
@@ -154,11 +164,13 @@ def _lambda_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = single_workspace(6, longest)
+    work = single_workspace(9, longest)
     odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
+    shared, cut_g, cut_h = work[6], work[7], work[8]
     for k in range(longest):
         gamma[k] = discount[k]
     order, key, spare, bucket, slot = scratch(longest)
+    sorted_row, sorted_gain, amounts = np.empty(0, np.int32), np.empty(0), np.empty(0)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
@@ -180,13 +192,43 @@ def _lambda_lists(
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
         _odds(n, sigma, fall, odds)
+        # Where scores tie: mean discounts, and the pairs within ties. Rows go down to `top`.
+        top, level, begin, end = min(truncation, n), gamma, n, n
+        if has_ties(n, key):
+            if amounts.size == 0:
+                sorted_row, sorted_gain, amounts = np.empty(longest, np.int32), spare.copy(), spare.copy()
+            top, begin, end = mean_discounts(n, truncation, key, discount, shared)
+            level, low = shared, 0
+            while low < min(truncation, n):
+                high = tie_end(low, n, key)
+                if high > low + 1:
+                    pull = tie_weight(low, high, truncation, discount) / (np.float64(near) if gapped else 1.0)
+                    for k in range(low, high):
+                        amounts[k - low] = np.float64(gain[k])
+                    sort_list(amounts[: high - low], sorted_row, sorted_gain, spare, bucket, slot)
+                    tie_lambdas(low, high, pull, sorted_row, sorted_gain, odds, g, h)
+                low = high
         # Rows of pairs, two at a time, down to the truncation.
-        top = min(truncation, n)
         for i in range(0, min(top, n - 1), 2):
             if gapped:
-                _gapped_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+                _gapped_rows(i, n, i + 1 < top, near, fall, odds, gain, level, g, h)
             else:
-                _plain_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+                _plain_rows(i, n, i + 1 < top, near, fall, odds, gain, level, g, h)
+        # A tie that the truncation cuts: its documents stand above it by turns, at the discounts above.
+        if end < n:
+            share = np.float32((truncation - begin) / (end - begin))
+            cut_discount(begin, end, truncation, discount, shared)
+            for k in range(n):
+                cut_g[k] = np.float32(0.0)
+                cut_h[k] = np.float32(0.0)
+            for i in range(begin, end, 2):
+                if gapped:
+                    _gapped_rows(i, n, i + 1 < end, near, fall, odds, gain, shared, cut_g, cut_h)
+                else:
+                    _plain_rows(i, n, i + 1 < end, near, fall, odds, gain, shared, cut_g, cut_h)
+            for k in range(n):
+                g[k] += share * cut_g[k]
+                h[k] += share * cut_h[k]
         for k in range(n):
             gradient[start + order[k]] = g[k] * factors[q]
             hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)
