@@ -52,12 +52,13 @@ class Blocks(NamedTuple):
         return made
 
 
-def tied_blocks(lists: DeviceLists, order: Tensor, values: Tensor) -> Blocks:
-    """Documents whose values are equal, where `order` sorts them."""
+def tied_blocks(lists: DeviceLists, order: Tensor, *columns: Tensor | None) -> Blocks:
+    """Documents that are equal in all columns, where `order` sorts by them."""
     torch = require("torch", "neural")
     at = torch.arange(lists.n_documents, device=order.device)
     first, stop = _ends(lists)
-    begin = _run_starts(values[order], first, at < stop)  # rows past the last list stay out of its blocks
+    values = [column[order] for column in columns if column is not None]
+    begin = _run_starts(*values, first, at < stop)  # rows past the last list stay out of its blocks
     return Blocks(order, begin, torch.searchsorted(begin, begin, right=True), first, stop)
 
 

@@ -19,14 +19,7 @@ from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
-from rankloop.losses.kernels.single_ties import (
-    cut_discount,
-    has_ties,
-    mean_discounts,
-    tie_end,
-    tie_lambdas,
-    tie_weight,
-)
+from rankloop.losses.kernels.single_ties import cut_discount, has_ties, mean_discounts, take_share, tied_pairs
 
 __all__ = ["SingleLambdas"]
 
@@ -57,7 +50,10 @@ class SingleLambdas:
         longest = int(np.diff(offsets).max(initial=0))
         self.offsets, self.sigma, self.gapped = offsets, sigma, gapped
         self.truncation = longest if truncation is None else truncation
-        self.discount = discount(np.arange(1, longest + 1)).astype(np.float32)
+        by_place = discount(np.arange(1, longest + 1))
+        self.discount = by_place.astype(np.float32)
+        self.sums = np.zeros((2, longest + 1))  # what ties read: of discounts, and of discounts times places
+        np.cumsum((by_place, by_place * np.arange(longest)), axis=1, out=self.sums[:, 1:])
         # Gains come from a table of grades; where labels lie between grades, from a column of their own.
         self.labels, self.table = labels, grade_gains(Gain.of(gain, labels), labels)
         ideal = ideal_by_grades(labels, offsets, self.table, discount_sums(offsets, truncation))
@@ -75,8 +71,8 @@ class SingleLambdas:
 
         def work(first: int, last: int) -> None:
             _lambda_lists(
-                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.factor,
-                self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
+                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.sums,
+                self.factor, self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
             )  # fmt: skip
 
         over_lists(work, self.offsets)
@@ -153,6 +149,7 @@ def _lambda_lists(
     table: Floats,
     offsets: Ints,
     discount: Singles,
+    sums: Floats,
     factors: Floats,
     sigma: float,
     truncation: int,
@@ -164,13 +161,11 @@ def _lambda_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = single_workspace(9, longest)
+    work = single_workspace(6, longest)
     odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
-    shared, cut_g, cut_h = work[6], work[7], work[8]
     for k in range(longest):
         gamma[k] = discount[k]
     order, key, spare, bucket, slot = scratch(longest)
-    sorted_row, sorted_gain, amounts = np.empty(0, np.int32), np.empty(0), np.empty(0)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
@@ -192,43 +187,25 @@ def _lambda_lists(
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
         _odds(n, sigma, fall, odds)
-        # Where scores tie: mean discounts, and the pairs within ties. Rows go down to `top`.
-        top, level, begin, end = min(truncation, n), gamma, n, n
-        if has_ties(n, key):
-            if amounts.size == 0:
-                sorted_row, sorted_gain, amounts = np.empty(longest, np.int32), spare.copy(), spare.copy()
-            top, begin, end = mean_discounts(n, truncation, key, discount, shared)
-            level, low = shared, 0
-            while low < min(truncation, n):
-                high = tie_end(low, n, key)
-                if high > low + 1:
-                    pull = tie_weight(low, high, truncation, discount) / (np.float64(near) if gapped else 1.0)
-                    for k in range(low, high):
-                        amounts[k - low] = np.float64(gain[k])
-                    sort_list(amounts[: high - low], sorted_row, sorted_gain, spare, bucket, slot)
-                    tie_lambdas(low, high, pull, sorted_row, sorted_gain, odds, g, h)
-                low = high
-        # Rows of pairs, two at a time, down to the truncation.
-        for i in range(0, min(top, n - 1), 2):
-            if gapped:
-                _gapped_rows(i, n, i + 1 < top, near, fall, odds, gain, level, g, h)
-            else:
-                _plain_rows(i, n, i + 1 < top, near, fall, odds, gain, level, g, h)
-        # A tie that the truncation cuts: its documents stand above it by turns, at the discounts above.
-        if end < n:
-            share = np.float32((truncation - begin) / (end - begin))
-            cut_discount(begin, end, truncation, discount, shared)
-            for k in range(n):
-                cut_g[k] = np.float32(0.0)
-                cut_h[k] = np.float32(0.0)
-            for i in range(begin, end, 2):
+        # Rows of pairs, two at a time, down to the truncation; where scores tie, at mean discounts. A tie
+        # that the truncation cuts comes first: its documents stand above it by turns.
+        tied, low, top, begin, end = has_ties(n, key), 0, min(truncation, n), n, n
+        if tied:
+            top, begin, end = mean_discounts(n, truncation, key, sums, gamma)
+            cut_discount(begin, end, truncation, sums, gamma)
+        for part in range(2 if end < n else 1):
+            low, stop_at = (begin, end) if end < n and part == 0 else (0, top)
+            for i in range(low, min(stop_at, n - 1), 2):
                 if gapped:
-                    _gapped_rows(i, n, i + 1 < end, near, fall, odds, gain, shared, cut_g, cut_h)
+                    _gapped_rows(i, n, i + 1 < stop_at, near, fall, odds, gain, gamma, g, h)
                 else:
-                    _plain_rows(i, n, i + 1 < end, near, fall, odds, gain, shared, cut_g, cut_h)
+                    _plain_rows(i, n, i + 1 < stop_at, near, fall, odds, gain, gamma, g, h)
+            if end < n and part == 0:
+                take_share(n, begin, end, truncation, sums, gamma, g, h)
+        if tied:
+            tied_pairs(n, truncation, np.float64(near) if gapped else 1.0, key, gain, odds, sums, g, h)
             for k in range(n):
-                g[k] += share * cut_g[k]
-                h[k] += share * cut_h[k]
+                gamma[k] = discount[k]
         for k in range(n):
             gradient[start + order[k]] = g[k] * factors[q]
             hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)
