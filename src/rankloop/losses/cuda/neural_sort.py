@@ -156,7 +156,7 @@ def _column_kernel(  # type: ignore[no-untyped-def]
             u = tl.load(us + start + r, mask=met, other=0.0)[:, None]
             held = tl.load(helds + start + r, mask=met, other=0.0)[:, None]
             share = u * kernel * v
-            steps = 2.0 * tl.abs(r[:, None] - j[None, :]).to(tl.float64) + 1.0
+            steps = tl.abs(row - sign) + 1.0
             # z is minus the discount times u.
             part = -z * kernel * v * tl.abs(y - held)
             hess_sum += tl.sum(part * tl.maximum(1.0 - share, 0.0) * steps, 0)

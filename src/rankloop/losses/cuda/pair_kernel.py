@@ -45,8 +45,8 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     scores, gains, discounts, weights, alphas, betas, gammas, drops, middles, withins, shares, eithers,
     reaches, factors, order, offsets, tile_list, tile_ends, gradient, hessian, cost, size, n_lists, sigma,
     margin, KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, TIED: tl.constexpr,
-    WEIGHTED: tl.constexpr, SHRINK: tl.constexpr, SIZED: tl.constexpr, CUT: tl.constexpr,
-    HESSIAN: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    CHANCED: tl.constexpr, WEIGHTED: tl.constexpr, SHRINK: tl.constexpr, SIZED: tl.constexpr,
+    CUT: tl.constexpr, HESSIAN: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
@@ -71,7 +71,6 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     if TIED:
         within_i = tl.load(withins + start + at, mask=there, other=0.0).to(tl.float32)[None, :]
     # Forms without an alpha count a pair by the chance that it reaches above the truncation.
-    CHANCED: tl.constexpr = CUT and (KIND == 2 or KIND == 3 or KIND == 4)
     if CHANCED:
         share_i = tl.load(shares + start + at, mask=there, other=0.0).to(tl.float32)[None, :]
         either_i = tl.load(eithers + start + at, mask=there, other=0.0).to(tl.float32)[None, :]

@@ -83,6 +83,7 @@ def pair_lambdas(
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
         gradient, hessian, cost, size, lists.n_lists, form.sigma, form.margin,
         KIND=form.kind, CURVE=form.curve, TIES=form.ties, TIED=form.within is not None,
+        CHANCED=form.reach is not None and form.kind in (_DROP, _SWAP_AND_DROP, _OWN),
         WEIGHTED=lists.weight is not None, SHRINK=form.shrink_gap, SIZED=form.shrink_list,
         CUT=form.reach is not None, HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip

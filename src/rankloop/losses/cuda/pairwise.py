@@ -107,7 +107,7 @@ def _lambdas(
 
 
 def _swapped(chosen: LambdaRank, lists: DeviceLists) -> tuple[PairForm, Tensor, Tensor]:
-    """ERR, MAP, MRR, precision and ARP (`kernels.swap`), running sums in double; order, and scores by rank."""
+    """ERR, MAP, MRR, precision and ARP (`kernels.swap`), sums in double; the order, and scores by rank."""
     torch, rank = require("torch", "neural"), ranks(lists)
     begin, cut = lists.spread(lists.offsets[:-1]), chosen.truncation
     if chosen.metric in ("arp", "precision"):

@@ -1,4 +1,4 @@
-"""Ties of scores on a device: means over their orders, in double precision, as `kernels.tied_ranks` has them."""
+"""Ties of scores on a device: means over their orders, as in `kernels.tied_ranks`."""
 
 from __future__ import annotations
 

@@ -85,8 +85,9 @@ def _sort_lists(
             continue
         s, y = scores[start:stop], amounts[start:stop]
         spread, k, log_v, v = work[0][:n], work[1][:n], work[2][:n], work[3][:n]
-        z, a, c = work[4][:n], work[5][:n], work[6][:n]
+        z, a, c, signs = work[4][:n], work[5][:n], work[6][:n], work[16][:n]
         _spread(s, spread)
+        _signs(s, signs)
         reach = _reach(slope, s, spread)
         log_v[:] = 0.0
         v[:] = 1.0
@@ -102,7 +103,18 @@ def _sort_lists(
             held = row_dot(low, high, k, y) * share
             gained += discount[r] * held
             _add_loss(low, high, discount[r] * share, n - 1.0 - 2.0 * r, held, k, y, a, c)
-            _add_hessian(r, low, high, discount[r] * slope, share, held, k, y, hessian[start:stop])
+            _add_hessian(
+                low,
+                high,
+                n - 1.0 - 2.0 * r,
+                discount[r] * slope,
+                share,
+                held,
+                k,
+                y,
+                signs,
+                hessian[start:stop],
+            )
         # Through the scaling: what a change of the sums of columns would change.
         if iterations > 0:
             solve_columns(slope, s, spread, reach, a, tolerance, 4 * n, z, work)
@@ -114,7 +126,7 @@ def _sort_lists(
         value[q] = -gained
         for i in range(start, stop):
             value[q] += best[i]
-        _chain(slope, s, a, c, gradient[start:stop])
+        _chain(slope, s, a, c, signs, gradient[start:stop])
 
 
 @inner
@@ -170,16 +182,38 @@ def _add_loss(
 
 @inner
 def _add_hessian(
-    r: int, low: int, high: int, by: float, share: float, held: float, k: Floats, y: Floats, hessian: Floats
+    low: int,
+    high: int,
+    row: float,
+    by: float,
+    share: float,
+    held: float,
+    k: Floats,
+    y: Floats,
+    signs: Floats,
+    hessian: Floats,
 ) -> None:
     for j in range(low, high):
         p = share * k[j]
-        far = 2.0 * abs(j - r) + 1.0
+        far = abs(row - signs[j]) + 1.0
         hessian[j] += by * abs(y[j] - held) * p * max(1.0 - p, 0.0) * far
 
 
 @inner
-def _chain(slope: float, s: Floats, a: Floats, c: Floats, gradient: Floats) -> None:
+def _signs(s: Floats, signs: Floats) -> None:
+    """How many documents score lower, less how many score higher."""
+    n, begin = s.size, 0
+    while begin < n:
+        end = begin
+        while end < n and s[end] == s[begin]:
+            end += 1
+        for m in range(begin, end):
+            signs[m] = n - end - begin
+        begin = end
+
+
+@inner
+def _chain(slope: float, s: Floats, a: Floats, c: Floats, signs: Floats, gradient: Floats) -> None:
     """From the logits c_r s_j - spread_j to the scores; equal scores share a sign of zero."""
     n, begin, above, total = s.size, 0, 0.0, 0.0
     for j in range(n):
@@ -191,7 +225,6 @@ def _chain(slope: float, s: Floats, a: Floats, c: Floats, gradient: Floats) -> N
             end += 1
         below = total - above - block
         for m in range(begin, end):
-            signs = (n - end) - begin  # how many lie below, less how many above
-            gradient[m] = slope * (c[m] - a[m] * signs + (above - below))
+            gradient[m] = slope * (c[m] - a[m] * signs[m] + (above - below))
         above += block
         begin = end

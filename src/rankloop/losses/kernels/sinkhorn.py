@@ -7,7 +7,7 @@ from rankloop.losses.kernels.math import exp_negative, inner
 
 __all__ = ["PIECES", "row_dot", "row_shares", "scale_columns", "solve_columns"]
 
-PIECES = 16  # arrays of the length of a list: what a sort needs, and what the scaling does
+PIECES = 17  # arrays of the length of a list: what a sort needs, and what the scaling does
 _PLAIN = 8  # Sinkhorn's own steps, before those by Newton
 
 
