@@ -37,7 +37,9 @@ class LambdaLoss(Loss):
     ======== ==================================== =====================================================
 
     where :math:`\delta_{ij} = D(|r_i - r_j|) - D(|r_i - r_j| + 1)` and gains are divided by maxDCG.
-    `truncation` keeps the pairs with at least one document above that rank.
+    `truncation` keeps the pairs with at least one document above that rank. Equal scores take the mean
+    discount and mean rank of their tie, and two documents of a tie their mean distance: no order of rows
+    counts.
 
     >>> LambdaLoss(form="arp2")([0.0, 0.0], [0, 2], [0, 2]).value
     array([2.])

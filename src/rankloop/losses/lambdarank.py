@@ -37,7 +37,10 @@ class LambdaRank(Loss):
     when the two documents swap ranks. `truncation` keeps the pairs with at least one document above that
     rank (and cuts maxDCG there); for precision it is the cut-off and must be given. Labels from
     `relevance_threshold` on count as relevant for map, mrr and precision; `max_label` is the highest grade of
-    the collection, for err (by default the highest label of the call). The value is the weighted
+    the collection, for err (by default the highest label of the call). Equal scores have no order: their
+    pairs take the expected change over all orders, so that the order of rows changes nothing and the first
+    tree, where all scores are equal, learns from every pair; err, map and mrr, whose change depends on all
+    that stands between, take the worst order and mean places of equal labels. The value is the weighted
     cross-entropy at the current sort. LightGBM's extra normalisations are off by default: `norm_gap` divides
     a pair by :math:`0.01 + |s_i - s_j|` (`LambdaGap`), `norm_list` scales a list by
     :math:`\log_2(1 + S) / S`, S its sum of lambdas.
