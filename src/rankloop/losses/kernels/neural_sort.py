@@ -117,7 +117,7 @@ def _sort_lists(
             )
         # Through the scaling: what a change of the sums of columns would change.
         if iterations > 0:
-            solve_columns(slope, s, spread, reach, a, tolerance, 4 * n, z, work)
+            solve_columns(slope, s, spread, reach, a, tolerance, 10 * iterations, z, work)
             for r in range(n):
                 low, high = reach[r, 0], reach[r, 1]
                 share = row_shares(r, low, high, n, slope, s, spread, v, k)

@@ -31,7 +31,7 @@ def scale_columns(
             for j in range(n):
                 step[j] = -np.log(sums[j])
         else:
-            solve_columns(slope, s, spread, reach, gap, min(0.1, worst), 4 * n, step, work)
+            solve_columns(slope, s, spread, reach, gap, min(0.1, worst), 10 * iterations, step, work)
         rise, size = 0.0, 1.0
         for j in range(n):
             rise -= gap[j] * step[j]

@@ -71,8 +71,15 @@ def swap_terms(
         terms = _mrr_terms(hit, offsets)
     tied = tied_ranks(lists.scores[order], offsets, truncation, labels.astype(np.float64))
     top = EVERY if truncation is None else truncation
-    means = (tied_means(terms[part], tied, offsets, EVERY if part == 2 else top) for part in range(3))
-    return SwapTerms(made, *means, factor, tied, np.zeros(lists.n_documents))
+    return SwapTerms(
+        made,
+        tied_means(terms[0], tied, offsets, top),
+        tied_means(terms[1], tied, offsets, top),
+        tied_means(terms[2], tied, offsets, EVERY),
+        factor,
+        tied,
+        np.zeros(lists.n_documents),
+    )
 
 
 def swap_order(metric: str, lists: LossLists) -> Ints:

@@ -39,9 +39,9 @@ def tied_ranks(
     (array([1, 3, 3, 4]), array([2, 5, 5, 8]), array([1. , 0.5, 0.5, 0. ]), array([3]))
     """
     n, lists = len(scores), len(offsets) - 1
-    made = TiedRanks(
-        *np.empty((3, n), np.int64), *np.empty((2, n)), np.empty(lists, np.int64), np.empty(lists, np.bool_)
-    )
+    end, size, middle = np.empty((3, n), np.int64)
+    share, either = np.empty((2, n))
+    made = TiedRanks(end, size, middle, share, either, np.empty(lists, np.int64), np.empty(lists, np.bool_))
     _tie(
         scores,
         np.zeros(0) if labels is None else labels,
