@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rankloop.losses import (
     XENDCG,
@@ -29,6 +30,7 @@ from rankloop.losses import (
     UniqueSoftmax,
     in_batch,
     redraw,
+    torch_loss,
 )
 from strategies import ragged_lists
 
@@ -78,6 +80,17 @@ def test_sigmoid_cross_entropy(lists):
         )
 
     one_by_one(value, lists, SigmoidCrossEntropy(max_label=4))
+
+
+def test_sigmoid_cross_entropy_of_a_call_without_a_relevant_document():
+    """By hand: 2 log 2 and log(1 + e), pulled down by the chances of being relevant."""
+    found = SigmoidCrossEntropy()([0.0, 0.0, 1.0], [0, 0, 0], [0, 2, 3])
+    np.testing.assert_allclose(found.value, [2 * math.log(2), math.log(1 + math.e)])
+    np.testing.assert_allclose(found.gradient, [0.5, 0.5, 1 / (1 + math.exp(-1))])
+    torch = pytest.importorskip("torch")
+    scores = torch.zeros(3, requires_grad=True)
+    torch_loss("sigmoidcrossentropy")(scores, torch.zeros(3), [0, 2, 3]).sum().backward()
+    assert scores.grad.tolist() == [0.5, 0.5, 0.5]
 
 
 @given(ragged_lists())
@@ -135,15 +148,80 @@ def test_listmle_without_ties_is_the_likelihood_of_the_order(lists):
     one_by_one(paper, (scores, labels, offsets), PListMLE())
 
 
-def test_listmle_averages_over_tied_orders():
-    scores, labels, offsets = np.array([0.3, -0.2, 0.9, 0.1]), [1, 1, 0, 1], [0, 4]
-    exact = np.mean([
-        sum(log_sum(scores[[*order[r:], 2]]) - scores[order[r]] for r in range(3))
-        for order in itertools.permutations([0, 1, 3])
-    ])  # fmt: skip
-    assert ListMLE()(scores, labels, offsets).value[0] == pytest.approx(exact, rel=0.01)
-    drawn = np.mean([redraw(ListMLE(ties="random"), i)(scores, labels, offsets).value[0] for i in range(600)])
-    assert drawn == pytest.approx(exact, rel=0.01)
+def mean_over_orders(s, y, weight, alpha):
+    """ListMLE of every order of falling labels, and the mean of value, gradient and diagonal Hessian."""
+    n, parts = len(s), []
+    for order in itertools.permutations(range(n)):
+        if any(y[a] < y[b] for a, b in itertools.pairwise(order)):
+            continue
+        value, gradient, hessian = 0.0, np.zeros(n), np.zeros(n)
+        for r, i in enumerate(order):
+            c, race = alpha[r] * weight[i], log_sum([s[j] for j in order[r:]])
+            value += c * (race - s[i])
+            gradient[i] -= c
+            for j in order[r:]:
+                p = math.exp(s[j] - race)
+                gradient[j] += c * p
+                hessian[j] += c * p * (1 - p)
+        parts.append((value, gradient, hessian))
+    return [np.mean(part, axis=0) for part in zip(*parts, strict=True)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(ragged_lists(max_lists=2, max_length=5, max_label=2), st.booleans())
+def test_listmle_is_the_mean_over_the_orders_of_ties(lists, weighed):
+    scores, labels, offsets = lists
+    weight = np.linspace(0.5, 2.0, len(scores)).astype(np.float32) if weighed else None
+    each = np.ones(len(scores)) if weight is None else weight.astype(float)
+    plain, decayed = ListMLE(seed=3), PListMLE(decay="log2", seed=3)
+    for one in (plain, decayed):
+        found = one(scores, labels, offsets, weight=weight)
+        for q, (a, b) in enumerate(itertools.pairwise(offsets)):
+            if len(set(labels[a:b])) < 2:
+                continue
+            alpha = [1.0 if one is plain else 1 / math.log2(2 + r) for r in range(b - a)]
+            value, gradient, hessian = mean_over_orders(scores[a:b], labels[a:b], each[a:b], alpha)
+            np.testing.assert_allclose(found.value[q], value, rtol=1e-9)
+            np.testing.assert_allclose(found.gradient[a:b], gradient, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(found.hessian[a:b], hessian, rtol=1e-9, atol=1e-9)
+
+
+def test_listmle_of_two_ties_far_apart_by_hand():
+    """log(1 + e^-1) + (log(e^0 + e^30) + log(e^0)) / 2 - ... : 15.31, where Efron's formula gives 29.62."""
+    found = ListMLE()([0.0, 30.0, 31.0], [0, 0, 1], [0, 3])
+    first = math.log(1 + math.exp(-1.0) + math.exp(-31.0))  # 31 against all
+    low_first, high_first = math.log(1 + math.exp(30.0)), math.log(1 + math.exp(-30.0))
+    assert found.value[0] == pytest.approx(first + (low_first + high_first) / 2, rel=1e-12)
+    assert found.value[0] == pytest.approx(15.31, abs=0.005)
+
+
+@pytest.mark.parametrize("spread", [1.0, 10.0])
+def test_large_ties_are_averaged_without_bias(spread):
+    """Nine tied documents: the mean over seeds is the mean over all sets that a draw can leave."""
+    rng = np.random.default_rng(0)
+    scores, labels = spread * rng.normal(size=10), np.array([1] * 9 + [0])
+    exact, top = 0.0, scores[:9]
+    for size in range(1, 10):
+        races = [
+            log_sum([*(top[i] for i in chosen), scores[9]])
+            for chosen in itertools.combinations(range(9), size)
+        ]
+        exact += np.mean(races)
+    exact -= top.sum()
+    drawn = np.array([ListMLE(seed=seed)(scores, labels, [0, 10]).value[0] for seed in range(400)])
+    assert abs(drawn.mean() - exact) < 4 * drawn.std() / 20
+    assert drawn.std() < 0.08 * exact
+    assert np.std(
+        [ListMLE(ties="random", seed=seed)(scores, labels, [0, 10]).value[0] for seed in range(400)]
+    ) > (3 * drawn.std())
+
+
+def test_listmle_with_small_ties_does_not_depend_on_its_seed():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=24), np.repeat([2, 1, 0], 8)
+    one, other = (ListMLE(seed=seed)(scores, labels, [0, 24]) for seed in (0, 1))
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 @given(ragged_lists())
@@ -240,21 +318,56 @@ def soft_sort(s, tau):
     return chance / chance.sum(1, keepdims=True)
 
 
+def soft_ndcg(s, y, tau, k=None, scaled=False):
+    """One minus NDCG under the smooth sort; `scaled` by Sinkhorn's steps until nothing moves."""
+    chance = soft_sort(np.array(s), tau)
+    while scaled:
+        chance = chance / chance.sum(0, keepdims=True)
+        chance = chance / chance.sum(1, keepdims=True)
+        scaled = np.abs(chance.sum(0) - 1).max() > 1e-13
+    discount = 1 / np.log2(2 + np.arange(len(s)))
+    discount[k or len(s) :] = 0
+    return 1 - discount @ chance @ [gain(v) for v in y] / best_dcg(y, k)
+
+
 @settings(max_examples=25)
 @given(ragged_lists(max_length=8))
 def test_neural_sort(lists):
-    def value(s, y, steps=0, k=None):
-        chance = soft_sort(np.array(s), 0.8)
-        for _ in range(steps):
-            chance = chance / chance.sum(0, keepdims=True)
-            chance = chance / chance.sum(1, keepdims=True)
-        discount = 1 / np.log2(2 + np.arange(len(s)))
-        discount[k or len(s) :] = 0
-        return 1 - discount @ chance @ [gain(v) for v in y] / best_dcg(y, k)
+    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8), lists, PiRank(temperature=0.8))
+    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8, k=2), lists, PiRank(temperature=0.8, k=2))
 
-    one_by_one(value, lists, PiRank(temperature=0.8))
-    one_by_one(lambda s, y: value(s, y, k=2), lists, PiRank(temperature=0.8, k=2))
-    one_by_one(lambda s, y: value(s, y, 3), lists, NeuralNDCG(temperature=0.8, iterations=3))
+
+@settings(max_examples=15, deadline=None)
+@given(ragged_lists(max_lists=2, max_length=8))
+def test_neural_ndcg_is_the_sort_scaled_until_nothing_moves(lists):
+    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, scaled=True), lists, NeuralNDCG(2.0, tolerance=1e-10))
+    cut = NeuralNDCG(2.0, k=2, tolerance=1e-10)
+    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, 2, scaled=True), lists, cut)
+
+
+@pytest.mark.parametrize(("n", "tau"), [(6, 0.3), (12, 1.0), (40, 1.0), (40, 3.0)])
+def test_the_gradient_of_neural_ndcg_goes_through_the_converged_scaling(n, tau):
+    """Five steps of Sinkhorn, which the loss once took, are far from it on most lists."""
+    rng = np.random.default_rng(n)
+    scores, labels = rng.normal(size=n), rng.integers(0, 4, n).astype(float)
+    found = NeuralNDCG(temperature=tau)(scores, labels, [0, n])
+    slope = np.empty(6)
+    for i in range(6):
+        step = np.zeros(n)
+        step[i] = 1e-5
+        up, down = (soft_ndcg(scores + way * step, labels, tau, scaled=True) for way in (1, -1))
+        slope[i] = (up - down) / 2e-5
+    assert found.value[0] == pytest.approx(soft_ndcg(scores, labels, tau, scaled=True), abs=1e-6)
+    np.testing.assert_allclose(found.gradient[:6], slope, atol=2e-5 * np.abs(slope).max())
+
+
+def test_neural_ndcg_stops_at_its_bound():
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=60), rng.integers(0, 4, 60)
+    few, many = (NeuralNDCG(iterations=steps)(scores, labels, [0, 60]).value[0] for steps in (1, 100))
+    assert few != pytest.approx(many, abs=1e-4)
+    again = NeuralNDCG(iterations=300, tolerance=1e-12)(scores, labels, [0, 60]).value[0]
+    assert again == pytest.approx(many, abs=1e-6)
 
 
 def test_cold_sorts_give_the_metric_of_the_seeds():
@@ -292,9 +405,11 @@ def test_distillation_finds_the_teacher():
     [
         (lambda: ListNet(target="gain"), "did you mean 'gains'"),
         (lambda: ListMLE(ties="mean"), "unknown ties of ListMLE"),
+        (lambda: ListMLE(samples=0), "samples of ListMLE must be a whole number from 1"),
         (lambda: PListMLE(decay="log"), "did you mean 'log2'"),
         (lambda: ApproxNDCG(temperature=0), "temperature of ApproxNDCG must be above 0, got 0"),
         (lambda: NeuralNDCG(iterations=0), "iterations of NeuralNDCG must be a whole number from 1"),
+        (lambda: NeuralNDCG(tolerance=0), "tolerance of NeuralNDCG must be above 0"),
         (lambda: Ordinal(thresholds=(1.0, 0.0)), "thresholds of Ordinal must rise"),
         (lambda: Ordinal(max_label=3, thresholds=(1.0,)), "needs 3 thresholds"),
         (lambda: Gumbel("aproxndcg"), "did you mean 'approxndcg'"),

@@ -1,5 +1,7 @@
 """The single-precision lambdas of LambdaMART against the loss in double precision."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset
 from rankloop.losses import LambdaRank, RankNet
+from rankloop.losses import loss as find
 from strategies import ragged_lists
 
 
@@ -35,6 +38,36 @@ def test_lambdas_are_those_of_the_loss(lists, metric, truncation, gain, sigma, g
     scale = 1e-4 * max(np.abs(expected.gradient).max(), expected.hessian.max(), 1e-30)
     np.testing.assert_allclose(gradient, expected.gradient, atol=scale)
     np.testing.assert_allclose(hessian, expected.hessian, atol=scale)
+
+
+@given(
+    ragged_lists(max_length=40),
+    st.sampled_from(["", "metric=dcg", "truncation=1", "truncation=3", "truncation=10", "norm_gap=true"]),
+    st.integers(0, 99),
+)
+def test_the_order_of_rows_changes_no_lambda_of_trees(lists, option, seed):
+    """Also the first tree, where all scores are equal."""
+    scores, labels, offsets = lists
+    one, rng = find(f"lambdarank({option})"), np.random.default_rng(seed)
+    rows = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in pairwise(offsets)])
+    for at in (scores, np.zeros(len(scores))):
+        plain = one.prepare(labels, offsets)(at)
+        moved = one.prepare(labels[rows], offsets)(at[rows])
+        for a, b in zip(plain, moved, strict=True):
+            np.testing.assert_allclose(b, a[rows], rtol=2e-5, atol=2e-6 * (1e-30 + np.abs(a).max()))
+
+
+@pytest.mark.parametrize("truncation", [None, 3, 30])
+def test_equal_scores_by_hand(truncation):
+    """One relevant of n: every pair has the mean difference of two discounts, and a chance of one half."""
+    n = 40
+    labels, top = np.eye(1, n, 7, dtype=np.float32)[0], n if truncation is None else truncation
+    discounts = 1 / np.log2(np.arange(2, n + 2))
+    gaps = [discounts[p] - discounts[q] for p in range(n) for q in range(p + 1, n) if p < top]
+    swap = sum(gaps) / (n * (n - 1) / 2)
+    gradient, hessian = LambdaRank(truncation=truncation).prepare(labels, np.array([0, n]))(np.zeros(n))
+    np.testing.assert_allclose(gradient, np.where(labels > 0, -(n - 1), 1) * swap / 2, rtol=1e-5)
+    np.testing.assert_allclose(hessian, np.where(labels > 0, n - 1, 1) * swap / 4, rtol=1e-5)
 
 
 def test_two_documents_by_hand():

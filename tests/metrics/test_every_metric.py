@@ -51,12 +51,17 @@ def naive_err(ranking, pool, k):
     return total
 
 
+def precisions(ranking, k):
+    total = before = 0.0
+    for r, document in enumerate(ranking[:k], 1):
+        if relevant([document]):
+            total += document[1] * (1 + before) / r
+            before += document[1]
+    return total
+
+
 def naive_average_precision(ranking, pool, k):
-    total = 0.0
-    for r in range(1, len(ranking[:k]) + 1):
-        if relevant([ranking[r - 1]]):
-            total += ranking[r - 1][1] * len(relevant(ranking[:r])) / r
-    return total / sum(w for _, w in relevant(pool))
+    return precisions(ranking, k) / precisions(sorted(relevant(pool), key=lambda d: -d[1]), None)
 
 
 def naive_reciprocal_rank(ranking, pool, k):

@@ -17,13 +17,14 @@ __all__ = ["ApproxAP"]
 
 @dataclass(frozen=True)
 class ApproxAP(Loss):
-    r"""One minus average precision at smooth ranks (Qin et al., 2010).
+    r"""One minus average precision at smooth ranks: the Smooth-AP of Brown et al. (2020).
 
     .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - \hat h_i / \hat r_i)
 
     where :math:`\hat r_i` is the smooth rank of a document and :math:`\hat h_i` its smooth rank among the
-    relevant ones: their quotient is the precision at the document. Labels from
-    `relevance_threshold` on are relevant.
+    relevant ones: their quotient is the precision at the document. Both take the same sigmoid of the score
+    gaps; Qin et al. (2010) smooth the order in :math:`\hat h_i` a second time, by a sigmoid of the smooth
+    ranks. Labels from `relevance_threshold` on are relevant.
 
     >>> ApproxAP()([2.0, 1.0, 3.0], [1, 1, 0], [0, 3]).value.round(4)  # AP is (1/2 + 2/3) / 2
     array([0.4167])

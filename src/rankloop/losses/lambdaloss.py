@@ -9,7 +9,9 @@ import numpy as np
 from rankloop.lists import discount, gains, ideal_dcg, list_discounts, rank_lists
 from rankloop.losses.kernels.lists import LossLists, inverse
 from rankloop.losses.kernels.options import at_least_one, check_gain, choice, not_negative, positive
-from rankloop.losses.kernels.pairwise import PairRule, pair_loss
+from rankloop.losses.kernels.pair_rule import PairRule
+from rankloop.losses.kernels.pairwise import pair_loss
+from rankloop.losses.kernels.tied_ranks import EVERY, tied_means, tied_ranks, within_ties
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
@@ -35,7 +37,9 @@ class LambdaLoss(Loss):
     ======== ==================================== =====================================================
 
     where :math:`\delta_{ij} = D(|r_i - r_j|) - D(|r_i - r_j| + 1)` and gains are divided by maxDCG.
-    `truncation` keeps the pairs with at least one document above that rank.
+    `truncation` keeps the pairs with at least one document above that rank. Equal scores take the mean
+    discount and mean rank of their tie, and two documents of a tie their mean distance: no order of rows
+    counts.
 
     >>> LambdaLoss(form="arp2")([0.0, 0.0], [0, 2], [0, 2]).value
     array([2.])
@@ -61,21 +65,33 @@ class LambdaLoss(Loss):
         return self.form.startswith("arp") and self.truncation is None  # no weight depends on ranks
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        order = rank_lists(lists.scores, lists.offsets)
-        none = np.zeros(0)
+        order, offsets = rank_lists(lists.scores, lists.offsets), lists.offsets
+        ranks, top = tied_ranks(lists.scores[order], offsets, self.truncation), self.truncation or EVERY
+        none, one = np.zeros(0), np.ones(lists.n_documents)
         base2 = np.full(lists.n_lists, 1.0 / math.log(2.0))
         if self.form.startswith("arp"):
-            labels, one = lists.labels[order].astype(np.float64), np.ones(lists.n_documents)
-            rule = PairRule(labels, one, np.zeros_like(one), one, base2, own=self.form == "arp1")
+            labels = lists.labels[order].astype(np.float64)
+            # No weight depends on ranks: alone the truncation does.
+            rule = PairRule(labels, ranks.share, np.zeros_like(one), one, base2, ranks, ranks.either)
+            rule = rule._replace(own=self.form == "arp1")
         else:
-            best = ideal_dcg(lists.labels, lists.offsets, self.gain, self.truncation)
+            best = ideal_dcg(lists.labels, offsets, self.gain, self.truncation)
             factor, amounts = base2 * inverse(best), gains(lists.labels[order], self.gain)
-            drop = -np.diff(discount(np.arange(1, max(lists.longest, 1) + 2)), prepend=1.0)
+            by_rank = list_discounts(offsets)
+            mean = tied_means(by_rank, ranks, offsets, EVERY)
+            steps = np.arange(2.0, 2.0 * max(lists.longest, 1) + 2.0) / 2.0
+            halves = np.concatenate(([0.0, 0.0], discount(steps) - discount(steps + 1.0)))
+            # Two documents of a tie of m are (m + 1) / 3 ranks apart on average.
+            apart = np.maximum((ranks.size + 1.0) / 3.0, 1.0)
+            near = (discount(apart) - discount(apart + 1.0)) * ranks.either
             if self.form == "ndcg1":
-                rule = PairRule(amounts * list_discounts(lists.offsets), none, none, none, factor, own=True)
+                rule = PairRule(amounts * mean, none, none, none, factor, ranks, ranks.either, own=True)
             elif self.form == "ndcg2":
-                rule = PairRule(amounts, none, none, none, factor, drop)
+                rule = PairRule(amounts, none, none, none, factor, ranks, near, halves[::2].copy(), halves)
             else:
-                one, by_rank = np.ones(lists.n_documents), list_discounts(lists.offsets)
-                rule = PairRule(amounts, by_rank, one, by_rank, factor, self.mu * drop)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)
+                within = within_ties(by_rank, ranks, offsets, top) + self.mu * near
+                upper, halves = tied_means(by_rank, ranks, offsets, top), self.mu * halves
+                rule = PairRule(
+                    amounts, upper, ranks.share, mean, factor, ranks, within, halves[::2].copy(), halves
+                )  # fmt: skip
+        return pair_loss(lists, order, rule, sigma=self.sigma, valued=exact)

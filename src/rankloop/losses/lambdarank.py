@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._arrays import Ints, Singles
-from rankloop.lists import rank_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import (
     at_least_one,
@@ -17,9 +16,10 @@ from rankloop.losses.kernels.options import (
     not_negative,
     positive,
 )
-from rankloop.losses.kernels.pairwise import PairRule, pair_loss
+from rankloop.losses.kernels.pair_rule import PairRule
+from rankloop.losses.kernels.pairwise import pair_loss
 from rankloop.losses.kernels.single_lambdas import SingleLambdas
-from rankloop.losses.kernels.swap import METRICS, swap_terms
+from rankloop.losses.kernels.swap import METRICS, swap_order, swap_terms
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
@@ -37,7 +37,10 @@ class LambdaRank(Loss):
     when the two documents swap ranks. `truncation` keeps the pairs with at least one document above that
     rank (and cuts maxDCG there); for precision it is the cut-off and must be given. Labels from
     `relevance_threshold` on count as relevant for map, mrr and precision; `max_label` is the highest grade of
-    the collection, for err (by default the highest label of the call). The value is the weighted
+    the collection, for err (by default the highest label of the call). Equal scores have no order: their
+    pairs take the expected change over all orders, so that the order of rows changes nothing and the first
+    tree, where all scores are equal, learns from every pair; err, map and mrr, whose change depends on all
+    that stands between, take the worst order and mean places of equal labels. The value is the weighted
     cross-entropy at the current sort. LightGBM's extra normalisations are off by default: `norm_gap` divides
     a pair by :math:`0.01 + |s_i - s_j|` (`LambdaGap`), `norm_list` scales a list by
     :math:`\log_2(1 + S) / S`, S its sum of lambdas.
@@ -95,7 +98,7 @@ class LambdaRank(Loss):
             found = None if fast is None else fast(lists.scores, np.float64)
             if found is not None:
                 return LossResult(np.full(lists.n_lists, np.nan), *found)
-        order = rank_lists(lists.scores, lists.offsets)
+        order = swap_order(self.metric, lists)
         terms = swap_terms(
             self.metric,
             lists,
@@ -106,4 +109,4 @@ class LambdaRank(Loss):
             relevance_threshold=self.relevance_threshold,
         )
         rule = PairRule(*terms, shrink_gap=self.norm_gap, shrink_list=self.norm_list)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=self.truncation, valued=exact)
+        return pair_loss(lists, order, rule, sigma=self.sigma, valued=exact)

@@ -21,9 +21,9 @@ class Loss:
     """The contract of every loss; a new one is a frozen dataclass with `_compute`.
 
     `loss(scores, labels, offsets)` gives a `LossResult`. Item weights multiply what a document's relevance
-    contributes (its term, its pairs as the preferred one, its target mass), query weights scale value,
-    gradient and Hessian of a list. A list whose labels are all equal carries no information about order:
-    its value, gradient and Hessian are zero, except under pointwise losses.
+    contributes (its term, its pairs as the preferred one, its target mass; the gradient is linear in them),
+    query weights scale value, gradient and Hessian of a list. A list whose labels are all equal carries no
+    information about order: its value, gradient and Hessian are zero, except under pointwise losses.
     """
 
     takes_pairs: ClassVar[bool] = False  # explicit preferences may replace the pairs of the labels

@@ -38,4 +38,4 @@ class PiRank(Loss):
         return False  # corners of |s_j - s_m| at equal scores
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k, iterations=0)
+        return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k)

@@ -19,7 +19,7 @@ __all__ = ["RankDistil"]
 class RankDistil(Loss):
     r"""Likelihood of the teacher's top k, over orders drawn from the teacher (Reddi et al., 2021).
 
-    .. math:: C = \frac{1}{S} \sum_{\pi \sim \mathrm{PL}(t/\tau)} \sum_{r \le k} \Big(
+    .. math:: C = \frac{1}{S} \sum_{\pi \sim \mathrm{PL}(t/\tau)} \sum_{r \le k} w_{\pi(r)} \Big(
         \log \sum_{m \ge r} e^{s_{\pi(m)}} - s_{\pi(r)} \Big)
 
     The labels of the call are the teacher's scores t, of any sign. The draws follow from `seed`.

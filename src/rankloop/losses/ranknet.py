@@ -8,7 +8,9 @@ import numpy as np
 from rankloop.lists import rank_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import positive
-from rankloop.losses.kernels.pairwise import PairRule, pair_loss
+from rankloop.losses.kernels.pair_rule import PairRule
+from rankloop.losses.kernels.pairwise import pair_loss
+from rankloop.losses.kernels.tied_ranks import untied_ranks
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
 
@@ -40,5 +42,6 @@ class RankNet(Loss):
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.scores, lists.offsets)
         labels, none = lists.labels[order].astype(np.float64), np.zeros(0)
-        rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), sign=True, ties=self.ties)
-        return pair_loss(lists, order, rule, sigma=self.sigma, truncation=None, valued=exact)
+        rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), untied_ranks(lists.n_lists))
+        rule = rule._replace(sign=True, ties=self.ties)
+        return pair_loss(lists, order, rule, sigma=self.sigma, valued=exact)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from rankloop.lists import list_sums
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logistic import log1p_exp, sigmoid
@@ -34,7 +36,8 @@ class SigmoidCrossEntropy(Loss):
         positive(self, max_label=self.max_label)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        wanted = lists.labels / max(highest_label(self, lists.labels, self.max_label), 1e-300)
+        highest = highest_label(self, lists.labels, self.max_label) or 1.0  # where all labels are 0
+        wanted = lists.labels.astype(np.float64) / highest
         chance = sigmoid(lists.scores)
         weight = lists.item_weight
         value = list_sums(weight * (log1p_exp(lists.scores) - wanted * lists.scores), lists.offsets)

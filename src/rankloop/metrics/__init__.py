@@ -8,7 +8,8 @@ mean the same everywhere:
 - `ties`: `"average"` (the expected value over random orders of documents with equal scores), `"stable"`
   (input order) or `"worst"` (the lowest label first);
 - `empty`: the value of a list with nothing relevant: `"nan"` (means leave it out), `"zero"` or `"one"`;
-- `weight`: item weights, which multiply gains, also in the best order;
+- `weight`: item weights, which multiply what a document's relevance contributes: its gain, also in the best
+  order (1 / propensity for clicks);
 - `pool_labels`, `pool_offsets`: all judged labels of each list, where a run retrieved fewer documents.
 
 `metric("ndcg@10")` finds a metric by name, `values` computes several and ranks once, `mean` averages.

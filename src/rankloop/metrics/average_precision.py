@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
-from rankloop.lists import Ranked
+from rankloop.lists import Gain, Ranked, top_lists
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
@@ -37,8 +37,13 @@ def average_precision(
         P_r = \frac{1}{r} \sum_{i \le r} \mathrm{rel}_i
 
     `divide_by` says what R counts: all `"relevant"` documents, those `"reachable"` within k (at most k, so
-    that the best order gives 1), or those `"found"` within k. Item weights are the weights of
-    the relevant documents in that mean.
+    that the best order gives 1), or those `"found"` within k.
+
+    With item weights a relevant document counts for its weight, at its own rank and in the precision at the
+    ranks below it, and R is what the best order, by falling weight, adds up to:
+
+    .. math:: \mathrm{AP} = \frac{1}{R} \sum_r \frac{w_r \mathrm{rel}_r}{r}
+        \Big( 1 + \sum_{i < r} w_i \mathrm{rel}_i \Big)
 
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3]).round(4)
     array([0.8333])
@@ -56,52 +61,63 @@ def per_list(
     lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
 ) -> Values:
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
-    if divide_by != "relevant" and len(lists.weight):
-        raise ValueError(f"item weights need divide_by='relevant', got {divide_by!r}")
+    if found and len(lists.weight):
+        raise ValueError("item weights need divide_by='relevant' or 'reachable', got 'found'")
     total = lists.relevant(relevance_threshold)
     ranked = lists.ranked(ties, k)
     use = _average_found if found else _average_precision
     made = lists.fill(use, ranked, cutoff(k), np.float32(relevance_threshold))
     if not found:
-        base = np.minimum(total.number, cutoff(k)) if divide_by == "reachable" else total.weight
+        reached = k if divide_by == "reachable" else None
+        base = _best_sum(lists, reached, relevance_threshold, total.number)
         with np.errstate(invalid="ignore"):
             made /= base
     return lists.blank(made, total.number == 0, empty)
+
+
+def _best_sum(lists: MetricLists, k: int | None, relevance_threshold: float, number: Values) -> Values:
+    """What the best order adds up to: without weights one for every relevant document that k reaches."""
+    if not len(lists.weight):
+        return np.minimum(number, cutoff(k))
+    amounts = lists.weighted(Gain.binary(relevance_threshold)(lists.labels))
+    best = top_lists(amounts, lists.labels, lists.weight, lists.offsets, k, average=False)
+    return lists.fill(_average_precision, best, cutoff(k), np.float32(relevance_threshold))
 
 
 @kernel
 def _average_precision(
     ranked: Ranked, k: int, relevance_threshold: np.float32, values: Floats, first: int, last: int
 ) -> None:
-    """The sum of precisions at relevant ranks."""
+    """The sum of precisions at relevant ranks, each times its weight."""
     labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
         start = ranked.start[q]
         end = start + ranked.kept[q]
         total = 0.0
-        before = 0.0  # relevant documents above this tie
+        before = 0.0  # the weight of the relevant documents above this tie
         i = start
         while i < end and i - start < k:
             j = i + 1
             if j == end or not tied[j]:
-                alone = 1.0 if labels[i] >= relevance_threshold else 0.0
                 w = float(weight[i]) if len(weight) > 0 else 1.0
-                before += alone if w > 0 else 0.0
-                total += alone * w * before / (j - start)
+                alone = w if labels[i] >= relevance_threshold else 0.0
+                total += alone * (before + 1) / (j - start)
+                before += alone
             else:
-                relevant = 0.0
                 mass = 0.0
+                squares = 0.0
                 j = i
                 while j == i or (j < end and tied[j]):
-                    w = float(weight[j]) if len(weight) > 0 else 1.0
-                    if labels[j] >= relevance_threshold and w > 0:
-                        relevant += 1
+                    if labels[j] >= relevance_threshold:
+                        w = float(weight[j]) if len(weight) > 0 else 1.0
                         mass += w
+                        squares += w * w
                     j += 1
-                if relevant > 0:
+                if mass > 0:
                     until = j - start if j - start < k else k
-                    total += mass * _tie_precision(before, relevant, i - start, j - i, until)
-                before += relevant
+                    others = mass - squares / mass  # of a relevant document, drawn by weight
+                    total += mass * _tie_precision(before, others, i - start, j - i, until)
+                before += mass
             i = j
         values[q] = total
 
@@ -129,22 +145,22 @@ def _average_found(
                 values[q] = _cut_tie(total, before, int(relevant), i - start, j - i, start + k - i)
                 break
             if relevant > 0:
-                total += relevant * _tie_precision(before, relevant, i - start, j - i, j - start)
+                total += relevant * _tie_precision(before, relevant - 1, i - start, j - i, j - start)
             before += relevant
             values[q] = total / max(before, 1.0)
             i = j
 
 
 @part
-def _tie_precision(before: float, relevant: float, above: int, size: int, until: int) -> float:
+def _tie_precision(before: float, others: float, above: int, size: int, until: int) -> float:
     """Expected precision at a relevant document of a tie, for its places up to rank `until`.
 
-    A given relevant document is at each place with the same chance; of the others, each place
-    before it holds one with chance (relevant - 1) / (size - 1).
+    A given relevant document is at each place with the same chance; of the weight of the `others`, each
+    place before it holds others / (size - 1).
     """
     if size == 1:
         return (before + 1) / (above + 1)
-    step = (relevant - 1) / (size - 1)
+    step = others / (size - 1)
     total = 0.0
     for place in range(until - above):
         total += (before + 1 + place * step) / (above + place + 1)
@@ -164,7 +180,7 @@ def _cut_tie(total: float, before: float, relevant: int, above: int, size: int, 
         )
         chance += p
         if before + inside > 0:
-            more = inside * _tie_precision(before, float(inside), above, room, above + room)
+            more = inside * _tie_precision(before, float(inside) - 1, above, room, above + room)
             value += p * (total + more) / (before + inside)
     return value / chance
 

@@ -63,6 +63,7 @@ def evaluate(
         pool_offsets=lists.pool_offsets,
         tie_break=lists.tie_break,
     )
+    heavy = lists.weight is not None and bool(lists.weight.max(initial=0) > 1)  # such as 1 / propensity
     means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}
     return Evaluation(
         {one.name: _as_counted(one, found[one.name]) for one in wanted},
@@ -71,7 +72,7 @@ def evaluate(
         settings=_settings(wanted, convention),
         confidence=confidence,
         lower_is_better=frozenset(one.name for one in wanted if not one.higher_is_better),
-        bounded=frozenset(one.name for one in wanted if one.measure.bounded),
+        bounded=frozenset(one.name for one in wanted if one.measure.bounded and not heavy),
         means=means,
         notes=lists.notes,
     )

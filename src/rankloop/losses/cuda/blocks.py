@@ -43,14 +43,6 @@ class Blocks(NamedTuple):
         torch = require("torch", "neural")
         return torch.where(self.end < self.stop, scan[self.end.clamp(max=len(scan) - 1)], nothing)
 
-    def total(self, values: Tensor) -> Tensor:
-        """The log-sum of the block."""
-        return log_scan(values, _runs(self.begin))[self.end - 1]
-
-    def plain_total(self, values: Tensor) -> Tensor:
-        torch = require("torch", "neural")
-        return torch.exp(self.total(log_of(values)))
-
     def back(self, *by_rank: Tensor) -> list[Tensor]:
         """From ranks to rows."""
         torch = require("torch", "neural")
@@ -60,12 +52,13 @@ class Blocks(NamedTuple):
         return made
 
 
-def tied_blocks(lists: DeviceLists, order: Tensor, values: Tensor) -> Blocks:
-    """Documents whose values are equal, where `order` sorts them."""
+def tied_blocks(lists: DeviceLists, order: Tensor, *columns: Tensor | None) -> Blocks:
+    """Documents that are equal in all columns, where `order` sorts by them."""
     torch = require("torch", "neural")
     at = torch.arange(lists.n_documents, device=order.device)
     first, stop = _ends(lists)
-    begin = _run_starts(values[order], first, at < stop)  # rows past the last list stay out of its blocks
+    values = [column[order] for column in columns if column is not None]
+    begin = _run_starts(*values, first, at < stop)  # rows past the last list stay out of its blocks
     return Blocks(order, begin, torch.searchsorted(begin, begin, right=True), first, stop)
 
 
@@ -85,12 +78,6 @@ def _run_starts(*by_rank: Tensor) -> Tensor:
     for values in by_rank:
         new[1:] |= values[1:] != values[:-1]
     return torch.where(new, at, 0).cummax(0).values
-
-
-def _runs(begin: Tensor) -> Tensor:
-    """Offsets of runs by where they begin: as many as ranks, and only those at a beginning are not empty."""
-    torch = require("torch", "neural")
-    return torch.searchsorted(begin, torch.arange(len(begin) + 1, device=begin.device))
 
 
 def sums_by(owner: Tensor, values: Tensor, count: int) -> Tensor:

@@ -32,14 +32,15 @@ def judged_lambdas(
     down = pairs.weight * (1.0 - pairs.probability) * weight[pairs.worse]
     scores, gain = ranked.double(), form.gain.double()
     gap = scores[a] - scores[b]
+    counts = torch.ones_like(gap) if form.share is None else form.share[i]
+    if form.either is not None:
+        counts = torch.where(gap == 0, form.either[i], counts)
     if form.own:
         up, down = up * gain[a], down * gain[b]
-    swap = torch.ones_like(gap) if form.own or form.sign else (gain[i] - gain[j]).abs() * _swap(form, i, j)
+    swap = counts if form.own or form.sign else (gain[i] - gain[j]).abs() * _swap(form, i, j, gap, counts)
     if form.shrink_gap:
         shrinks = scores[begin] > scores[end - 1]
         swap = torch.where(shrinks, swap / (0.01 + gap.abs()), swap)
-    if form.truncation is not None:
-        swap = torch.where(i - begin < form.truncation, swap, 0.0)
     lambda_, hess, cost = _pair_costs(up * swap, down * swap, gap, form)
     ends = torch.cat((pairs.better, pairs.worse))
     gradient = sums_by(ends, torch.cat((lambda_, -lambda_)), lists.n_documents)
@@ -50,15 +51,18 @@ def judged_lambdas(
     return finished(lists, parts, size * form.factor * form.sigma if form.shrink_list else None)
 
 
-def _swap(form: PairForm, i: Tensor, j: Tensor) -> Tensor:
+def _swap(form: PairForm, i: Tensor, j: Tensor, gap: Tensor, counts: Tensor) -> Tensor:
+    torch, swap = require("torch", "neural"), 0.0
     if form.alpha is not None:
         assert form.beta is not None
         assert form.gamma is not None
-        return form.alpha[i] - form.beta[i] * form.gamma[j]
-    swap = 0.0 if form.drop is None else form.drop[j - i - 1].double()
+        swap = form.alpha[i] - form.beta[i] * form.gamma[j]
+    if form.drop is not None:
+        assert form.middle is not None
+        swap = swap + counts * form.drop[(form.middle[j] - form.middle[i]).abs()].double()
     if form.discount is not None:
         swap = swap + (form.discount[i] - form.discount[j]).double()
-    return swap
+    return swap if form.within is None else torch.where(gap == 0, form.within[i], swap)
 
 
 def _pair_costs(up: Tensor, down: Tensor, gap: Tensor, form: PairForm) -> Parts:

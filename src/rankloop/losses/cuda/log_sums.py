@@ -12,7 +12,7 @@ import numpy as np
 from rankloop._extras import require
 from rankloop.lists.tensors.discount import discount
 from rankloop.lists.tensors.gains import gains
-from rankloop.losses.cuda.blocks import Blocks, blocks_alone, log_of, log_scan, running_sums, tied_blocks
+from rankloop.losses.cuda.blocks import blocks_alone, log_of, log_scan, running_sums, tied_blocks
 from rankloop.losses.cuda.lists import DeviceLists, list_sums, order_of
 from rankloop.losses.cuda.terms import ranks
 from rankloop.losses.infonce import InfoNCE
@@ -29,7 +29,7 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 def listmle(chosen: ListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
-    return _plackett_luce(lists, _label_blocks(lists, chosen), torch.ones_like(lists.scores).double())
+    return _plackett_luce(lists, _shuffled_labels(lists, chosen), torch.ones_like(lists.scores).double())
 
 
 def plistmle(chosen: PListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -40,7 +40,7 @@ def plistmle(chosen: PListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> P
     else:
         last = torch.exp2(1.0 - lists.spread(lists.offsets.diff()).double())
         stage = (torch.exp2(1.0 - rank) - last) / torch.where(last < 1.0, 1.0 - last, 1.0)
-    return _plackett_luce(lists, _label_blocks(lists, chosen), stage)
+    return _plackett_luce(lists, _shuffled_labels(lists, chosen), stage)
 
 
 def rankdistil(chosen: RankDistil, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -51,7 +51,7 @@ def rankdistil(chosen: RankDistil, lists: DeviceLists, wanted: dict[str, bool]) 
     for _ in range(chosen.samples):
         noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
         drawn = lists.labels / np.float32(chosen.temperature) + noise
-        parts.append(_plackett_luce(lists, blocks_alone(lists, order_of(lists, drawn)), stage))
+        parts.append(_plackett_luce(lists, order_of(lists, drawn), stage))
     value, gradient, hessian = (sum(part) for part in zip(*parts, strict=True))
     return value, gradient, hessian
 
@@ -90,36 +90,25 @@ def infonce(chosen: InfoNCE, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     return value, gradient / chosen.temperature, hessian / chosen.temperature**2
 
 
-def _label_blocks(lists: DeviceLists, chosen: ListMLE | PListMLE) -> Blocks:
+def _shuffled_labels(lists: DeviceLists, chosen: ListMLE | PListMLE) -> Tensor:
+    """The rows by falling label, equal labels in the random order that the CPU draws too."""
     torch = require("torch", "neural")
-    if chosen.ties == "average":
-        return tied_blocks(lists, order_of(lists, lists.labels), lists.labels)
-    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)  # the same draws as on the CPU
+    drawn = np.random.default_rng(chosen.seed).random(lists.n_documents)
     shuffled = order_of(lists, -torch.as_tensor(drawn, device=lists.scores.device))
-    return blocks_alone(lists, shuffled[order_of(lists, lists.labels[shuffled])])
+    return shuffled[order_of(lists, lists.labels[shuffled])]
 
 
-def _plackett_luce(lists: DeviceLists, blocks: Blocks, stage: Tensor) -> Parts:
-    """As `kernels.plackett_luce`, all ranks at once."""
+def _plackett_luce(lists: DeviceLists, order: Tensor, stage: Tensor) -> Parts:
+    """As `kernels.plackett_luce` without ties, all ranks at once."""
     torch = require("torch", "neural")
-    s = lists.scores.double()[blocks.order]
-    weight = lists.weighted(torch.ones_like(lists.scores).double())[blocks.order]
-    size = (blocks.end - blocks.begin).double()
-    drawn = torch.arange(len(s), device=s.device) - blocks.begin
-    mean, share = blocks.plain_total(weight), blocks.plain_total(stage)
-    amount = stage * mean / size
-    c, remains = log_of(amount), torch.log1p(-drawn / size)
-    left = blocks.after(log_scan(s, lists.offsets, reverse=True))
-    race = torch.logaddexp(left, blocks.total(s) + remains)
-    own = torch.logaddexp(blocks.before(log_scan(c - race, lists.offsets)), blocks.total(c + remains - race))
-    own2 = torch.logaddexp(
-        blocks.before(log_scan(c - 2.0 * race, lists.offsets)), blocks.total(c + 2.0 * (remains - race))
-    )
-    aim = weight * share / size
-    pull = torch.exp(s + own)
-    value = list_sums(amount * race - aim * s, lists.offsets)
-    gradient, hessian = blocks.back(pull - aim, (pull - torch.exp(2.0 * s + own2)).clamp(min=0))
-    return value, gradient, hessian
+    blocks = blocks_alone(lists, order)
+    s = lists.scores.double()[order]
+    aim = stage * lists.weighted(torch.ones_like(lists.scores).double())[order]
+    race = log_scan(s, lists.offsets, reverse=True)
+    pull = torch.exp(s + log_scan(log_of(aim) - race, lists.offsets))
+    pull2 = torch.exp(2.0 * s + log_scan(log_of(aim) - 2.0 * race, lists.offsets))
+    gradient, hessian = blocks.back(pull - aim, (pull - pull2).clamp(min=0))
+    return list_sums(aim * (race - s), lists.offsets), gradient, hessian
 
 
 def _against_lower(lists: DeviceLists, mass: Tensor) -> Parts:

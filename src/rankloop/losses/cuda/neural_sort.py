@@ -1,4 +1,4 @@
-"""NeuralNDCG and PiRank on a device: the smooth sort is computed anew in every pass and never stored.
+"""PiRank on a device: the smooth sort is computed anew in every pass and never stored.
 
 As `kernels.neural_sort`, in order of score. A pass adds up the kernel K[r, j] of rank r and document j over
 its rows or its columns, a tile at a time; what lies between two passes is one number a document. Logits are
@@ -15,24 +15,15 @@ from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.blocks import running_sums, tied_blocks
 from rankloop.losses.cuda.lists import BLOCK, WARPS, DeviceLists, list_max, list_sums, order_of, tile_of
 from rankloop.losses.cuda.terms import inverse, normalised_gains, ranks
-from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.pirank import PiRank
 
-__all__ = ["neural_ndcg", "pirank"]
+__all__ = ["pirank"]
 
 _EVERY = 2**30
 _WIDTH = 8  # doubles take two registers
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
-
-
-def neural_ndcg(chosen: NeuralNDCG, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    return _smooth_sort(lists, chosen.gain, chosen.temperature, chosen.k, chosen.iterations)
-
-
-def pirank(chosen: PiRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    return _smooth_sort(lists, chosen.gain, chosen.temperature, chosen.k, 0)
 
 
 class _Kernel(NamedTuple):
@@ -74,11 +65,9 @@ class _Kernel(NamedTuple):
         return total, moment, hess
 
 
-def _smooth_sort(
-    lists: DeviceLists, gain: str | tuple[float, ...], temperature: float, k: int | None, iterations: int
-) -> Parts:
-    torch, offsets = require("torch", "neural"), lists.offsets
-    amounts, best = normalised_gains(lists, gain, k)
+def pirank(chosen: PiRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch, offsets, k = require("torch", "neural"), lists.offsets, chosen.k
+    amounts, best = normalised_gains(lists, chosen.gain, k)
     scores = lists.scores.double()
     scores = scores - lists.spread(list_max(scores, offsets))
     blocks = tied_blocks(lists, order_of(lists, scores), scores)
@@ -90,31 +79,15 @@ def _smooth_sort(
     above = running_sums(s, offsets)
     spread = 2.0 * above - lists.spread(list_sums(s, offsets)) - s + factor * s
     signs = (blocks.stop - blocks.end - (blocks.begin - blocks.first)).double()
-    limit = _EVERY if iterations or k is None else k
-    kernel = _Kernel(lists, s, spread, factor, signs, 1.0 / temperature, limit)
+    kernel = _Kernel(lists, s, spread, factor, signs, 1.0 / chosen.temperature, _EVERY if k is None else k)
 
-    u, v = [inverse(kernel.times(torch.ones_like(s)))], [torch.ones_like(s)]
-    moments: list[Tensor] = []
-    for _ in range(iterations):
-        columns, moment, _ = kernel.back(u[-1])
-        moments.append(moment)
-        v.append(inverse(columns))
-        u.append(inverse(kernel.times(v[-1])))
-    held = kernel.times(v[-1] * y)
-    value = list_sums(best, offsets) - list_sums(at_rank * u[-1] * held, offsets)
-
-    du, z = -at_rank * held, -at_rank * u[-1]
-    total, moment, hess = kernel.back(z, u[-1], v[-1], y, u[-1] * held)
-    dv, by_logit, by_score = y * total, v[-1] * y * total, v[-1] * y * moment
-    for step in range(iterations, 0, -1):
-        total, moment, _ = kernel.back(-du * u[step] ** 2)
-        by_logit, by_score = by_logit + v[step] * total, by_score + v[step] * moment
-        dx = -(dv + total) * v[step] ** 2
-        dv = torch.zeros_like(dx)
-        du = kernel.times(dx)
-        by_logit, by_score = by_logit + dx * inverse(v[step]), by_score + dx * moments[step - 1]
-    total, moment, _ = kernel.back(-du * u[0] ** 2)
-    by_logit, by_score = by_logit + total, by_score + moment
+    one = torch.ones_like(s)
+    u = inverse(kernel.times(one))
+    held = kernel.times(y)
+    value = list_sums(best, offsets) - list_sums(at_rank * u * held, offsets)
+    total, moment, hess = kernel.back(-at_rank * u, u, one, y, u * held)
+    mean, mean_moment, _ = kernel.back(at_rank * held * u**2)  # through the sums of rows
+    by_logit, by_score = y * total + mean, y * moment + mean_moment
 
     higher = blocks.before(running_sums(by_logit, offsets), 0.0)
     lower = blocks.after(running_sums(by_logit, offsets, reverse=True), 0.0)
@@ -183,7 +156,7 @@ def _column_kernel(  # type: ignore[no-untyped-def]
             u = tl.load(us + start + r, mask=met, other=0.0)[:, None]
             held = tl.load(helds + start + r, mask=met, other=0.0)[:, None]
             share = u * kernel * v
-            steps = 2.0 * tl.abs(r[:, None] - j[None, :]).to(tl.float64) + 1.0
+            steps = tl.abs(row - sign) + 1.0
             # z is minus the discount times u.
             part = -z * kernel * v * tl.abs(y - held)
             hess_sum += tl.sum(part * tl.maximum(1.0 - share, 0.0) * steps, 0)

@@ -42,11 +42,11 @@ def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: 
 
 @jit
 def pair_kernel(  # type: ignore[no-untyped-def]
-    scores, gains, discounts, weights, alphas, betas, gammas, drops, factors, order, offsets, tile_list,
-    tile_ends, gradient, hessian, cost, size, n_lists, sigma, margin, truncation,
-    KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, WEIGHTED: tl.constexpr,
-    SHRINK: tl.constexpr, SIZED: tl.constexpr, CUT: tl.constexpr,
-    HESSIAN: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    scores, gains, discounts, weights, alphas, betas, gammas, drops, middles, withins, shares, eithers,
+    reaches, factors, order, offsets, tile_list, tile_ends, gradient, hessian, cost, size, n_lists, sigma,
+    margin, KIND: tl.constexpr, CURVE: tl.constexpr, TIES: tl.constexpr, TIED: tl.constexpr,
+    CHANCED: tl.constexpr, WEIGHTED: tl.constexpr, SHRINK: tl.constexpr, SIZED: tl.constexpr,
+    CUT: tl.constexpr, HESSIAN: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.load(tile_list + tl.program_id(0))
     if q >= n_lists:
@@ -64,9 +64,17 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     g_i = tl.load(gains + start + at, mask=there, other=0.0)[None, :]
     if WEIGHTED:
         w_i = tl.load(weights + row, mask=there, other=0.0)[None, :]
-    if KIND == 0 or KIND == 3:
+    if KIND == 0:
         d_i = tl.load(discounts + start + at, mask=there, other=0.0)[None, :]
-    if KIND == 1:
+    if KIND == 2 or KIND == 3:
+        middle_i = tl.load(middles + start + at, mask=there, other=0)[None, :]
+    if TIED:
+        within_i = tl.load(withins + start + at, mask=there, other=0.0).to(tl.float32)[None, :]
+    # Forms without an alpha count a pair by the chance that it reaches above the truncation.
+    if CHANCED:
+        share_i = tl.load(shares + start + at, mask=there, other=0.0).to(tl.float32)[None, :]
+        either_i = tl.load(eithers + start + at, mask=there, other=0.0).to(tl.float32)[None, :]
+    if KIND == 1 or KIND == 3:
         alpha_i = tl.load(alphas + start + at, mask=there, other=0.0)[None, :]
         beta_i = tl.load(betas + start + at, mask=there, other=0.0)[None, :]
         gamma_i = tl.load(gammas + start + at, mask=there, other=0.0)[None, :]
@@ -79,7 +87,8 @@ def pair_kernel(  # type: ignore[no-untyped-def]
     # How far down the rows are compared: under a truncation not below it, and nowhere where nothing counts.
     stop = n
     if CUT:
-        stop = tl.where(first < truncation, n, tl.minimum(n, truncation))
+        reach = tl.load(reaches + q).to(tl.int32)
+        stop = tl.where(first < reach, n, tl.minimum(n, reach))
     stop = tl.where(factor != 0.0, stop, 0)
     for low in range(0, stop, WIDTH):
         met = low + tl.arange(0, WIDTH)
@@ -88,8 +97,12 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         s_j = tl.load(scores + start + met, mask=inside, other=0.0)[:, None]
         g_j = tl.load(gains + start + met, mask=inside, other=0.0)[:, None]
         live = tl.where(inside, 1.0, 0.0)[:, None]
-        if CUT:
-            live = tl.where((i < truncation) | (j < truncation), live, 0.0)
+        if TIED:
+            same = s_i == s_j
+        chance = live
+        if CHANCED:
+            share_j = tl.load(shares + start + met, mask=inside, other=0.0).to(tl.float32)[:, None]
+            chance = tl.where(s_i == s_j, either_i, tl.where(i < j, share_i, share_j)) * live
         # The signed weight x of each pair: > 0 where the row is the preferred one.
         gap = (s_i - s_j).to(tl.float32)
         if KIND == 5:
@@ -97,22 +110,26 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         elif KIND == 4:
             x = g_i + 0.0 * g_j
         else:
-            if KIND == 1:
+            if KIND == 1 or KIND == 3:
                 alpha_j = tl.load(alphas + start + met, mask=inside, other=0.0)[:, None]
                 beta_j = tl.load(betas + start + met, mask=inside, other=0.0)[:, None]
                 gamma_j = tl.load(gammas + start + met, mask=inside, other=0.0)[:, None]
                 swap = tl.where(i < j, alpha_i - beta_i * gamma_j, alpha_j - beta_j * gamma_i)
                 swap = swap.to(tl.float32)
-            if KIND == 0 or KIND == 3:
+            if KIND == 0:
                 d_j = tl.load(discounts + start + met, mask=inside, other=0.0)[:, None]
                 swap = tl.abs(d_i * tl.where(inside, 1.0, 0.0)[:, None] - d_j)  # none beyond the list
             if KIND == 2 or KIND == 3:
-                far = tl.abs(i - j) - 1
-                known = inside[:, None] & there[None, :] & (far >= 0)
-                fall = tl.load(drops + far, mask=known, other=0.0)
+                middle_j = tl.load(middles + start + met, mask=inside, other=0)[:, None]
+                known = inside[:, None] & there[None, :]
+                fall = tl.load(drops + tl.abs(middle_i - middle_j), mask=known, other=0.0) * chance
                 swap = fall if KIND == 2 else swap + fall
+            if TIED:
+                swap = tl.where(same, within_i, swap)
             x = (g_i - g_j) * swap
-        if CUT or KIND != 0:
+        if KIND == 4:
+            x *= chance
+        elif KIND != 0 or TIED:
             x *= live
         if WEIGHTED:
             other = tl.load(order + start + met, mask=inside, other=0)
@@ -123,8 +140,8 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         # Costs: the logistic loss by `_pair_terms`, or a hinge. Each row adds up its own side in registers.
         if CURVE == 0:
             if KIND == 4:  # the row's own amount, against the other's
-                apart = tl.where(i != j, live, 0.0)
-                y = (g_j + 0.0 * g_i) * apart
+                apart = tl.where(i != j, 1.0, 0.0)
+                y = (g_j + 0.0 * g_i) * apart * chance
                 x *= apart
                 if WEIGHTED:
                     y *= w_j

@@ -12,8 +12,7 @@ from rankloop.losses.cuda.pair_kernel import pair_kernel
 __all__ = ["HINGE", "LOGISTIC", "SQUARED_HINGE", "PairForm", "finished", "pair_lambdas"]
 
 LOGISTIC, HINGE, SQUARED_HINGE = range(3)
-_DCG, _AFFINE, _DROP, _DCG_AND_DROP, _OWN, _SIGN = range(6)
-_NO_CUT = 2**30
+_DCG, _AFFINE, _DROP, _SWAP_AND_DROP, _OWN, _SIGN = range(6)
 
 Tensor = Any
 
@@ -21,7 +20,8 @@ Tensor = Any
 class PairForm(NamedTuple):
     """The weights of pairs (`PairRule` of the CPU kernel, gains and swap terms by rank), and their costs.
 
-    Without alpha, beta and gamma the swap is that of DCG's discounts; `by_distance` leaves it out.
+    Without alpha, beta and gamma the swap is that of DCG's discounts; with `drop` alone that of distances.
+    `drop` goes in steps of one half, by the distance of `middle`, twice the mean rank of a tie.
     """
 
     gain: Tensor
@@ -31,7 +31,11 @@ class PairForm(NamedTuple):
     beta: Tensor | None = None
     gamma: Tensor | None = None
     drop: Tensor | None = None
-    by_distance: bool = False
+    middle: Tensor | None = None
+    within: Tensor | None = None
+    share: Tensor | None = None
+    either: Tensor | None = None
+    reach: Tensor | None = None
     own: bool = False
     sign: bool = False
     ties: bool = False
@@ -39,18 +43,15 @@ class PairForm(NamedTuple):
     shrink_list: bool = False
     sigma: float = 1.0
     margin: float = 1.0
-    truncation: int | None = None
     curve: int = LOGISTIC
 
     @property
     def kind(self) -> int:
         if self.sign or self.own:
             return _SIGN if self.sign else _OWN
-        if self.alpha is not None:
-            return _AFFINE
-        if self.drop is None:
-            return _DCG
-        return _DROP if self.by_distance else _DCG_AND_DROP
+        if self.drop is not None:
+            return _DROP if self.alpha is None else _SWAP_AND_DROP
+        return _DCG if self.alpha is None else _AFFINE
 
 
 def pair_lambdas(
@@ -73,19 +74,18 @@ def pair_lambdas(
     parts = iter(made[:, : lists.n_documents].unbind())
     gradient = unused = next(parts)
     hessian, cost, size = (next(parts) if asked else unused for asked in (curved, valued, form.shrink_list))
+    columns = (
+        form.discount, lists.weight, form.alpha, form.beta, form.gamma, form.drop, form.middle,
+        form.within, form.share, form.either, form.reach,
+    )  # fmt: skip
     pair_kernel[lists.grid](
-        ranked, form.gain,
-        unused if form.discount is None else form.discount,
-        unused if lists.weight is None else lists.weight,
-        unused if form.alpha is None else form.alpha,
-        unused if form.beta is None else form.beta,
-        unused if form.gamma is None else form.gamma,
-        unused if form.drop is None else form.drop,
+        ranked, form.gain, *(unused if column is None else column for column in columns),
         form.factor, order, lists.offsets, lists.tile_list, lists.tile_ends,
-        gradient, hessian, cost, size, lists.n_lists, form.sigma, form.margin, form.truncation or _NO_CUT,
-        KIND=form.kind, CURVE=form.curve, TIES=form.ties, WEIGHTED=lists.weight is not None,
-        SHRINK=form.shrink_gap, SIZED=form.shrink_list, CUT=form.truncation is not None,
-        HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
+        gradient, hessian, cost, size, lists.n_lists, form.sigma, form.margin,
+        KIND=form.kind, CURVE=form.curve, TIES=form.ties, TIED=form.within is not None,
+        CHANCED=form.reach is not None and form.kind in (_DROP, _SWAP_AND_DROP, _OWN),
+        WEIGHTED=lists.weight is not None, SHRINK=form.shrink_gap, SIZED=form.shrink_list,
+        CUT=form.reach is not None, HESSIAN=curved, VALUE=valued, BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     value = list_sums(cost, lists.offsets) if valued else torch.zeros(lists.n_lists, **like)
     total = list_sums(size, lists.offsets) if form.shrink_list else None

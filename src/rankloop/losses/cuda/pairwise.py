@@ -9,8 +9,10 @@ from rankloop._extras import require
 from rankloop.lists.tensors.discount import discount as discount_at
 from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.judged import judged_lambdas
-from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, sort_and_best, sort_of
+from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, order_of, sort_and_best, sort_of
 from rankloop.losses.cuda.pairs import HINGE, SQUARED_HINGE, PairForm, pair_lambdas
+from rankloop.losses.cuda.terms import ranks
+from rankloop.losses.cuda.ties import device_ties
 from rankloop.losses.hinge import Hinge
 from rankloop.losses.lambdaloss import LambdaLoss
 from rankloop.losses.lambdarank import LambdaRank
@@ -39,40 +41,60 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
         gain = gains(lists.labels, chosen.gain)
-        order, ranked, gain, discount, scale = sort_and_best(
-            lists, lists.scores, gain, chosen.truncation or _EVERY
-        )
+        order, ranked, gain, _, scale = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
         factor = scale if chosen.metric == "ndcg" else _ones(lists)
-        form = PairForm(gain, factor, discount, **shrinks)
+        form = _by_place(lists, order, gain, factor, discount_at(ranks(lists)), chosen.truncation)
     else:
-        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
-        form = _swapped(chosen, lists, labels)._replace(**shrinks)
-    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
-    return _lambdas(lists, order, ranked, form, wanted)
+        form, order, ranked = _swapped(chosen, lists)
+    return _lambdas(lists, order, ranked, form._replace(sigma=chosen.sigma, **shrinks), wanted)
+
+
+def _by_place(
+    lists: DeviceLists, order: Tensor, gain: Tensor, factor: Tensor, by_rank: Tensor, cut: int | None
+) -> PairForm:
+    """A metric in which only the places of the two documents count: means over their ties."""
+    ties = device_ties(lists, order, cut)
+    mean, within = ties.mean(by_rank), ties.within(by_rank)
+    if cut is None:
+        return PairForm(gain, factor, mean.float(), within=within, share=ties.share)
+    return PairForm(
+        gain, factor, None, ties.mean(by_rank, cut=True), ties.share, mean,
+        within=within, share=ties.share, reach=ties.reach,
+    )  # fmt: skip
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
     torch = require("torch", "neural")
-    factor = _ones(lists) / math.log(2.0)
-    if chosen.form.startswith("arp"):
-        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
-        own, one = chosen.form == "arp1", torch.ones_like(lists.labels)
-        form = PairForm(labels, factor, None, one, torch.zeros_like(one), one, own=own)
+    factor, cut = _ones(lists) / math.log(2.0), chosen.truncation
+    arp = chosen.form.startswith("arp")
+    amounts = lists.labels if arp else gains(lists.labels, chosen.gain)
+    order, ranked, gain, _, scale = sort_and_best(lists, lists.scores, amounts, cut or _EVERY)
+    ties = device_ties(lists, order, cut)
+    reach = None if cut is None else ties.reach
+    form = PairForm(gain, factor, share=ties.share, either=ties.either, reach=reach)
+    if arp:
+        form = form._replace(own=chosen.form == "arp1")
+        if not form.own:
+            none = torch.zeros_like(ties.share)
+            form = form._replace(alpha=ties.share, beta=none, gamma=none, within=ties.either)
+        return _lambdas(lists, order, ranked, form._replace(sigma=chosen.sigma), wanted)
+    by_rank = discount_at(ranks(lists))
+    form = form._replace(factor=factor * scale, sigma=chosen.sigma)
+    if chosen.form == "ndcg1":
+        own = gain * ties.mean(by_rank).float()
+        return _lambdas(lists, order, ranked, form._replace(gain=own, own=True), wanted)
+    steps = torch.arange(2 * lists.n_documents + 2, dtype=torch.float64, device=gain.device) / 2.0
+    drop = torch.where(steps >= 1.0, discount_at(steps) - discount_at(steps + 1.0), 0.0)
+    apart = ((ties.size + 1.0) / 3.0).clamp(min=1.0)  # of two documents of a tie, on average
+    near = (discount_at(apart) - discount_at(apart + 1.0)) * ties.either
+    if chosen.form == "ndcg2":
+        form = form._replace(drop=drop.float(), middle=ties.middle, within=near)
     else:
-        gain = gains(lists.labels, chosen.gain)
-        order, ranked, gain, discount, scale = sort_and_best(
-            lists, lists.scores, gain, chosen.truncation or _EVERY
-        )
-        factor = factor * scale
-        distance = torch.arange(1, lists.n_documents + 2, dtype=torch.float64, device=gain.device)
-        drop = -discount_at(distance).diff().float()
-        if chosen.form == "ndcg1":
-            form = PairForm(gain * discount, factor, own=True)
-        elif chosen.form == "ndcg2":
-            form = PairForm(gain, factor, drop=drop, by_distance=True)
-        else:
-            form = PairForm(gain, factor, discount, drop=chosen.mu * drop)
-    form = form._replace(sigma=chosen.sigma, truncation=chosen.truncation)
+        form = form._replace(
+            alpha=ties.mean(by_rank, cut=True), beta=ties.share, gamma=ties.mean(by_rank),
+            drop=(chosen.mu * drop).float(), middle=ties.middle,
+            within=ties.within(by_rank) + chosen.mu * near,
+        )  # fmt: skip
     return _lambdas(lists, order, ranked, form, wanted)
 
 
@@ -84,50 +106,56 @@ def _lambdas(
     return pair_lambdas(lists, order, ranked, form, **wanted)
 
 
-def _swapped(chosen: LambdaRank, lists: DeviceLists, labels: Tensor) -> PairForm:
-    """The swap terms of ERR, MAP, MRR, precision and ARP (`kernels.swap`), running sums in double."""
-    torch = require("torch", "neural")
-    query = lists.rows()
-    begin = lists.offsets[:-1][query]
-    rank = (torch.arange(lists.n_documents, device=labels.device) - begin + 1).double()
-    one = torch.ones_like(rank)
+def _swapped(chosen: LambdaRank, lists: DeviceLists) -> tuple[PairForm, Tensor, Tensor]:
+    """ERR, MAP, MRR, precision and ARP (`kernels.swap`), sums in double; the order, and scores by rank."""
+    torch, rank = require("torch", "neural"), ranks(lists)
+    begin, cut = lists.spread(lists.offsets[:-1]), chosen.truncation
+    if chosen.metric in ("arp", "precision"):
+        order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
+        if chosen.metric == "arp":
+            factor = list_sums(labels, lists.offsets, inverted=True)
+            return _by_place(lists, order, labels, factor, -rank, cut), order, ranked
+        plain = (labels >= chosen.relevance_threshold).float()
+        assert cut is not None
+        within = (rank <= cut).double() / cut
+        return _by_place(lists, order, plain, _ones(lists), within, cut), order, ranked
+    # The lowest label of a tie comes first; documents of one label and score take their mean place.
+    lowest = order_of(lists, -lists.labels)
+    order = lowest[order_of(lists, lists.scores[lowest])]
+    labels, ranked = lists.labels[order], lists.scores[order]
 
     def before(values: Tensor) -> Tensor:
         """By rank: the sum over the ranks above, in the list."""
         running = values.cumsum(0) - values
         return running - running[begin]
 
-    hit = (labels >= chosen.relevance_threshold).double()
-    plain = hit.float()
-    if chosen.metric == "arp":
-        factor = list_sums(labels, lists.offsets, inverted=True)
-        return PairForm(labels, factor, None, -rank, one, -rank)
+    hit, factor = (labels >= chosen.relevance_threshold).double(), _ones(lists)
+    amount, beta = hit.float(), torch.ones_like(rank)
     if chosen.metric == "err":
         highest = lists.labels.max() if chosen.max_label is None else chosen.max_label
         stop = (torch.exp2(labels.double()) - 1.0) * 2.0 ** (-highest)
         here = torch.exp(before(torch.log1p(-stop))) / rank
         stopped = before(stop * here)
-        beta = 1.0 / (1.0 - stop)
-        alpha = here + beta * (stopped + stop * here)
-        return PairForm(stop.float(), _ones(lists), None, alpha, beta, stopped + here)
-    if chosen.metric == "precision":
-        within = (rank <= chosen.truncation).double() / chosen.truncation
-        return PairForm(plain, _ones(lists), None, within, one, within)
-    if chosen.metric == "map":
+        amount, beta = stop.float(), 1.0 / (1.0 - stop)
+        alpha, gamma = here + beta * (stopped + stop * here), stopped + here
+    elif chosen.metric == "map":
         seen, inverse_ranks = before(hit), before(hit / rank)
         alpha = (seen + 1.0) / rank - inverse_ranks - hit / rank
-        factor = list_sums(plain, lists.offsets, inverted=True)
-        return PairForm(plain, factor, None, alpha, one, (seen + hit) / rank - inverse_ranks)
-    seen = before(hit)
-    # A hit that rises to a rank above the first brings 1 / rank; the first gives way to the second.
-    far = torch.full_like(rank, 1e30)
-    first, second = (
-        lists.spread(-list_max(-torch.where((hit > 0) & (seen == count), rank, far), lists.offsets))
-        for count in (0, 1)
-    )
-    reached = ((rank <= first) & (first < 1e29)).double()
-    gamma = torch.where(hit > 0, 1.0 / first, 1.0 / torch.minimum(rank, second))
-    return PairForm(plain, _ones(lists), None, reached / rank, reached, gamma)
+        gamma = (seen + hit) / rank - inverse_ranks
+        factor = list_sums(amount, lists.offsets, inverted=True)
+    else:
+        # A hit that rises to a rank above the first brings 1 / rank; the first gives way to the second.
+        seen, far = before(hit), torch.full_like(rank, 1e30)
+        first, second = (
+            lists.spread(-list_max(-torch.where((hit > 0) & (seen == count), rank, far), lists.offsets))
+            for count in (0, 1)
+        )
+        beta = ((rank <= first) & (first < 1e29)).double()
+        alpha, gamma = beta / rank, torch.where(hit > 0, 1.0 / first, 1.0 / torch.minimum(rank, second))
+    ties = device_ties(lists, order, cut, lists.labels)
+    reach = None if cut is None else ties.reach
+    terms = ties.mean(alpha, cut=True), ties.mean(beta, cut=True), ties.mean(gamma)
+    return PairForm(amount, factor, None, *terms, share=ties.share, reach=reach), order, ranked
 
 
 def _ones(lists: DeviceLists) -> Tensor:

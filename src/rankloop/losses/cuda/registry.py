@@ -1,8 +1,8 @@
 """The losses with kernels of their own on a device, and the call that runs them.
 
 A loss needs no kernel here: one that is not in `KERNELS` (Exponential, Triplet, Ordinal, UniqueSoftmax,
-ApproxAP, ApproxMRR, a loss of your own) runs on the CPU with a copy of the batch, and its gradient is copied
-back.
+ApproxAP, ApproxMRR, NeuralNDCG, a loss of your own) runs on the CPU with a copy of the batch, and its
+gradient is copied back. So do ListMLE and PListMLE with `ties="average"`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from rankloop.losses.listmle import ListMLE
 from rankloop.losses.listnet import ListNet
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
-from rankloop.losses.neural_ndcg import NeuralNDCG
 from rankloop.losses.pirank import PiRank
 from rankloop.losses.plistmle import PListMLE
 from rankloop.losses.plrank import PLRank
@@ -85,7 +84,6 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
     LambdaRank: pairwise.lambdarank,
     ListMLE: log_sums.listmle,
     ListNet: listwise.listnet,
-    NeuralNDCG: neural_sort.neural_ndcg,
     PListMLE: log_sums.plistmle,
     PLRank: log_sums.plrank,
     PiRank: neural_sort.pirank,
@@ -101,6 +99,8 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
 def has_kernel(chosen: Loss, device: Any) -> bool:
     """Whether this loss runs where these tensors are; otherwise on the CPU, with a copy there and back."""
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
+    if isinstance(base, ListMLE | PListMLE) and base.ties == "average":
+        return False
     return type(chosen) in KERNELS and type(base) in KERNELS and runs_on(device)
 
 

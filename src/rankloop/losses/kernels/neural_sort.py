@@ -6,23 +6,34 @@ from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
 from rankloop.lists import discount, rank_lists
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
+from rankloop.losses.kernels.math import fast, inner, workspace
+from rankloop.losses.kernels.sinkhorn import PIECES, row_dot, row_shares, scale_columns, solve_columns
 from rankloop.losses.kernels.swap import normalised_gains
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["neural_sort_loss"]
 
-_SUMS, _COLUMNS, _ROWS, _LOSS, _BACK_ROWS, _BACK_COLUMNS, _BACK_SUMS = range(7)
+_FAR = 50.0  # e^-50 of the largest entry of a row adds nothing to a double
 
 
 def neural_sort_loss(
-    lists: LossLists, gain: str | tuple[float, ...], *, temperature: float, k: int | None, iterations: int
+    lists: LossLists,
+    gain: str | tuple[float, ...],
+    *,
+    temperature: float,
+    k: int | None,
+    iterations: int = 0,
+    tolerance: float = 0.0,
 ) -> LossResult:
-    """One minus NDCG under the smooth sort, after `iterations` of Sinkhorn scaling; gradient through all.
+    """One minus NDCG under the smooth sort P; with `iterations`, its columns are scaled to sums of one too.
 
-    Memory: a few numbers per document, and two more per iteration. Hessian: the size of the lambdas between a
-    document and the others, rank by rank, as if every rank were a softmax of its own; never less than the
-    gradient, so that no Newton step is longer than one.
+    Columns are scaled by exp(y), rows divided by their sums: the sums of columns are then the gradient of a
+    convex function of y, whose Hessian is diag(sums) - P'P. After a few steps of Sinkhorn's come Newton's, by
+    conjugate gradients; the gradient of the loss goes through the scaling by one more system with the same
+    matrix. All of it takes products of P with a vector, row by row, in memory linear in the list; a row is
+    visited as far as its entries count. Hessian: the size of the lambdas between a document and the others,
+    rank by rank, as if every rank were a softmax of its own; never less than the gradient, so that no Newton
+    step is longer than one.
     """
     made = LossResult.zeros(lists.n_lists, lists.n_documents)
     order = rank_lists(lists.scores, lists.offsets)
@@ -36,7 +47,7 @@ def neural_sort_loss(
     def work(first: int, last: int) -> None:
         _sort_lists(
             first, last, lists.scores[order], lists.offsets, amounts[order], best, table,
-            1.0 / temperature, longest if iterations else rows, iterations, made.value, g, h,
+            1.0 / temperature, rows, iterations, tolerance, made.value, g, h,
         )  # fmt: skip
 
     over_lists(work, lists.offsets)
@@ -56,6 +67,7 @@ def _sort_lists(
     slope: float,
     rows: int,
     iterations: int,
+    tolerance: float,
     value: Floats,
     gradient: Floats,
     hessian: Floats,
@@ -63,87 +75,58 @@ def _sort_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    work = workspace(4, longest)
-    spread, k, a, c = work[0], work[1], work[2], work[3]
-    # Sinkhorn: u scales rows (ranks), v columns (documents); one of each per step, the first of ones.
-    u, v = np.empty((iterations + 1, longest)), np.empty((iterations + 1, longest))
-    du, dv, dx, one = np.empty(longest), np.empty(longest), np.empty(longest), np.ones(longest)
-    # Nothing of size n x n is stored: every phase computes the rows of the kernel anew, which is cheaper than
-    # reading them from memory, and each is used at once by vector loops (`_dot`, `_add`, ...).
+    work = workspace(PIECES, longest)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
+        gradient[start:stop] = 0.0
+        hessian[start:stop] = 0.0
         if n < 2:
-            for i in range(start, stop):
-                gradient[i] = 0.0
-                hessian[i] = 0.0
             continue
         s, y = scores[start:stop], amounts[start:stop]
+        spread, k, log_v, v = work[0][:n], work[1][:n], work[2][:n], work[3][:n]
+        z, a, c, signs = work[4][:n], work[5][:n], work[6][:n], work[16][:n]
         _spread(s, spread)
-        for r in range(n):
-            u[0, r] = 0.0
-            v[0, r] = 1.0
-            a[r] = 0.0
-            c[r] = 0.0
-            dv[r] = 0.0
-            hessian[start + r] = 0.0
-        gained, step = 0.0, 0
-        for phase in range(4 * iterations + 3):
-            # Which phase this is: row sums; columns and rows in turn; the loss; then all of it backwards.
-            if phase == 0 or phase == 4 * iterations + 2:
-                kind = _SUMS if phase == 0 else _BACK_SUMS
-            elif phase <= 2 * iterations:
-                kind = _COLUMNS if phase % 2 == 1 else _ROWS
-                step = (phase + 1) // 2
-            elif phase == 2 * iterations + 1:
-                kind, step = _LOSS, iterations
-            else:
-                kind = _BACK_ROWS if phase % 2 == 0 else _BACK_COLUMNS
-                step = (4 * iterations + 3 - phase) // 2
-            if kind == _COLUMNS:
-                dx[:n] = 0.0
-            # One pass over the ranks, each row with what its phase needs of it.
-            for r in range(min(rows, n)):
-                total = _kernel_row(n - 1.0 - 2.0 * r, s[r], spread[r], slope, s, spread[:n], k[:n])
-                row = n - 1.0 - 2.0 * r
-                if kind == _SUMS:
-                    u[0, r] = 1.0 / total
-                elif kind == _COLUMNS:
-                    _add(dx[:n], k[:n], u[step - 1, r])
-                elif kind == _ROWS:
-                    u[step, r] = 1.0 / _dot(k[:n], v[step, :n])
-                elif kind == _LOSS:
-                    held = _dot3(k[:n], v[iterations, :n], y)
-                    gained += discount[r] * u[iterations, r] * held
-                    du[r] = -discount[r] * held
-                    by = -discount[r] * u[iterations, r]
-                    _add3(dv[:n], k[:n], y, by)
-                    _add_outer(a[:n], c[:n], row, by, k[:n], v[iterations, :n], y)
-                    _add_hessian(
-                        discount[r] * slope, r, u[iterations, r], u[iterations, r] * held, k[:n],
-                        v[iterations, :n], y, hessian[start:stop],
-                    )  # fmt: skip
-                elif kind == _BACK_ROWS:
-                    by = -du[r] * u[step, r] * u[step, r]
-                    _add(dv[:n], k[:n], by)
-                    _add_outer(a[:n], c[:n], row, by, k[:n], v[step, :n], one[:n])
-                elif kind == _BACK_COLUMNS:
-                    du[r] = _dot(k[:n], dx[:n])
-                    _add_outer(a[:n], c[:n], row, u[step - 1, r], k[:n], dx[:n], one[:n])
-                else:
-                    _add_outer(a[:n], c[:n], row, -du[r] * u[0, r] * u[0, r], k[:n], one[:n], one[:n])
-            # What a phase over columns leaves: their scales, or the derivatives by them.
-            for j in range(n):
-                if kind == _COLUMNS:
-                    v[step, j] = 1.0 / dx[j]
-                elif kind == _BACK_ROWS:
-                    dx[j] = -dv[j] * v[step, j] * v[step, j]
-                    dv[j] = 0.0
-        # The loss of the list, and the chain rule from logits to scores.
+        _signs(s, signs)
+        reach = _reach(slope, s, spread)
+        log_v[:] = 0.0
+        v[:] = 1.0
+        if iterations > 0:
+            scale_columns(slope, s, spread, reach, iterations, tolerance, work)
+        # The loss, its derivatives by the scaled logits, and their sums over ranks: those by y.
+        count, gained = min(rows, n), 0.0
+        a[:] = 0.0
+        c[:] = 0.0
+        for r in range(count):
+            low, high = reach[r, 0], reach[r, 1]
+            share = row_shares(r, low, high, n, slope, s, spread, v, k)
+            held = row_dot(low, high, k, y) * share
+            gained += discount[r] * held
+            _add_loss(low, high, discount[r] * share, n - 1.0 - 2.0 * r, held, k, y, a, c)
+            _add_hessian(
+                low,
+                high,
+                n - 1.0 - 2.0 * r,
+                discount[r] * slope,
+                share,
+                held,
+                k,
+                y,
+                signs,
+                hessian[start:stop],
+            )
+        # Through the scaling: what a change of the sums of columns would change.
+        if iterations > 0:
+            solve_columns(slope, s, spread, reach, a, tolerance, 10 * iterations, z, work)
+            for r in range(n):
+                low, high = reach[r, 0], reach[r, 1]
+                share = row_shares(r, low, high, n, slope, s, spread, v, k)
+                held = row_dot(low, high, k, z) * share
+                _add_loss(low, high, share, n - 1.0 - 2.0 * r, held, k, z, a, c)
         value[q] = -gained
         for i in range(start, stop):
             value[q] += best[i]
-        _chain(slope, s, a, c, gradient[start:stop])
+        _chain(slope, s, a, c, signs, gradient[start:stop])
 
 
 @inner
@@ -161,66 +144,76 @@ def _spread(s: Floats, spread: Floats) -> None:
 
 
 @inner
-def _kernel_row(
-    row: float, score: float, far: float, slope: float, s: Floats, spread: Floats, k: Floats
-) -> float:
-    """exp of the logits of one rank, the largest (the document at that rank) being 1; their sum."""
-    high, total = row * score - far, 0.0
-    for j in range(k.size):
-        k[j] = exp_negative(max(slope * (high - (row * s[j] - spread[j])), 0.0))
-        total += k[j]
-    return total
+def _reach(slope: float, s: Floats, spread: Floats) -> Ints:
+    """The documents whose entries count, by rank: a row falls on both sides of its own document."""
+    n = s.size
+    reach = np.empty((n, 2), np.int64)
+    for r in range(n):
+        row, low, high = n - 1.0 - 2.0 * r, 0, n
+        top = row * s[r] - spread[r] - _FAR / slope
+        end = r
+        while low < end:
+            middle = (low + end) // 2
+            if row * s[middle] - spread[middle] < top:
+                low = middle + 1
+            else:
+                end = middle
+        begin = r + 1
+        while begin < high:
+            middle = (begin + high) // 2
+            if row * s[middle] - spread[middle] < top:
+                high = middle
+            else:
+                begin = middle + 1
+        reach[r, 0], reach[r, 1] = low, high
+    return reach
 
 
 @inner
-def _dot(k: Floats, x: Floats) -> float:
-    total = 0.0
-    for j in range(k.size):
-        total += k[j] * x[j]
-    return total
-
-
-@inner
-def _dot3(k: Floats, v: Floats, y: Floats) -> float:
-    total = 0.0
-    for j in range(k.size):
-        total += k[j] * v[j] * y[j]
-    return total
-
-
-@inner
-def _add(out: Floats, k: Floats, by: float) -> None:
-    for j in range(out.size):
-        out[j] += by * k[j]
-
-
-@inner
-def _add3(out: Floats, k: Floats, y: Floats, by: float) -> None:
-    for j in range(out.size):
-        out[j] += by * k[j] * y[j]
-
-
-@inner
-def _add_outer(a: Floats, c: Floats, row: float, by: float, k: Floats, x: Floats, y: Floats) -> None:
-    """The derivatives of the logits of one rank, summed over ranks plainly and times the rank's factor."""
-    for j in range(k.size):
-        slope = by * k[j] * x[j] * y[j]
-        a[j] += slope
-        c[j] += row * slope
+def _add_loss(
+    low: int, high: int, by: float, row: float, held: float, k: Floats, x: Floats, a: Floats, c: Floats
+) -> None:
+    """Minus the derivatives of the mean of x at one rank by its logits: plainly, and times its factor."""
+    for j in range(low, high):
+        lambda_ = by * k[j] * (held - x[j])
+        a[j] += lambda_
+        c[j] += row * lambda_
 
 
 @inner
 def _add_hessian(
-    by: float, rank: int, u: float, held: float, k: Floats, v: Floats, y: Floats, hessian: Floats
+    low: int,
+    high: int,
+    row: float,
+    by: float,
+    share: float,
+    held: float,
+    k: Floats,
+    y: Floats,
+    signs: Floats,
+    hessian: Floats,
 ) -> None:
-    for j in range(k.size):
-        share = u * k[j] * v[j]
-        far = 2.0 * abs(j - rank) + 1.0
-        hessian[j] += by * abs(y[j] - held) * share * max(1.0 - share, 0.0) * far
+    for j in range(low, high):
+        p = share * k[j]
+        far = abs(row - signs[j]) + 1.0
+        hessian[j] += by * abs(y[j] - held) * p * max(1.0 - p, 0.0) * far
 
 
 @inner
-def _chain(slope: float, s: Floats, a: Floats, c: Floats, gradient: Floats) -> None:
+def _signs(s: Floats, signs: Floats) -> None:
+    """How many documents score lower, less how many score higher."""
+    n, begin = s.size, 0
+    while begin < n:
+        end = begin
+        while end < n and s[end] == s[begin]:
+            end += 1
+        for m in range(begin, end):
+            signs[m] = n - end - begin
+        begin = end
+
+
+@inner
+def _chain(slope: float, s: Floats, a: Floats, c: Floats, signs: Floats, gradient: Floats) -> None:
     """From the logits c_r s_j - spread_j to the scores; equal scores share a sign of zero."""
     n, begin, above, total = s.size, 0, 0.0, 0.0
     for j in range(n):
@@ -232,7 +225,6 @@ def _chain(slope: float, s: Floats, a: Floats, c: Floats, gradient: Floats) -> N
             end += 1
         below = total - above - block
         for m in range(begin, end):
-            signs = (n - end) - begin  # how many lie below, less how many above
-            gradient[m] = slope * (c[m] - a[m] * signs + (above - below))
+            gradient[m] = slope * (c[m] - a[m] * signs[m] + (above - below))
         above += block
         begin = end

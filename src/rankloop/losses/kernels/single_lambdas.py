@@ -19,6 +19,7 @@ from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
+from rankloop.losses.kernels.single_ties import cut_discount, has_ties, mean_discounts, take_share, tied_pairs
 
 __all__ = ["SingleLambdas"]
 
@@ -29,7 +30,9 @@ _SPAN, _SPAN_OF_GAPS = 40.0, 30.0
 class SingleLambdas:
     """`LambdaRank` without item weights, pairs and `norm_list`, for labels that stay the same.
 
-    `gapped` is its `norm_gap`: pairs are divided by 0.01 + |s_i - s_j|.
+    `gapped` is its `norm_gap`: pairs are divided by 0.01 + |s_i - s_j|. Ties of scores count as the mean over
+    their orders, as there (`tied_ranks`): rows of pairs take the mean discount of each tie, and the pairs
+    within ties, all of one weight, are added in closed form.
     """
 
     def __init__(
@@ -47,7 +50,10 @@ class SingleLambdas:
         longest = int(np.diff(offsets).max(initial=0))
         self.offsets, self.sigma, self.gapped = offsets, sigma, gapped
         self.truncation = longest if truncation is None else truncation
-        self.discount = discount(np.arange(1, longest + 1)).astype(np.float32)
+        by_place = discount(np.arange(1, longest + 1))
+        self.discount = by_place.astype(np.float32)
+        self.sums = np.zeros((2, longest + 1))  # what ties read: of discounts, and of discounts times places
+        np.cumsum((by_place, by_place * np.arange(longest)), axis=1, out=self.sums[:, 1:])
         # Gains come from a table of grades; where labels lie between grades, from a column of their own.
         self.labels, self.table = labels, grade_gains(Gain.of(gain, labels), labels)
         ideal = ideal_by_grades(labels, offsets, self.table, discount_sums(offsets, truncation))
@@ -65,8 +71,8 @@ class SingleLambdas:
 
         def work(first: int, last: int) -> None:
             _lambda_lists(
-                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.factor,
-                self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
+                first, last, scores, self.labels, self.table, self.offsets, self.discount, self.sums,
+                self.factor, self.sigma, self.truncation, self.gapped, gradient, hessian, failed,
             )  # fmt: skip
 
         over_lists(work, self.offsets)
@@ -143,6 +149,7 @@ def _lambda_lists(
     table: Floats,
     offsets: Ints,
     discount: Singles,
+    sums: Floats,
     factors: Floats,
     sigma: float,
     truncation: int,
@@ -180,13 +187,25 @@ def _lambda_lists(
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
         _odds(n, sigma, fall, odds)
-        # Rows of pairs, two at a time, down to the truncation.
-        top = min(truncation, n)
-        for i in range(0, min(top, n - 1), 2):
-            if gapped:
-                _gapped_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
-            else:
-                _plain_rows(i, n, i + 1 < top, near, fall, odds, gain, gamma, g, h)
+        # Rows of pairs, two at a time, down to the truncation; where scores tie, at mean discounts. A tie
+        # that the truncation cuts comes first: its documents stand above it by turns.
+        tied, low, top, begin, end = has_ties(n, key), 0, min(truncation, n), n, n
+        if tied:
+            top, begin, end = mean_discounts(n, truncation, key, sums, gamma)
+            cut_discount(begin, end, truncation, sums, gamma)
+        for part in range(2 if end < n else 1):
+            low, stop_at = (begin, end) if end < n and part == 0 else (0, top)
+            for i in range(low, min(stop_at, n - 1), 2):
+                if gapped:
+                    _gapped_rows(i, n, i + 1 < stop_at, near, fall, odds, gain, gamma, g, h)
+                else:
+                    _plain_rows(i, n, i + 1 < stop_at, near, fall, odds, gain, gamma, g, h)
+            if end < n and part == 0:
+                take_share(n, begin, end, truncation, sums, gamma, g, h)
+        if tied:
+            tied_pairs(n, truncation, np.float64(near) if gapped else 1.0, key, gain, odds, sums, g, h)
+            for k in range(n):
+                gamma[k] = discount[k]
         for k in range(n):
             gradient[start + order[k]] = g[k] * factors[q]
             hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)

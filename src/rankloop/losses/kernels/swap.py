@@ -12,20 +12,26 @@ from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.lists import gains, ideal_dcg, list_discounts, list_sums, rank_lists, ranks
 from rankloop.losses.kernels.lists import LossLists, inverse
+from rankloop.losses.kernels.tied_ranks import EVERY, TiedRanks, tied_means, tied_ranks, within_ties
 
-__all__ = ["METRICS", "SwapTerms", "normalised_gains", "relevant_shares", "swap_terms"]
+__all__ = ["METRICS", "SwapTerms", "normalised_gains", "relevant_shares", "swap_order", "swap_terms"]
 
 METRICS = ("ndcg", "dcg", "err", "map", "mrr", "precision", "arp")
 
 
 class SwapTerms(NamedTuple):
-    """By rank: gain, alpha, beta and gamma of every document; one factor per list."""
+    """By rank: gain, alpha, beta and gamma of every document, and its change with another of its tie.
+
+    One factor per list; ties of scores are those of `ranks`.
+    """
 
     gain: Floats
     alpha: Floats
     beta: Floats
     gamma: Floats
     factor: Floats
+    ranks: TiedRanks
+    within: Floats
 
 
 def swap_terms(
@@ -38,30 +44,71 @@ def swap_terms(
     max_label: float,
     relevance_threshold: float,
 ) -> SwapTerms:
-    """The terms of a metric for the lists in the given order."""
-    labels = lists.labels[order]
-    one, each = np.ones(lists.n_documents), np.ones(lists.n_lists)
+    """The terms of a metric for the lists in the given order (`swap_order`)."""
+    labels, offsets = lists.labels[order], lists.offsets
     if metric in ("ndcg", "dcg"):
-        discount = list_discounts(lists.offsets)
-        factor = (
-            inverse(ideal_dcg(lists.labels, lists.offsets, gain, truncation)) if metric == "ndcg" else each
-        )
-        return SwapTerms(gains(labels, gain), discount, one, discount, factor)
+        best = ideal_dcg(lists.labels, offsets, gain, truncation) if metric == "ndcg" else np.ones(0)
+        factor = inverse(best) if metric == "ndcg" else np.ones(lists.n_lists)
+        return _by_place(lists, order, gains(labels, gain), list_discounts(offsets), factor, truncation)
     if metric == "arp":
-        wide, rank = labels.astype(np.float64), ranks(lists.offsets)
-        return SwapTerms(wide, -rank, one, -rank, inverse(list_sums(wide, lists.offsets)))
-    if metric == "err":
-        stop = gains(labels, "exp2") * 2.0**-max_label
-        return SwapTerms(stop, *_err_terms(stop, lists.offsets), each)
+        wide = labels.astype(np.float64)
+        return _by_place(
+            lists, order, wide, -ranks(offsets), inverse(list_sums(wide, offsets)), truncation
+        )  # fmt: skip
     hit = (labels >= relevance_threshold).astype(np.float64)
     if metric == "precision":
         cut = float(truncation or 1)
-        within = (ranks(lists.offsets) <= cut) / cut
-        return SwapTerms(hit, within, one, within, each)
-    if metric == "map":
-        alpha, gamma = _map_terms(hit, lists.offsets)
-        return SwapTerms(hit, alpha, one, gamma, inverse(list_sums(hit, lists.offsets)))
-    return SwapTerms(hit, *_mrr_terms(hit, lists.offsets), each)
+        within = (ranks(offsets) <= cut) / cut
+        return _by_place(lists, order, hit, within, np.ones(lists.n_lists), truncation)
+    # The change depends on all that stands between: documents of one label and score take their mean place.
+    made, factor = gains(labels, "exp2") * 2.0**-max_label if metric == "err" else hit, np.ones(lists.n_lists)
+    if metric == "err":
+        terms = _err_terms(made, offsets)
+    elif metric == "map":
+        alpha, gamma = _map_terms(hit, offsets)
+        terms, factor = (alpha, np.ones(len(hit)), gamma), inverse(list_sums(hit, offsets))
+    else:
+        terms = _mrr_terms(hit, offsets)
+    tied = tied_ranks(lists.scores[order], offsets, truncation, labels.astype(np.float64))
+    top = EVERY if truncation is None else truncation
+    return SwapTerms(
+        made,
+        tied_means(terms[0], tied, offsets, top),
+        tied_means(terms[1], tied, offsets, top),
+        tied_means(terms[2], tied, offsets, EVERY),
+        factor,
+        tied,
+        np.zeros(lists.n_documents),
+    )
+
+
+def swap_order(metric: str, lists: LossLists) -> Ints:
+    """The rows by falling score; for err, map and mrr the lowest label of a tie comes first.
+
+    What those three change by a swap depends on the documents between the two, so that ties need an order:
+    the worst one, as `ties="worst"` has it in metrics.
+    """
+    if metric not in ("err", "map", "mrr"):
+        return rank_lists(lists.scores, lists.offsets)
+    lowest = rank_lists(-lists.labels.astype(np.float64), lists.offsets)
+    return lowest[rank_lists(lists.scores[lowest], lists.offsets)]
+
+
+def _by_place(
+    lists: LossLists, order: Ints, gain: Floats, by_rank: Floats, factor: Floats, truncation: int | None
+) -> SwapTerms:
+    """The terms of a metric in which only the places of the two documents count: means over their ties."""
+    offsets, top = lists.offsets, EVERY if truncation is None else truncation
+    tied = tied_ranks(lists.scores[order], offsets, truncation)
+    return SwapTerms(
+        gain,
+        tied_means(by_rank, tied, offsets, top),
+        tied.share,
+        tied_means(by_rank, tied, offsets, EVERY),
+        factor,
+        tied,
+        within_ties(by_rank, tied, offsets, top),
+    )
 
 
 @kernel
