@@ -128,7 +128,7 @@ def _joint(experiments: int) -> Iterator[Cell]:
     held = said = 0
     for i in range(FEW):
         log = simulate(data, logging_policy=data.y, sessions=4000, k=4, seed=i)
-        curve = _estimated(log, regression_em, data.replace(X=data.X[:, :1]))
+        curve = _estimated(log, regression_em, data.replace(X=data.X[:, :1], feature_names=None))
         held += curve is not None and bool(curve.low[-1] <= true[-1] <= curve.high[-1])
         said += curve is None or bool(curve.identifiability is not None and curve.identifiability.warnings)
     note = f"warned in {said / FEW:.0%}"
@@ -145,7 +145,9 @@ def _explained() -> RankingDataset:
     """Queries whose labels follow from the features."""
     made = synthetic(n_queries=400, docs_per_query=6, n_features=3, seed=0)
     grade = np.digitize(made.X[:, 0], np.quantile(made.X[:, 0], [0.5, 0.7, 0.85, 0.95]))
-    return made.replace(y=grade.astype(np.float32), X=np.eye(5, dtype=np.float32)[grade][:, 1:])
+    return made.replace(
+        y=grade.astype(np.float32), X=np.eye(5, dtype=np.float32)[grade][:, 1:], feature_names=None
+    )
 
 
 def _contextual(experiments: int) -> Cell:
