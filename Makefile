@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 TEST_EXTRAS := neural,search,serve,postgres,report,trees,cluster,bench,dev
 
-.PHONY: test check unit quick format demo bench clean
+.PHONY: test check unit quick format demo bench hardening clean
 
 test: check unit
 
@@ -21,6 +21,10 @@ unit: $(VENV)/.test
 
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+hardening: $(VENV)/.test
+	RANKLOOP_HARDENING=20 $(BIN)/python -m pytest --timeout 3000 tests/hardening
+	$(BIN)/python benchmarks/hardening.py
 
 format: $(VENV)/.test
 	$(BIN)/ruff format src tests examples benchmarks

@@ -14,8 +14,10 @@ __all__ = ["check_xgboost", "read_json"]
 _NO_PARENT = 2**31 - 1
 _MOST_CATEGORIES = 1 << 24  # the whole numbers of single precision
 
-_OF_NODES = ("left_children", "right_children", "parents", "split_indices", "split_conditions", "split_type")
-_OF_NODES += ("default_left", "base_weights", "loss_changes", "sum_hessian")
+_OF_NODES = (
+    *("left_children", "right_children", "parents", "split_indices", "split_conditions", "split_type"),
+    *("default_left", "base_weights", "loss_changes", "sum_hessian"),
+)
 Row = tuple[Any, ...]  # feature, threshold, rule, left, right
 
 
