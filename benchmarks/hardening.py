@@ -27,8 +27,8 @@ from rankloop.search import Analyser, Deadline, Features, Index
 from rankloop.search.deadline import DeadlineExceeded
 from search import SEED, TOKENS, VOCABULARY, spelt
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from hardening.damage import damages
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hardening"))
+from damage import damages
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
 BYTES = 500  # of a query, the limit of the service
