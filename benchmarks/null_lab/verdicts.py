@@ -96,9 +96,14 @@ def _name(site: Site) -> str:
 
 
 def _ab_power(quick: bool) -> Iterator[Cell]:
-    """Beside the t-test over people at a fixed horizon, on the same experiments."""
-    experiments = 20 if quick else 200
-    wanted = [
+    sites = _power_sites()
+    for site, every, of_t in sites[:2] if quick else sites:
+        yield from _ab_power_of(site, every, of_t, 20 if quick else 200)
+
+
+def _power_sites() -> list[tuple[Site, float | None, float | None]]:
+    """Sites with the share that any look must find, and the planned mode's share of the t-test's power."""
+    return [
         (Site(100_000, lift=0.05), 1.0, None),
         (Site(10_000, lift=0.1), None, 0.9),
         (Site(10_000, "heavy", lift=0.1), None, 0.9),
@@ -106,33 +111,36 @@ def _ab_power(quick: bool) -> Iterator[Cell]:
         (Site(2000, "heavy", lift=0.1), None, None),
         (Site(100_000, lift=0.02), None, None),
     ]
-    for site, every, of_t in wanted[:2] if quick else wanted:
-        rng = np.random.default_rng([site.people, 3])
-        found: dict[str, list[float]] = {"any look": [], "clicks before": [], "planned": [], "t-test": []}
-        for _ in range(experiments):
-            seen = site.visits(rng)
-            arguments = seen.value, seen.arm, seen.user
-            options: dict[str, dict[str, Any]] = {
-                "any look": {},
-                "clicks before": {"before": seen.before},
-                "planned": {"planned": site.people},
-            }
-            for mode, more in options.items():
-                one = ab_verdict(*arguments, names=(True, False), **more)
-                right = one.winner == "True"
-                found[mode].append(_people_until(seen.user, one.stop) if right and one.stop else np.inf)
-            found["t-test"].append(site.people if _t_test(*arguments) else np.inf)
-        reached = {mode: np.array(when) for mode, when in found.items()}
-        ceiling = float(np.isfinite(reached["t-test"]).mean())
-        for mode, when in reached.items():
-            least = {"any look": every or 0.0, "planned": (of_t or 0.0) * ceiling}.get(mode, 0.0)
-            middle = float(np.median(when))
-            half = f"half by {middle:,.0f} people" if np.isfinite(middle) else ""
-            named = int(np.isfinite(when).sum())
-            yield power("ab_verdict", f"{_name(site)}, {mode} {half}", named, experiments, least)
-        if every:
-            early = int((reached["any look"] <= site.people / 4).sum())
-            yield power("ab_verdict", f"{_name(site)}, by a quarter of them", early, experiments, 0.5)
+
+
+def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiments: int) -> Iterator[Cell]:
+    """Beside the t-test over people at a fixed horizon, on the same experiments."""
+    rng = np.random.default_rng([site.people, 3])
+    found: dict[str, list[float]] = {"any look": [], "clicks before": [], "planned": [], "t-test": []}
+    for _ in range(experiments):
+        seen = site.visits(rng)
+        arguments = seen.value, seen.arm, seen.user
+        options: dict[str, dict[str, Any]] = {
+            "any look": {},
+            "clicks before": {"before": seen.before},
+            "planned": {"planned": site.people},
+        }
+        for mode, more in options.items():
+            one = ab_verdict(*arguments, names=(True, False), **more)
+            right = one.winner == "True"
+            found[mode].append(_people_until(seen.user, one.stop) if right and one.stop else np.inf)
+        found["t-test"].append(site.people if _t_test(*arguments) else np.inf)
+    reached = {mode: np.array(when) for mode, when in found.items()}
+    ceiling = float(np.isfinite(reached["t-test"]).mean())
+    for mode, when in reached.items():
+        least = {"any look": every or 0.0, "planned": (of_t or 0.0) * ceiling}.get(mode, 0.0)
+        middle = float(np.median(when))
+        half = f"half by {middle:,.0f} people" if np.isfinite(middle) else ""
+        named = int(np.isfinite(when).sum())
+        yield power("ab_verdict", f"{_name(site)}, {mode} {half}", named, experiments, least)
+    if every:
+        early = int((reached["any look"] <= site.people / 4).sum())
+        yield power("ab_verdict", f"{_name(site)}, by a quarter of them", early, experiments, 0.5)
 
 
 def _people_until(user: Ints, pages: int) -> float:
@@ -170,29 +178,42 @@ def _divisions(quick: bool) -> Iterator[Cell]:
 
 
 def _interleaved_nulls(quick: bool) -> Iterator[Cell]:
+    for number in range(INTERLEAVED):
+        yield from _interleaved_some(number, quick)
+
+
+def _interleaved_some(number: int, quick: bool = False) -> Iterator[Cell]:
+    """The conditions of one number: the methods' worst pairs first, then people of each kind."""
     experiments = runs(quick)
-    for name in METHODS:
+    if number < len(METHODS):
+        name = METHODS[number]
         for pair in WORST:
             rng = np.random.default_rng(len(name))
             found = [_random_clicks(rng, name, pair, 1500) for _ in range(experiments)]
             yield from _interleaved_cells(f"{name}, {pair}, 1,500 pages", found, None)
-    drawn: dict[str, Callable[[np.random.Generator, int], Floats]] = {
-        "credit of ±1": lambda rng, n: rng.choice([1.0, 0.0, -1.0], n),
-        "+.9 on one page of ten": lambda rng, n: np.where(rng.random(n) < 0.1, 0.9, -0.1),
-        "+.98 on one page of fifty": lambda rng, n: np.where(rng.random(n) < 0.02, 0.98, -0.02),
-    }
-    for crowd in CROWDS:
-        for what, credit in drawn.items():
-            for people in (200, 1000) if quick else (200, 1000, 4000):
-                site, rng = Site(people, crowd), np.random.default_rng([people, len(what)])
-                users = [site.visits(rng).user for _ in range(experiments)]
-                found = [credit(rng, len(one)) for one in users]
-                yield from _interleaved_cells(f"{people:,} {crowd}, {what}", found, users)
-        site, rng = Site(1000, crowd), np.random.default_rng(7)
+        return
+    crowd = CROWDS[(number - len(METHODS)) // len(CREDITS)]
+    what = [*CREDITS][(number - len(METHODS)) % len(CREDITS)]
+    for people in (200, 1000) if quick else (200, 1000, 4000):
+        site, rng = Site(people, crowd), np.random.default_rng([people, len(what)])
         users = [site.visits(rng).user for _ in range(experiments)]
-        taste = [rng.choice([0.8, -0.8], 1000)[one] for one in users]
-        found = [np.where(rng.random(len(one)) < (1 + one) / 2, 1.0, -1.0) for one in taste]
-        yield from _interleaved_cells(f"1,000 {crowd}, people with tastes", found, users)
+        found = [CREDITS[what](rng, one) for one in users]
+        yield from _interleaved_cells(f"{people:,} {crowd}, {what}", found, users)
+
+
+def _tastes(rng: np.random.Generator, user: Ints) -> Floats:
+    """People who prefer one ranker, half of them either."""
+    taste = rng.choice([0.9, 0.1], int(user.max()) + 1)[user]
+    return np.where(rng.random(len(user)) < taste, 1.0, -1.0)
+
+
+CREDITS: dict[str, Callable[[np.random.Generator, Ints], Floats]] = {
+    "credit of ±1": lambda rng, user: rng.choice([1.0, 0.0, -1.0], len(user)),
+    "+.9 on one page of ten": lambda rng, user: np.where(rng.random(len(user)) < 0.1, 0.9, -0.1),
+    "+.98 on one page of fifty": lambda rng, user: np.where(rng.random(len(user)) < 0.02, 0.98, -0.02),
+    "people with tastes": _tastes,
+}
+INTERLEAVED = len(METHODS) + len(CROWDS) * len(CREDITS)
 
 
 def _interleaved_cells(condition: str, found: list[Floats], users: list[Ints] | None) -> Iterator[Cell]:

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ _DAMAGE = (
     OSError,
     RecursionError,
     OverflowError,
+    SyntaxError,
+    TokenError,
 )
 _SIGNATURE = b"rankloop crc32 "
 _LARGEST, _RATIO = 64 << 20, 200  # bytes that any file may unpack to; times its size that a big one may

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import rankloop as rl
 from hardening.damage import damages
+from rankloop import _archive
 from rankloop._checksums import checked_json, signed_json
 from rankloop.cli import app
 from rankloop.clicks.load_model import load_model
@@ -67,6 +68,22 @@ def test_a_saved_data_set(data, tmp_path):
     assert result.exit_code == 1
     assert "y.npy is damaged from byte 0 on" in result.output
     load_dataset(tmp_path / "set", verify=False)
+
+
+@pytest.mark.parametrize("flip", [1, 8, 32])
+def test_every_byte_of_a_header(data, tmp_path, flip):
+    """numpy raises errors of many kinds where the header of an array is no Python."""
+    save_dataset(data, tmp_path / "set")
+    file = tmp_path / "set" / "y.npy"
+    whole = file.read_bytes()
+    for at in range(128):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :])
+        with pytest.raises(ValueError, match=r"y\.npy"):
+            load_dataset(tmp_path / "set")
+    for at in range(100):
+        changed = whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :]
+        with contextlib.suppress(*_archive._DAMAGE):
+            _archive._array(changed)
 
 
 def test_shards(data, tmp_path):

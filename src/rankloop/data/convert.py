@@ -56,9 +56,11 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
             _SpilledIds(folder / "docid.spill") as documents,
         ):
             for block, _ in blocks_of_files(paths, layout, queries, given.arguments["threads"]):
-                rows, width = X.rows + len(block.y), max(X.width or 0, block.X.shape[1])
+                width = max(X.width or 0, block.X.shape[1])
                 why = f"a table of {width:,} features"
-                check_bound(paths[0], size, 4 * rows * width, given.arguments["largest"], why)
+                check_bound(
+                    paths[0], size, 4 * (X.rows + len(block.y)) * width, given.arguments["largest"], why
+                )
                 X.append(block.X)
                 y.append(block.y)
                 documents.append(block.docid, len(block.y))

@@ -1,6 +1,7 @@
 """Data sets on disk: a folder of arrays that is memory-mapped, so it opens at once at any size."""
 
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ def _array(folder: Path, name: str, manifest: dict[str, Any], mmap: bool) -> Arr
         )
     try:
         values: Array = mapped(path) if mmap else np.load(path)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, SyntaxError, TokenError, TypeError, OverflowError) as error:
         raise ValueError(f"{path} is damaged or cut short ({error}); {_AGAIN}") from None
     dtype = _DTYPES.get(name)
     if (dtype and values.dtype != np.dtype(f"<{dtype}")) or (not dtype and values.dtype.kind not in "iU"):

@@ -241,7 +241,8 @@ def _pieces(found: Candidates, terms: int) -> Iterator[tuple[Segment, Ints]]:
     """
     for segment, inside in found.snapshot.by_segment(found.rows):
         work = segment.lengths[:, found.rows[inside] - segment.base].sum(dtype=np.int64) * (terms + 1)
-        for piece in np.array_split(inside, min(int(work) // AT_ONCE + 1, len(inside))):
+        pieces = min(int(work) // AT_ONCE + 1, len(inside))
+        for piece in [inside] if pieces == 1 else np.array_split(inside, pieces):
             found.query.check_time()
             yield segment, piece
 

@@ -118,11 +118,6 @@ class MappedArrays(dict[str, Array]):
         if start + data_bytes <= SMALL:
             self.check()
 
-    @property
-    def sound(self) -> bool:
-        """Whether every block was compared."""
-        return len(self) == len(self.raw)
-
     def __missing__(self, name: str) -> Array:
         array, place = self.raw[name], self._places[name]
         self._compare(place.at, place.at + place.bytes)
@@ -130,8 +125,8 @@ class MappedArrays(dict[str, Array]):
         return array
 
     def touch(self, name: str, starts: Ints, ends: Ints) -> Array:
-        """The array, after comparing the blocks of `[start : end]` for all of them."""
-        if name in self:
+        """The array, after comparing the blocks of `[start : end]` for all of them; of a small one, all."""
+        if name in self or self._places[name].bytes <= SMALL:
             return self[name]
         at, array = self._places[name].at, self.raw[name]
         size = array.itemsize * (array.shape[1] if array.ndim > 1 else 1)
