@@ -1,7 +1,7 @@
 """From a query to candidates: by words, by vectors, or both."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from rankloop.search.text.query import Query, as_query
 from rankloop.search.tune_weights import tune_weights
 
 if TYPE_CHECKING:
-    from rankloop.search.index.index import Index
+    from rankloop.search.searchable import Searchable
 
 __all__ = ["WORDS", "Encoder", "Retriever"]
 
@@ -41,7 +41,7 @@ class Retriever(Stage):
     words; `typos` is "never", "missing" (correct words that the index does not have) or "always".
     """
 
-    index: "Index"
+    index: "Searchable"
     k: int = 1000
     model: BM25 | BM25F = _PLAIN
     match: str = "any"
@@ -110,26 +110,28 @@ class Retriever(Stage):
             )
         return self._fused(empty, lists, vectors)
 
+    def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
+        """Given documents as candidates, unscored and in their order; unknown ids are left out."""
+        return Candidates.of(given, self.index.snapshot, ids)
+
     def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
-        snapshot = self.index.snapshot
-        rows = np.array([snapshot.row(str(id)) for id in ids], np.int64)
-        query = as_query(given, snapshot.fields)
-        leaves = leaves_of(query, snapshot, tuple(self.model.weights(snapshot)), self.typos)
-        scores = np.full(len(rows), np.nan)
-        scores[rows >= 0] = self.model.score(snapshot, leaves, rows[rows >= 0])
+        found = self.looked_up(given, ids)
+        snapshot = found.snapshot
+        leaves = leaves_of(found.query, snapshot, tuple(self.model.weights(snapshot)), self.typos)
+        known = snapshot.rows_of([str(id) for id in ids])
+        scores = np.full(len(known), np.nan)
+        scores[known >= 0] = self.model.score(snapshot, leaves, known[known >= 0])
         return scores
 
     def explain(self, given: str | Query, id: Any) -> list[Contribution]:
         """What each term in each field adds to the word score of a document; it sums to the score."""
-        snapshot = self.index.snapshot
-        row = snapshot.row(str(id))
-        if row < 0:
+        found = self.looked_up(given, [id])
+        if not len(found):
             raise ValueError(f"no document {id!r} in {self.index!r}")
-        leaves = leaves_of(
-            as_query(given, snapshot.fields), snapshot, tuple(self.model.weights(snapshot)), self.typos
-        )
-        return self.model.explain(snapshot, leaves, row)
+        snapshot = found.snapshot
+        leaves = leaves_of(found.query, snapshot, tuple(self.model.weights(snapshot)), self.typos)
+        return self.model.explain(snapshot, leaves, int(found.rows[0]))
 
     def tune(
         self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]], *, k: int = 10

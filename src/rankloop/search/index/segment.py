@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Ints, Ints32
+from rankloop._arrays import Array, Bytes, Ints, Ints32
 from rankloop.search.index.arrays import pack, read_arrays, unpack
 from rankloop.search.index.postings import Arrays, Forward
 
@@ -21,15 +21,17 @@ REMEMBERED = 100_000  # looked-up terms that are cached
 class Segment:
     """The memory-mapped arrays of one part, without the documents deleted since it was written.
 
+    `arrays` are given for a part that is in memory only.
+
     Forward rows are `field * documents + document`, posting rows `field * terms + term`; text fields are
     numbered in the order in which the index declares them.
     """
 
-    def __init__(self, path: Path, deleted: Ints32, base: int) -> None:
+    def __init__(self, path: Path, deleted: Ints32, base: int, arrays: Arrays | None = None) -> None:
         self.name = path.name
         self.path = path
         self.base = base
-        self.arrays = read_arrays(path)
+        self.arrays = read_arrays(path) if arrays is None else arrays
         self.deleted = deleted
         self.forward = Forward(*(self.arrays[f"forward.{name}"] for name in Forward._fields))
         self.lengths: Ints32 = self.arrays["forward.lengths"]
@@ -140,6 +142,21 @@ class Segment:
                 return document
             at += 1
         return -1
+
+    def find_all(self, ids: Sequence[str], hashes: Array) -> Ints:
+        """The live documents with these ids, -1 for the others; `hashes` are those of the ids."""
+        found = np.full(len(ids), -1, np.int64)
+        if not self.documents:
+            return found
+        known = self.arrays["ids.hash"]
+        at = np.minimum(np.searchsorted(known, hashes), self.documents - 1)
+        likely = np.flatnonzero(known[at] == hashes)
+        documents = self.arrays["ids.order"][at[likely]].astype(np.int64)
+        texts = self.ids(documents)
+        for one, document, text in zip(likely.tolist(), documents.tolist(), texts, strict=True):
+            whole = self.live[document] and text == ids[one]
+            found[one] = document if whole else self.find(ids[one])
+        return found
 
     def stored(self, document: int) -> dict[str, Any]:
         """A document as it was given, without its vectors."""
