@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export OMP_WAIT_POLICY ?= PASSIVE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-TEST_EXTRAS := neural,search,serve,postgres,report,trees,cluster,bench,dev
+TEST_EXTRAS := neural,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
 
 .PHONY: test check unit quick format demo bench clean
 

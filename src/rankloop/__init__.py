@@ -46,6 +46,7 @@ _FAMILIES = (
     "clicks",
     "cluster",
     "data",
+    "engines",
     "interleaving",
     "lists",
     "losses",

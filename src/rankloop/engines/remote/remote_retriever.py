@@ -1,0 +1,61 @@
+"""Candidates from an engine on another machine."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop.engines.unsupported import Unsupported
+from rankloop.search import Candidates, Query, Retriever
+from rankloop.search.index.match import leaves_of
+from rankloop.search.retriever import WORDS
+from rankloop.search.text.query import as_query
+
+if TYPE_CHECKING:
+    from rankloop.engines.remote.remote_engine import RemoteEngine
+
+__all__ = ["RemoteRetriever"]
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteRetriever(Retriever):
+    """A stage from a query to the k best documents of an engine; made by `engine.retriever(...)`.
+
+    The field weights are those of `model`; its other parameters are the engine's. `typos="missing"` searches
+    again with corrections if nothing is found. Vectors are compared by `Features`, not by the engine.
+    """
+
+    index: "RemoteEngine"
+
+    def __post_init__(self) -> None:
+        if self.vectors or not self.words:
+            raise Unsupported(
+                f"{self.index!r} is searched by words; compare vectors with the feature similarity(field)"
+            )
+        super().__post_init__()
+
+    def __call__(self, given: str | Query) -> Candidates:
+        """The candidates for a query, best first."""
+        engine = self.index
+        query = as_query(given, engine.fields)
+        answer = engine.found(
+            query, self.k, filters=self.filters, model=self.model, match=self.match, typos=self.typos
+        )
+        found = engine.candidates(query, answer.ids, answer.documents)
+        place = {id: at for at, id in enumerate(answer.ids)}
+        at = np.array([place[id] for id in map(str, found.ids.tolist())], np.int64)
+        scores = answer.scores[at]
+        snapshot = found.snapshot
+        return replace(
+            found,
+            scores=scores,
+            sources={WORDS: scores},
+            ranks={WORDS: np.arange(1, len(found) + 1, dtype=np.int32)},
+            leaves=tuple(leaves_of(query, snapshot, tuple(self.model.weights(snapshot)), "never")),
+            matches=answer.matches,
+        )
+
+    def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
+        """Given documents as candidates, unscored and in their order; unknown ids are left out."""
+        return self.index.candidates(as_query(given, self.index.fields), [str(id) for id in ids])
