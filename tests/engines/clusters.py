@@ -153,12 +153,11 @@ class OpenSearchCluster:
         """End a node without warning."""
         self.processes[at].kill()
         self.processes[at].wait()
+        self.processes[at].stdin.close()
 
     def stop(self):
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-            process.stdin.close()
+        for at in self.processes:
+            self.kill(at)
 
     def __enter__(self):
         try:

@@ -121,9 +121,8 @@ def test_secrets_are_not_in_addresses_reprs_or_errors(tmp_path):
 
 def test_credentials_from_a_file_and_the_environment_before_it(tmp_path):
     path = tmp_path / "engines.toml"
-    path.write_text(
-        '["search.example:9200"]\nuser = "ann"\npassword = "s3cret"\n[other]\napi_key = "k3y"\nverify = false\n'
-    )
+    one = '["search.example:9200"]\nuser = "ann"\npassword = "s3cret"\n'
+    path.write_text(one + '[other]\napi_key = "k3y"\nverify = false\n')
     named = {"RANKLOOP_ENGINES": str(path)}
     one = Credentials.find(Address.parse("opensearch://search.example/shop"), named)
     assert (one.user, one.password) == ("ann", "s3cret")
@@ -131,9 +130,8 @@ def test_credentials_from_a_file_and_the_environment_before_it(tmp_path):
     assert two.headers == {"Authorization": "ApiKey k3y"}
     assert not two.verify
     assert Credentials.find(Address.parse("opensearch://third/shop"), named).headers == {}
-    changed = Credentials.find(
-        Address.parse("opensearch://search.example/shop"), named | {"RANKLOOP_ENGINE_PASSWORD": "new"}
-    )
+    both = named | {"RANKLOOP_ENGINE_PASSWORD": "new"}
+    changed = Credentials.find(Address.parse("opensearch://search.example/shop"), both)
     assert changed.password == "new"
     for text, reason in (
         ('[other]\npass = "s3cret"', "unknown setting"),

@@ -14,6 +14,10 @@ from rankloop.engines import EngineAway, OpenSearch, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.search import BM25, Features, Index, Query
+from rankloop.serve import Config, Service
+from rankloop.serve.config import Limits
+from rankloop.serve.http.schema import SearchRequest
+from serve.running import another, on_a_port, wait_until
 
 pytestmark = pytest.mark.timeout(240)  # the first test starts the cluster
 
@@ -340,7 +344,7 @@ def test_an_alias_is_followed_when_it_is_switched(opensearch, fresh):
 
 
 def test_an_index_that_is_not_there_and_names_that_clash(opensearch, fresh):
-    with pytest.raises(LookupError, match="no index or alias 'nowhere'"):
+    with pytest.raises(FileNotFoundError, match="no index or alias 'nowhere'"):
         OpenSearch(opensearch.url("nowhere"))
     there = fresh()
     with pytest.raises(ValueError, match="already exists"):
@@ -359,6 +363,102 @@ def test_partial_shards_and_time_limits_are_reported(shop, monkeypatch):
     monkeypatch.undo()
     assert shop.retrieve("red").partial is None
     assert shop.trouble is None
+
+
+# The service over OpenSearch.
+
+
+@pytest.fixture(params=["local", "fetched"])
+def served(request, shop, tmp_path):
+    """A service over the shop, with and without a local index, and its client."""
+    address = shop.address
+    if request.param == "local":
+        near = Index.create(tmp_path / "near.index", fields=FIELDS)
+        near.add(documents())
+        near.commit()
+        address = replace(address, options={"local": str(tmp_path / "near.index")})
+    text = f"{address}?local={address.local}" if address.local else str(address)
+    settings = Config(index=text, folder=tmp_path / "serve", admin_token="secret", limits=Limits(rate=0.0))
+    with Service.open(settings) as service, on_a_port(service) as client:
+        yield client, service
+
+
+def test_a_page_its_facets_and_its_clicks(served):
+    client, service = served
+    request = {"query": "red shoes", "k": 10, "facets": ["genre"], "filters": {"price": {"max": 80}}}
+    answer = client.post("/search", json=request).raise_for_status().json()
+    assert len(answer["results"]) == 10
+    assert answer["found"] == service.index.retrieve("red shoes", filters={"price": (None, 80)}).matches
+    assert answer["facets"]["genre"] == service.index.facets(
+        "red shoes", "genre", filters={"price": (None, 80)}
+    )
+    assert {"retrieve", "features", "rank"} <= set(answer["seconds"])
+    assert any("<mark>" in one["snippet"] for one in answer["results"])
+    first = answer["results"][0]["id"]
+    click = {"impression": answer["impression"], "kind": "click", "document": first, "id": "e1"}
+    accepted = client.post("/events", json={"events": [click]}).raise_for_status().json()
+    assert accepted["accepted"] == 1
+    page = client.get("/", params={"q": "red shoes"})
+    assert page.status_code == 200
+    assert "genre" in page.text
+    assert client.get(f"/document/{first}").status_code == 200
+    assert client.get("/document/nope").status_code == 404
+    why = client.get("/explain", params={"query": "red shoes", "document": first}).raise_for_status().json()
+    assert why["rank"] == 1
+    low = service.index.retrieve("heavy", 1).ids[0]
+    why = client.get("/explain", params={"query": "red shoes", "document": low, "against": first})
+    assert why.raise_for_status().json()["against"]
+    ready = client.get("/ready").json()
+    assert ready["ready"]
+    assert ready["documents"] == 300
+
+
+def test_an_experiment_and_a_promotion(served):
+    client, service = served
+    other = another(service, **{"value(price)": 1.0})
+    production = service.versions.live.production.version
+    begin = {"a": production, "b": other, "kind": "interleave", "share": 1.0}
+    headers = {"Authorization": "Bearer secret"}
+    client.post("/experiments", json=begin, headers=headers).raise_for_status()
+    answer = client.post("/search", json={"query": "red shoes", "user": "u"}).raise_for_status().json()
+    assert answer["ranker"] == f"{production} + {other}"
+    assert len(answer["results"]) == 10
+    assert len({one["id"] for one in answer["results"]}) == 10
+    service.versions.promote(other)
+    prices = [
+        one.document.get("price", -1.0)
+        for one in service.searcher.search(SearchRequest(query="red shoes", k=5), version=other).results
+    ]
+    assert prices == sorted(prices, reverse=True)
+
+
+def test_the_engine_is_away_and_comes_back(served):
+    """503 with Retry-After, clicks still taken, and the service goes on when the engine answers again."""
+    client, service = served
+    answer = client.post("/search", json={"query": "red"}).raise_for_status().json()
+    there = service.index.client
+    service.index.client = OpenSearchClient(Address.parse("opensearch://127.0.0.1:1/shop"))
+    try:
+        away = client.post("/search", json={"query": "blue coat"})
+        assert away.status_code == 503
+        assert away.headers["Retry-After"]
+        assert "does not answer" in away.json()["detail"]
+        page = client.get("/", params={"q": "blue coat"})
+        assert page.status_code == 503
+        assert page.headers["Retry-After"]
+        click = {
+            "impression": answer["impression"],
+            "kind": "click",
+            "document": answer["results"][0]["id"],
+            "id": "e2",
+        }
+        assert client.post("/events", json={"events": [click]}).json()["accepted"] == 1
+        assert any("does not answer" in one for one in client.get("/ready").json()["troubles"])
+        assert client.get("/health").status_code == 200
+    finally:
+        service.index.client = there
+    assert client.post("/search", json={"query": "blue coat"}).status_code == 200
+    wait_until(lambda: client.get("/ready").json()["troubles"] == [])
 
 
 @pytest.mark.slow

@@ -52,6 +52,11 @@ class Embedded:
         return self.index[id]
 
     @property
+    def trouble(self) -> str | None:
+        """What is wrong at the moment: nothing."""
+        return self.index.trouble
+
+    @property
     def fields(self) -> dict[str, Field]:
         return self.index.fields
 

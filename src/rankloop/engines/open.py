@@ -9,11 +9,11 @@ from rankloop.engines.remote.address import Address, is_address
 __all__ = ["open"]
 
 
-def open(where: str | Path) -> Engine:
+def open(where: str | Path | Address) -> Engine:
     """The engine at an address, `opensearch://localhost:9200/shop`, or the index in a folder."""
-    if not is_address(where):
+    if not isinstance(where, Address) and not is_address(where):
         return Embedded(where)
-    address = Address.parse(str(where))
+    address = where if isinstance(where, Address) else Address.parse(str(where))
     if address.kind == "solr":
         from rankloop.engines.solr import Solr
 

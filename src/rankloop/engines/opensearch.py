@@ -46,10 +46,11 @@ class OpenSearch(RemoteEngine):
     Elasticsearch has the same calls, but is untried.
     """
 
+    client: OpenSearchClient
+
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
-        self.client = OpenSearchClient(found, credentials)
-        super().__init__(found)
+        super().__init__(found, OpenSearchClient(found, credentials))
 
     @classmethod
     def create(
@@ -225,10 +226,10 @@ class OpenSearch(RemoteEngine):
         return read_answer(found, writer.understood(query), time.perf_counter() - start)
 
     def _post(self, path: str, body: Mapping[str, Any], **params: Any) -> Any:
-        """A search; `trouble` says what was missing from the last answer."""
+        """A search; what was missing from its answer is a trouble until the next one."""
         found = self.client.call("POST", self.client.index(path), body, **params)
         missing = partial(found)
-        self.trouble = None if missing is None else f"{self.address}: {missing}"
+        self._partial = None if missing is None else f"{self.address}: {missing}"
         return found
 
     def _writer(
@@ -247,7 +248,9 @@ class OpenSearch(RemoteEngine):
     def _read_schema(self) -> tuple[Manifest, int]:
         found = self.client.call("GET", self.client.index(), absent={})
         if not found:
-            raise LookupError(f"no index or alias {self.address.name!r} at {self.address}")
+            raise FileNotFoundError(
+                f"no index or alias {self.address.name!r} at {self.address}; make it with rankloop index"
+            )
         newest = max(found.values(), key=lambda one: int(one["settings"]["index"]["creation_date"]))
         self._lengths = META in newest["mappings"].get("_meta", {})
         schema = schema_of(newest["mappings"])

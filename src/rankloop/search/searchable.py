@@ -18,7 +18,7 @@ class Searchable(Protocol):
 
     `snapshot` has the fields, the analysers and, where they are on this machine, the documents; `generation`
     grows when the documents are replaced as a whole. `refresh` takes what is newest, and says whether that
-    changed anything.
+    changed anything. `trouble` says in a sentence what is wrong at the moment.
     """
 
     @property
@@ -29,6 +29,9 @@ class Searchable(Protocol):
 
     @property
     def generation(self) -> int: ...
+
+    @property
+    def trouble(self) -> str | None: ...
 
     def __len__(self) -> int: ...
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop.search import Candidates, Index, Query
+from rankloop.search import Candidates, Query, Searchable
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.events.filters import is_bot
@@ -33,7 +33,7 @@ class Searcher:
     """
 
     def __init__(
-        self, config: Config, index: Index, versions: Versions, recorder: Recorder, shadow: Shadow
+        self, config: Config, index: Searchable, versions: Versions, recorder: Recorder, shadow: Shadow
     ) -> None:
         self.config, self.index = config, index
         self.presenter = Presenter.of(index, config.title, config.url)
@@ -62,6 +62,7 @@ class Searcher:
             k,
             swap_rate=self.config.swap_rate if record else 0.0,
             swap_top=self.config.swap_top,
+            look_up=lambda ids: self.index.retriever().looked_up(query, ids),
         )
         seconds: Seconds = {}
         for one in answers:
@@ -133,8 +134,8 @@ class Searcher:
 
     def warm(self) -> None:
         """Search once, so that the first person does not wait for kernels to load."""
-        ids = self.index.ids[:1].tolist()
-        words = self.presenter.title_of("", self.index[ids[0]]) if ids else "nothing"
+        some = self.index.any_document()
+        words = self.presenter.title_of("", some) if some else "nothing"
         self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
 
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:

@@ -18,13 +18,17 @@ _POOL = 32  # connections kept open to a host
 
 
 class OpenSearchClient:
-    """One connection pool over all hosts of an address; a host that fails is left out for a while."""
+    """One connection pool over all hosts of an address; a host that fails is left out for a while.
+
+    `trouble` says why the last call failed, and is None after one that was answered.
+    """
 
     def __init__(self, address: Address, credentials: Credentials | None = None) -> None:
         opensearchpy = require("opensearchpy", "opensearch")
         found = Credentials.find(address) if credentials is None else credentials
         secure: dict[str, Any] = {"ssl_context": found.context()} if address.tls else {}
         self.address = address
+        self.trouble: str | None = None
         self._errors = opensearchpy.exceptions
         self._client = opensearchpy.OpenSearch(
             hosts=[{"host": host, "port": port} for host, port in address.hosts],
@@ -49,6 +53,17 @@ class OpenSearchClient:
         **params: Any,
     ) -> Any:
         """The answer as JSON; `absent` in place of a 404 if it is given."""
+        try:
+            found = self._call(method, path, body, timeout, absent, params)
+        except EngineAway as error:
+            self.trouble = str(error)
+            raise
+        self.trouble = None
+        return found
+
+    def _call(
+        self, method: str, path: str, body: Any, timeout: float | None, absent: Any, params: Mapping[str, Any]
+    ) -> Any:
         options: dict[str, Any] = dict(params)
         if timeout is not None:
             options["request_timeout"] = timeout

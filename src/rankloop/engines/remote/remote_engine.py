@@ -4,7 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rankloop._names import one_of
 from rankloop.engines.answer import Answer
@@ -24,6 +24,12 @@ __all__ = ["RemoteEngine"]
 COUNTED = 5.0  # seconds for which the number of documents is remembered
 
 
+class Client(Protocol):
+    """What calls an engine; `trouble` says why the last call failed."""
+
+    trouble: str | None
+
+
 class RemoteEngine(ABC):
     """An engine on another machine.
 
@@ -32,15 +38,15 @@ class RemoteEngine(ABC):
     the documents that the engine sends, as all are where there is no local index.
     """
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
+    def __init__(self, address: Address, client: Client) -> None:
+        self.address, self.client = address, client
         self.local = Index.open(address.local) if address.local is not None else None
         self.schema, self._generation = self._read_schema()
         self._check_local()
         self._empty = Snapshot(Path(), self.schema)
         self._statistics = Statistics(self._size, self._counts)
         self._counted: tuple[float, int] | None = None
-        self.trouble: str | None = None
+        self._partial: str | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.address)!r})"
@@ -66,6 +72,11 @@ class RemoteEngine(ABC):
         return found
 
     @property
+    def trouble(self) -> str | None:
+        """What was wrong with the last answer; None after a whole one."""
+        return self.client.trouble or self._partial
+
+    @property
     def fields(self) -> dict[str, Field]:
         return self.schema.fields
 
@@ -83,8 +94,7 @@ class RemoteEngine(ABC):
         """Take the newest schema, also behind an alias that was switched, and the newest local commit."""
         try:
             schema, generation = self._read_schema()
-        except EngineAway as error:
-            self.trouble = str(error)
+        except EngineAway:  # `trouble` says so
             return self.local is not None and self.local.refresh()
         changed = (schema, generation) != (self.schema, self._generation)
         if changed:

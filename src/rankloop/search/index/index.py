@@ -108,6 +108,11 @@ class Index:
         return self.snapshot.document(row, vectors=True)
 
     @property
+    def trouble(self) -> str | None:
+        """What is wrong at the moment: nothing, an index on a disk answers or is an error."""
+        return None
+
+    @property
     def fields(self) -> dict[str, Field]:
         return self.snapshot.fields
 
