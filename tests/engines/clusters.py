@@ -179,6 +179,7 @@ class SolrCluster:
     def __init__(self, folder, nodes=2):
         self.folder, self.java, self.lib, self.nodes = Path(folder), java(11), jars("solr"), nodes
         self.hosts = ""
+        self.models = self.folder / "models"  # files of models that are too large for ZooKeeper
 
     def url(self, collection, **options):
         text = "&".join(f"{name}={value}" for name, value in options.items())
@@ -186,11 +187,12 @@ class SolrCluster:
 
     def __enter__(self):
         log = self.folder / "log"
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.models.mkdir(parents=True, exist_ok=True)
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 [
                     *(self.java, f"-Xmx{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", f"{self.lib}/*"),
+                    f"-Drankloop.folder={self.folder}",
                     *(
                         str(HERE / "solr/Cloud.java"),
                         str(self.folder / "data"),

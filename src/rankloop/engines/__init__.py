@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankloop.engines.open import open as open
     from rankloop.engines.opensearch import OpenSearch as OpenSearch
     from rankloop.engines.score_part import ScorePart as ScorePart
+    from rankloop.engines.solr import Solr as Solr
     from rankloop.engines.unsupported import Unsupported as Unsupported
 
 _HOME = {
@@ -30,6 +31,7 @@ _HOME = {
     "Health": "health",
     "OpenSearch": "opensearch",
     "ScorePart": "score_part",
+    "Solr": "solr",
     "Unsupported": "unsupported",
     "open": "open",
 }

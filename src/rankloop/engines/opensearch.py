@@ -126,7 +126,7 @@ class OpenSearch(RemoteEngine):
             if self.documents([id])[0] is None:
                 raise LookupError(f"no document {str(id)!r} in {self.address}")
             return ScorePart(0.0, "the document does not match the query")
-        return _part(found["explanation"])
+        return ScorePart.from_dict(found["explanation"])
 
     def facets(
         self,
@@ -176,13 +176,14 @@ class OpenSearch(RemoteEngine):
             troubles.append(
                 f"{self.address} is {cluster['status']}: {missing} copies of shards are not there"
             )
-        if self.local is not None and len(self.local) != documents:
-            troubles.append(
-                f"the local index has {len(self.local):,} documents, {self.address} {documents:,}; "
-                "run rankloop index again"
-            )
         name = f"{version.get('distribution', 'elasticsearch')} {version.get('number', '')}"
-        return Health(cluster["status"], name, documents, cluster["number_of_nodes"], tuple(troubles))
+        return Health(
+            cluster["status"],
+            name,
+            documents,
+            cluster["number_of_nodes"],
+            (*troubles, *self.behind(documents)),
+        )
 
     def known(self, ids: Sequence[str]) -> list[bool]:
         """Whether the engine has each of some documents."""
@@ -291,8 +292,3 @@ def _has(fields: Sequence[str], word: str) -> Mapping[str, Any]:
 def _same_copies(query: Query) -> str:
     """A query is always searched in the same copies of shards: others may order equal scores differently."""
     return f"rankloop-{crc32(query.text.encode()):x}"
-
-
-def _part(given: Mapping[str, Any]) -> ScorePart:
-    parts = tuple(_part(one) for one in given.get("details", ()))
-    return ScorePart(float(given["value"]), str(given["description"]), parts)

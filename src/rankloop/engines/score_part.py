@@ -1,6 +1,7 @@
 """A score, taken apart."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 __all__ = ["ScorePart"]
 
@@ -11,6 +12,12 @@ class ScorePart(NamedTuple):
     score: float
     meaning: str
     parts: tuple["ScorePart", ...] = ()
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> "ScorePart":
+        """From the explanation of a Lucene score, as OpenSearch and Solr write it."""
+        parts = tuple(cls.from_dict(one) for one in given.get("details", ()))
+        return cls(float(given["value"]), str(given["description"]), parts)
 
     def __str__(self) -> str:
         return "\n".join(self._lines(""))

@@ -207,6 +207,15 @@ class RemoteEngine(ABC):
     def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
         """How many documents have a word in any of some text fields."""
 
+    def behind(self, documents: int) -> list[str]:
+        """Whether the local index has as many documents as the engine; a sentence if not."""
+        if self.local is None or len(self.local) == documents:
+            return []
+        return [
+            f"the local index has {len(self.local):,} documents, {self.address} {documents:,}; "
+            "run rankloop index again"
+        ]
+
     def _show_changes(self) -> None:
         self._publish()
         self._counted = None
