@@ -1,5 +1,6 @@
 """OpenSearch for real: three nodes, the embedded index as the twin that says what is right."""
 
+import json
 import os
 import threading
 import time
@@ -7,9 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import rankloop as rl
 from engines.shop import FIELDS, QUERIES, documents
+from rankloop.cli.index import index as index_command
+from rankloop.cli.search import search as search_command
 from rankloop.engines import EngineAway, OpenSearch, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
@@ -321,6 +326,47 @@ def test_an_index_that_others_made(opensearch, fresh):
         raw(opensearch, "DELETE", f"/{name}")
 
 
+def test_the_commands_fill_and_search_an_engine(opensearch, fresh, tmp_path):
+    """`index --into` makes the index and the local one; a second run sends nothing; `search` asks it."""
+    app = typer.Typer()
+    for command in (index_command, search_command):
+        app.command()(command)
+
+    def run(*words):
+        done = CliRunner().invoke(app, list(map(str, words)))
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.output
+
+    taken = fresh({"title": "text"}).address.name
+    name = f"{taken}-cli"
+    source = tmp_path / "shop.jsonl"
+    plain = [{key: value for key, value in one.items() if key != "look"} for one in documents(80)]
+    source.write_text("\n".join(json.dumps(one) for one in plain))
+    fields = ",".join(f"{key}:{kind}" for key, kind in FIELDS.items() if key != "look")
+    into = opensearch.url(name, replicas=1, local=tmp_path / "near.index")
+    try:
+        with pytest.raises(ValueError, match="needs --fields"):
+            run("index", source, "--into", into)
+        printed = run("index", source, "--into", into, "--fields", fields)
+        assert printed.startswith("80 documents added or updated, 80 in opensearch://")
+        assert len(Index.open(tmp_path / "near.index")) == 80
+        again = json.loads(run("index", source, "--into", into, "--json"))
+        assert (again["added"], again["documents"]) == (80, 80)
+        with pytest.raises(ValueError, match="has other fields already"):
+            run("index", source, "--into", into, "--fields", "title:text")
+        with pytest.raises(ValueError, match="--compact"):
+            run("index", source, "--into", into, "--compact")
+        for address in (opensearch.url(name), into):
+            found = json.loads(run("search", address, "red shoes", "--json", "-k", 5))
+            assert found["matches"] == len(Index.open(tmp_path / "near.index").retriever()("red shoes"))
+            assert len(found["hits"]) == 5
+        with pytest.raises(FileNotFoundError, match="make it with rankloop index"):
+            run("search", opensearch.url("nowhere"), "red")
+    finally:
+        raw(opensearch, "DELETE", f"/{name}", absent={})
+
+
 def test_an_alias_is_followed_when_it_is_switched(opensearch, fresh):
     one, two = fresh({"title": "text"}), fresh({"title": "text", "price": "number"})
     one.add([{"id": "old", "title": "red"}])
@@ -462,12 +508,14 @@ def test_the_engine_is_away_and_comes_back(served):
 
 
 @pytest.mark.slow
-def test_a_node_is_killed_under_load(opensearch, fresh):
+def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
     """No search fails beyond the retries of the client, and nothing that was acknowledged is lost."""
     if not hasattr(opensearch, "kill"):
         pytest.skip("the nodes of a given cluster are not killed")
     engine = fresh(FIELDS, shards=3, replicas=1)
     engine.add(documents(200))
+    monkeypatch.setattr("rankloop.engines.remote.opensearch_documents.WRITING", 5.0)
+    wait_until(lambda: engine.health().status == "green", 60.0)  # every shard has its copy
     stop, failed, searches = threading.Event(), [], [0]
     acknowledged = []
 

@@ -43,9 +43,10 @@ class RemoteRetriever(Retriever):
             query, self.k, filters=self.filters, model=self.model, match=self.match, typos=self.typos
         )
         found = engine.candidates(query, answer.ids, answer.documents)
-        place = {id: at for at, id in enumerate(answer.ids)}
-        at = np.array([place[id] for id in map(str, found.ids.tolist())], np.int64)
-        scores = answer.scores[at]
+        scores = answer.scores
+        if len(found) < len(answer):  # some are gone since the engine answered
+            place = {id: at for at, id in enumerate(answer.ids)}
+            scores = scores[[place[str(id)] for id in found.ids.tolist()]]
         snapshot = found.snapshot
         return replace(
             found,
