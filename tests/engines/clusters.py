@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 VERSIONS = {"opensearch": "3.8.0.0", "solr": "8.11.4"}
 FETCH = 900.0  # seconds for the jars of both engines
 TEST_FETCH = 120.0  # seconds that a test waits for jars
-START = 120.0  # seconds for a cluster to be up
+START = 180.0  # seconds for a cluster to be up
 HEAP = "512m"
 
 

@@ -507,6 +507,31 @@ def test_the_engine_is_away_and_comes_back(served):
     wait_until(lambda: client.get("/ready").json()["troubles"] == [])
 
 
+def test_an_alias_is_switched_while_serving(opensearch, fresh, tmp_path):
+    """Searches before, during and after find the old documents, then the new ones; none fails."""
+    one, two = fresh({"title": "text"}), fresh({"title": "text"})
+    one.add([{"id": "old", "title": "red"}])
+    two.add([{"id": "new", "title": "red"}])
+    old, new = one.address.name, two.address.name
+    alias = f"{old}-served"
+    raw(opensearch, "POST", "/_aliases", {"actions": [{"add": {"index": old, "alias": alias}}]})
+    settings = Config(index=opensearch.url(alias), folder=tmp_path / "serve", limits=Limits(rate=0.0))
+    with Service.open(settings) as service:
+        found = []
+
+        def top():
+            found.append(service.search(SearchRequest(query="red", k=1)).results[0].id)
+            return found[-1]
+
+        assert top() == "old"
+        before = service.index.generation
+        switch = [{"remove": {"index": old, "alias": alias}}, {"add": {"index": new, "alias": alias}}]
+        raw(opensearch, "POST", "/_aliases", {"actions": switch})
+        wait_until(lambda: top() == "new")
+        wait_until(lambda: service.index.generation >= before and not service.troubles)
+        assert found == sorted(found, reverse=True)  # old, ..., new
+
+
 @pytest.mark.slow
 def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
     """No search fails beyond the retries of the client, and nothing that was acknowledged is lost."""
