@@ -12,9 +12,7 @@ IDS = st.sampled_from([*"abcdefgh", "ü", "a b", "no"])
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["add", "delete", "commit"]), st.lists(IDS, max_size=4)), max_size=12
-    ),
+    st.lists(st.tuples(st.sampled_from(["add", "delete", "commit"]), st.lists(IDS, max_size=4)), max_size=12),
     st.lists(IDS, max_size=8),
 )
 def test_rows_of_is_row_of_each(steps, wanted):
@@ -31,9 +29,13 @@ def test_rows_of_is_row_of_each(steps, wanted):
         assert snapshot.rows_of(wanted).tolist() == [snapshot.row(id) for id in wanted]
 
 
+def by_length(ids):
+    return np.array([len(id) for id in ids], np.uint64)
+
+
 def test_two_ids_of_one_hash_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("rankloop.search.index.segment.id_hash", lambda id: np.uint64(len(id)))
-    monkeypatch.setattr("rankloop.search.index.snapshot.id_hash", lambda id: np.uint64(len(id)))
+    for module in ("segment", "snapshot"):
+        monkeypatch.setattr(f"rankloop.search.index.{module}.id_hashes", by_length)
     index = Index.create(tmp_path / "i", fields={"title": "text"})
     index.add([{"id": id, "title": "x"} for id in ("aa", "bb", "cc", "d")])
     index.commit()

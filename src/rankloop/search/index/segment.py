@@ -13,7 +13,7 @@ from rankloop._arrays import Array, Bytes, Ints, Ints32
 from rankloop.search.index.arrays import pack, read_arrays, unpack
 from rankloop.search.index.postings import Arrays, Forward
 
-__all__ = ["REMEMBERED", "Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
+__all__ = ["REMEMBERED", "Segment", "id_columns", "id_hashes", "keyword_columns", "name_of_field"]
 
 REMEMBERED = 100_000  # looked-up terms that are cached
 
@@ -134,7 +134,7 @@ class Segment:
 
     def find(self, id: str) -> int:
         """The live document with this id, or -1."""
-        hashed = id_hash(id)
+        hashed = id_hashes([id])[0]
         at = int(np.searchsorted(self.arrays["ids.hash"], hashed))
         while at < self.documents and self.arrays["ids.hash"][at] == hashed:
             document = int(self.arrays["ids.order"][at])
@@ -187,16 +187,17 @@ def name_of_field(kind: str, field: str) -> str:
     return f"{'number' if kind == 'date' else kind}.{field}"
 
 
-def id_hash(id: str) -> np.uint64:
-    """A hash of an id that is the same on every machine."""
-    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.uint64(int.from_bytes(digest, "little"))
+def id_hashes(ids: Iterable[str]) -> Array:
+    """A hash of each id that is the same on every machine."""
+    texts = (id.encode("utf-8", "surrogatepass") for id in ids)
+    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def id_columns(ids: list[str]) -> Arrays:
     """The arrays that find a document by its id."""
     packed, offsets = pack(id.encode("utf-8", "surrogatepass") for id in ids)
-    hashes = np.array([id_hash(id) for id in ids], np.uint64)
+    hashes = id_hashes(ids)
     order = np.argsort(hashes, kind="stable").astype(np.int32)
     return {"ids.bytes": packed, "ids.offsets": offsets, "ids.hash": hashes[order], "ids.order": order}
 

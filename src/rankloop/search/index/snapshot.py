@@ -15,7 +15,7 @@ from rankloop._arrays import Array, Floats, Ints
 from rankloop._atomic import replacing
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
-from rankloop.search.index.segment import REMEMBERED, Segment, id_hash
+from rankloop.search.index.segment import REMEMBERED, Segment, id_hashes
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["MANIFEST", "Manifest", "Part", "Snapshot"]
@@ -212,7 +212,7 @@ class Snapshot:
 
     def rows_of(self, ids: Sequence[str]) -> Ints:
         """The rows of live documents, -1 for ids that are not in the index: faster than one at a time."""
-        hashes = np.array([id_hash(id) for id in ids], np.uint64)
+        hashes = id_hashes(ids)
         rows = np.full(len(ids), -1, np.int64)
         for segment in self.segments:
             found = segment.find_all(ids, hashes)
