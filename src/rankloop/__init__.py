@@ -47,6 +47,7 @@ _FAMILIES = (
     "clicks",
     "cluster",
     "data",
+    "engines",
     "interleaving",
     "lists",
     "losses",

@@ -1,8 +1,11 @@
 """`rankloop index`: documents into an index."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rankloop.engines import Engine
 
 __all__ = ["index"]
 
@@ -10,7 +13,13 @@ __all__ = ["index"]
 def index(
     source: Annotated[str, typer.Argument(help="JSONL, CSV, Parquet, a folder, or a database with --sql.")],
     out: Annotated[
-        str, typer.Option("--into", "--out", "-o", help="The index: created, or updated if it exists.")
+        str,
+        typer.Option(
+            "--into",
+            "--out",
+            "-o",
+            help="The index: created, or updated if it exists; or an engine, as in opensearch://host:9200/shop.",
+        ),
     ],
     fields: Annotated[
         str | None,
@@ -32,30 +41,43 @@ def index(
     """Put documents into an index; documents that are in it already are updated.
 
     rankloop index shop.jsonl --out shop.index --fields title:text,price:number
+
+    rankloop index shop.jsonl --into "opensearch://localhost:9200/shop?local=shop.index" --fields title:text
     """
     from json import dumps
     from pathlib import Path
 
+    from rankloop.cli.options.target import local_index, remote_engine
+    from rankloop.engines.remote.address import is_address
     from rankloop.search import Analyser, Index, read_documents
     from rankloop.search.field import read_fields
 
-    if (Path(out) / "manifest.json").exists():
-        target = Index.open(out)
-        if fields and read_fields(_declared(fields, False)) != target.fields:
-            raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
-    else:
-        declared = _declared(fields, sql is None and Path(source).is_dir())
+    def declared() -> dict[str, str]:
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"no documents at {source}")
-        analyser = Analyser(None if language == "none" else language)
-        target = Index.create(out, declared, id=id, analyser=analyser)
-    documents = read_documents(source, sql=sql, fields=target.fields)
-    with target:
-        added = target.update(documents, on_error="skip" if skip_errors else "raise")
+        return _declared(fields, sql is None and Path(source).is_dir())
+
+    analyser = Analyser(None if language == "none" else language)
+    on_error = "skip" if skip_errors else "raise"
+    target: Engine | Index
+    if is_address(out):
         if compact:
-            target.compact()
-        else:
-            target.commit()
+            raise ValueError("--compact is for an index on this machine; an engine merges segments itself")
+        target = remote_engine(out, declared, analyser, id)
+    else:
+        target = local_index(Path(out), declared, analyser, id)
+    if fields and read_fields(_declared(fields, False)) != target.fields:
+        raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
+    documents = read_documents(source, sql=sql, fields=target.fields)
+    if isinstance(target, Index):
+        with target:
+            added = target.update(documents, on_error=on_error)
+            if compact:
+                target.compact()
+            else:
+                target.commit()
+    else:
+        added = target.add(documents, on_error=on_error)
     if json:
         skipped = [skip._asdict() for skip in added.skipped]
         print(dumps({"index": out, "added": added.documents, "skipped": skipped, "documents": len(target)}))

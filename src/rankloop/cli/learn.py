@@ -16,9 +16,9 @@ __all__ = ["learn"]
 
 def learn(
     source: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="A data set (LETOR/SVMLight, Parquet, saved) with its LOG; or an index, or the "
+            help="A data set (LETOR/SVMLight, Parquet, saved) with its LOG; or an index, an engine, or the "
             "TOML file of a service, which have a log of their own."
         ),
     ],
@@ -90,7 +90,9 @@ def learn(
     if backend is not None:
         from rankloop.cli.options.cluster import learn_on
 
-        found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
+        found = learn_on(
+            backend, workers, log, Path(source), log_format, report, checkpoint=checkpoint, **options
+        )
     else:
         clicks = read_clicks(log, format=log_format)
         found = learn_from_log(clicks, open_dataset(source), **options)
@@ -106,7 +108,7 @@ def learn(
         typer.echo(f"written to {out}")
 
 
-def _learn_of_service(source: Path, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
+def _learn_of_service(source: str, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
     """One run of learning from the log of a service."""
     from rankloop.cli.options.outputs import show
     from rankloop.serve.config import Config

@@ -1,4 +1,4 @@
-"""`rankloop search`: query an index."""
+"""`rankloop search`: query an index or an engine."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rankloop.search import Candidates, Index, Pipeline, Retriever
+    from rankloop.search import Candidates, Pipeline, Retriever, Searchable
 
 __all__ = ["search"]
 
 
 def search(
-    index: Annotated[str, typer.Argument(help="The folder of the index.")],
+    index: Annotated[
+        str, typer.Argument(help="The folder of the index, or an engine: opensearch://host:9200/shop.")
+    ],
     query: Annotated[str, typer.Argument(help='Words, "phrases", field:value, -not, prefix*.')],
     k: Annotated[int, typer.Option("-k", help="How many results.")] = 10,
     fields: Annotated[
@@ -30,7 +32,8 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Search an index and show the best documents."""
-    from rankloop.search import BM25, Index, first
+    from rankloop.engines import open as open_engine
+    from rankloop.search import BM25, first
 
     weights = None
     if fields is not None:
@@ -40,7 +43,7 @@ def search(
             raise ValueError(
                 f"--fields takes name:weight pairs like title:3,body:1, got {fields!r}"
             ) from None
-    opened = Index.open(index)
+    opened = open_engine(index)
     if pipeline is None:
         retriever = opened.retriever(k, model=BM25(fields=weights), typos="missing" if typos else "never")
         found = retriever(query)
@@ -55,7 +58,7 @@ def search(
         _print_page(found, retriever, explain)
 
 
-def _loaded(path: Path, opened: "Index") -> "tuple[Pipeline, Retriever]":
+def _loaded(path: Path, opened: "Searchable") -> "tuple[Pipeline, Retriever]":
     """The pipeline of a run, and the retriever it begins with."""
     from rankloop.cli.options.train_search import SEARCH
     from rankloop.search import Retriever, load_pipeline

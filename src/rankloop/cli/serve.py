@@ -1,6 +1,5 @@
 """`rankloop serve`: a search page and an API over an index, which learn from clicks."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +8,12 @@ __all__ = ["serve"]
 
 
 def serve(
-    source: Annotated[Path, typer.Argument(metavar="CONFIG|INDEX", help="A TOML file, or an index.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG|INDEX|ENGINE", help="A TOML file, an index, or opensearch://host:9200/shop."
+        ),
+    ],
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="0 takes a free port.")] = 8000,
     workers: Annotated[
@@ -20,6 +24,8 @@ def serve(
     """Serve a search page and its API, log what people see and click, and learn from it.
 
     rankloop serve shop.index --port 8000
+
+    rankloop serve "opensearch://localhost:9200/shop?local=shop.index"
     """
     from rankloop._extras import require
 

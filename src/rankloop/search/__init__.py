@@ -22,6 +22,7 @@ from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
 from rankloop.search.retriever import Retriever
+from rankloop.search.searchable import Searchable
 from rankloop.search.stage import Stage
 from rankloop.search.text.analyser import Analyser
 from rankloop.search.text.generic_words import generic_words
@@ -44,6 +45,7 @@ __all__ = [
     "Pipeline",
     "Query",
     "Retriever",
+    "Searchable",
     "Stage",
     "TwoTower",
     "collapse",

@@ -21,11 +21,11 @@ from rankloop.search.bm25 import (
     idf,
     weights,
 )
-from rankloop.search.index.segment import REMEMBERED, Segment
+from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.top import top_combined
 
-__all__ = ["BM25F", "any_df"]
+__all__ = ["BM25F"]
 
 
 class _Groups(NamedTuple):
@@ -150,7 +150,7 @@ class BM25F:
         df, times = [0] * len(terms), [0.0] * len(terms)
         for leaf in ordered:
             at = number[leaf.term]
-            df[at] = df[at] or leaf.df or any_df(snapshot, leaf.term, tuple(of_field))
+            df[at] = df[at] or leaf.df or snapshot.any_df(tuple(of_field), leaf.term)
             times[at] = max(times[at], leaf.weight)
         average = snapshot.average_lengths
         inside = self.length == "field"
@@ -178,21 +178,3 @@ class BM25F:
             snapshot.cache[key] = segment.lengths[list(fields)].sum(0, dtype=np.int32)
         found: Ints32 = snapshot.cache[key]
         return found
-
-
-def any_df(snapshot: Snapshot, term: str, fields: tuple[int, ...]) -> int:
-    """The number of live documents that have a term in any of the fields."""
-    key = ("df", term, fields)
-    if key not in snapshot.cache:
-        count = 0
-        for segment in snapshot.segments:
-            at = segment.term(term)
-            if at >= 0:
-                has = np.zeros(segment.documents, bool)
-                for field in fields:
-                    has[segment.postings(field, at)] = True
-                count += int((has & (segment.live == 1)).sum())
-        if len(snapshot.cache) >= REMEMBERED:
-            snapshot.cache.clear()
-        snapshot.cache[key] = count
-    return int(snapshot.cache[key])

@@ -45,8 +45,8 @@ class Candidates:
     @classmethod
     def of(cls, query: str | Query, snapshot: Snapshot, ids: Iterable[Any]) -> "Candidates":
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
-        found = (snapshot.row(str(id)) for id in ids)
-        rows = np.array([row for row in found if row >= 0], np.int64)
+        found = snapshot.rows_of([str(id) for id in ids])
+        rows = found[found >= 0]
         return cls(as_query(query, snapshot.fields), snapshot, rows, np.zeros(len(rows)))
 
     def __len__(self) -> int:

@@ -88,8 +88,7 @@ def _documents(retrieve: StageLike, query: str | Query, judged: Iterable[str], a
             f"a pipeline that starts with {type(retrieve).__name__} cannot look up judged documents; "
             "start it with index.retriever(), or fit with among='retrieved'"
         )
-    snapshot = retrieve.index.snapshot
     if among == "judged":
-        return Candidates.of(query, snapshot, judged)
+        return retrieve.looked_up(query, judged)
     shown = [str(id) for id in retrieve(query).ids.tolist()]
-    return Candidates.of(query, snapshot, dict.fromkeys([*shown, *judged]))
+    return retrieve.looked_up(query, dict.fromkeys([*shown, *judged]))

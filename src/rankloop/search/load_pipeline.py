@@ -20,11 +20,11 @@ from rankloop.search.collapse import collapse
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.first import first
-from rankloop.search.index.index import Index
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
 from rankloop.search.retriever import Retriever
+from rankloop.search.searchable import Searchable
 from rankloop.search.stage import StageLike
 
 __all__ = ["fingerprint", "load_pipeline", "save"]
@@ -48,7 +48,7 @@ def save(search: Pipeline, path: str | Path) -> None:
 
 def load_pipeline(
     path: str | Path,
-    index: Index,
+    index: Searchable,
     *,
     functions: Iterable[Callable[[Candidates], ArrayLike]] = (),
     encoders: Mapping[str, Callable[[str], ArrayLike]] | None = None,
@@ -136,7 +136,7 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
 
 def _restored(
     saved: Mapping[str, Any],
-    index: Index,
+    index: Searchable,
     members: Mapping[str, _archive.Member],
     own: Mapping[str, Callable[[Candidates], ArrayLike]],
     encoders: dict[str, Callable[[str], ArrayLike]],

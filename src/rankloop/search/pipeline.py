@@ -119,7 +119,7 @@ class Pipeline(Stage):
         source = self.stages[0]
         if not isinstance(source, Retriever):
             raise ValueError("rescore looks documents up by id; start the pipeline with index.retriever()")
-        return self._ranked(self.features(Candidates.of(query, source.index.snapshot, ids)))
+        return self._ranked(self.features(source.looked_up(query, ids)))
 
     @property
     def features(self) -> "Features":

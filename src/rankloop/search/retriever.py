@@ -1,7 +1,7 @@
 """From a query to candidates: by words, by vectors, or both."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ from rankloop.search.text.query import Query, as_query
 from rankloop.search.tune_weights import tune_weights
 
 if TYPE_CHECKING:
-    from rankloop.search.index.index import Index
+    from rankloop.search.index.snapshot import Snapshot
+    from rankloop.search.searchable import Searchable
 
 __all__ = ["WORDS", "Encoder", "Retriever"]
 
@@ -47,7 +48,7 @@ class Retriever(Stage):
     candidates says what was left out.
     """
 
-    index: "Index"
+    index: "Searchable"
     k: int = 1000
     model: BM25 | BM25F = _PLAIN
     match: str = "any"
@@ -93,7 +94,7 @@ class Retriever(Stage):
     def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
         """The candidates for a query, best first; past the deadline a `DeadlineExceeded` is raised."""
         snapshot = self.index.snapshot
-        expander = self._expander(given, deadline)
+        expander = self._expander(given, snapshot, deadline)
         fields = tuple(self.model.weights(snapshot))
         leaves = leaves_of(expander, fields, self.typos)
         query, cut = expander.query, expander.cut
@@ -126,23 +127,28 @@ class Retriever(Stage):
             )
         return self._fused(empty, lists, vectors)
 
+    def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
+        """Given documents as candidates, unscored and in their order; unknown ids are left out."""
+        return Candidates.of(given, self.index.snapshot, ids)
+
     def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
-        snapshot = self.index.snapshot
-        rows = np.array([snapshot.row(str(id)) for id in ids], np.int64)
-        leaves = leaves_of(self._expander(given), tuple(self.model.weights(snapshot)), self.typos)
-        scores = np.full(len(rows), np.nan)
-        scores[rows >= 0] = self.model.score(snapshot, leaves, rows[rows >= 0])
+        found = self.looked_up(given, ids)
+        snapshot = found.snapshot
+        leaves = leaves_of(self._expander(given, snapshot), tuple(self.model.weights(snapshot)), self.typos)
+        known = snapshot.rows_of([str(id) for id in ids])
+        scores = np.full(len(known), np.nan)
+        scores[known >= 0] = self.model.score(snapshot, leaves, known[known >= 0])
         return scores
 
     def explain(self, given: str | Query, id: Any) -> list[Contribution]:
         """What each term in each field adds to the word score of a document; it sums to the score."""
-        snapshot = self.index.snapshot
-        row = snapshot.row(str(id))
-        if row < 0:
+        found = self.looked_up(given, [id])
+        if not len(found):
             raise ValueError(f"no document {id!r} in {self.index!r}")
-        leaves = leaves_of(self._expander(given), tuple(self.model.weights(snapshot)), self.typos)
-        return self.model.explain(snapshot, leaves, row)
+        snapshot = found.snapshot
+        leaves = leaves_of(self._expander(given, snapshot), tuple(self.model.weights(snapshot)), self.typos)
+        return self.model.explain(snapshot, leaves, int(found.rows[0]))
 
     def tune(
         self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]], *, k: int = 10
@@ -172,11 +178,13 @@ class Retriever(Stage):
                 pools.append(self._summands(found.sources, found.ranks))
         return pools, labels
 
-    def _expander(self, given: str | Query, deadline: Deadline | None = None) -> Expander:
-        query = as_query(given, self.index.snapshot.fields).at_most(self.clauses)
+    def _expander(
+        self, given: str | Query, snapshot: "Snapshot", deadline: Deadline | None = None
+    ) -> Expander:
+        query = as_query(given, snapshot.fields).at_most(self.clauses)
         if deadline is not None:
             query = replace(query, deadline=deadline)
-        return Expander(query, self.index.snapshot, self.expansions)
+        return Expander(query, snapshot, self.expansions)
 
     def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}

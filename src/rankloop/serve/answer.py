@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
-from rankloop.search import Candidates, Features, Field, Index, Pipeline, Query, Retriever, first
+from rankloop.search import Candidates, Features, Field, Pipeline, Query, Retriever, Searchable, first
 from rankloop.search.field import FIRST, LAST
 from rankloop.search.ranked import Ranked
 from rankloop.search.stage import StageLike
@@ -32,7 +32,7 @@ class TimedCandidates:
     seconds: Seconds
 
 
-def query_of(text: str, index: Index, user: Mapping[str, float], *, unfinished: bool = False) -> Query:
+def query_of(text: str, index: Searchable, user: Mapping[str, float], *, unfinished: bool = False) -> Query:
     """The query of a person at this moment; an unfinished one may stop within its last word.
 
     That word is searched as it is and as a prefix: words of the index are stems, which may be shorter than
@@ -54,7 +54,7 @@ def run_stages(
     def add_time(stage: StageLike) -> None:
         nonlocal start
         end = time.perf_counter()
-        name = _STAGE_NAMES.get(type(stage), "other")
+        name = next((name for kind, name in _STAGE_NAMES.items() if isinstance(stage, kind)), "other")
         seconds[name] = seconds.get(name, 0.0) + end - start
         start = end
 

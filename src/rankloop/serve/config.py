@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._names import one_of
+from rankloop.engines.remote.address import Address, is_address
 
 __all__ = ["Config", "GateSettings", "Limits"]
 
@@ -74,13 +75,13 @@ class GateSettings:
 class Config:
     """All settings of a service; everything it writes lies in `folder`.
 
-    `features` names what is logged of each shown document, and what is learned from; without it that is
-    `Features.standard`. `weights` are those of text fields for BM25, the first model. A share
-    `swap_rate` of the pages outside experiments exchange two neighbours among the first `swap_top` with
-    probability 1/2: propensities are estimated from them. Every `learn_every` seconds a new ranker is
-    learned; 0 means never. `title` and `url` name stored fields, `site` the page, `examples` are queries
-    to try on it. Scripts on the sites `origins` may call the API; of `proxies` the X-Forwarded headers are
-    trusted.
+    `index` is the folder of an index, or the address of an engine. `features` names what is logged of each
+    shown document, and what is learned from; without it that is `Features.standard`. `weights` are those of
+    text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments exchange two
+    neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
+    `learn_every` seconds a new ranker is learned; 0 means never. `title` and `url` name stored fields, `site`
+    the page, `examples` are queries to try on it. Scripts on the sites `origins` may call the API; of
+    `proxies` the X-Forwarded headers are trusted.
 
     >>> Config(index="shop.index").database
     'sqlite:///shop.serve/events.db'
@@ -117,8 +118,13 @@ class Config:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        index = Path(self.index)
-        folder = Path(self.folder or index.parent / f"{index.stem}.serve")
+        if is_address(self.index):
+            index: Path | str = str(self.index)
+            beside = Path(f"{Address.parse(str(index)).name}.serve")
+        else:
+            index = Path(self.index)
+            beside = index.parent / f"{index.stem}.serve"
+        folder = Path(self.folder or beside)
         object.__setattr__(self, "index", index)
         object.__setattr__(self, "folder", folder)
         if not self.database:
@@ -134,18 +140,22 @@ class Config:
 
     @classmethod
     def read(cls, path: str | Path) -> "Config":
-        """The settings in a TOML file, or the defaults for the folder of an index.
+        """The settings in a TOML file, or the defaults for an index or the address of an engine.
 
         Paths in the file are relative to it. The environment variable RANKLOOP_ADMIN_TOKEN overrides the
         administration token in the file.
         """
+        if is_address(path):
+            return cls(index=str(path)).with_token()
         source = Path(path)
         if source.is_dir():
             return cls(index=source).with_token()
         try:
             settings = tomllib.loads(source.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise FileNotFoundError(f"{source} is neither a config file nor an index") from None
+            raise FileNotFoundError(
+                f"{source} is neither a config file nor an index nor the address of an engine"
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None
         return cls.from_dict(settings, beside=source.parent).with_token()
@@ -160,6 +170,8 @@ class Config:
             one_of("setting", name, known)
             if name in parts:
                 made[name] = _part(parts[name], name, value)
+            elif name == "index" and is_address(value):
+                made[name] = value
             elif name in ("index", "folder", "rank_with"):
                 made[name] = beside / _typed(name, value, str)
             elif name in ("origins", "hosts", "proxies", "examples", "features"):
@@ -183,6 +195,11 @@ class Config:
     def but(self, **changes: Any) -> "Config":
         """The same with other values."""
         return Config(**({one.name: getattr(self, one.name) for one in fields(self)} | changes))
+
+    @property
+    def name(self) -> str:
+        """What the index or the collection is called."""
+        return Address.parse(str(self.index)).name if is_address(self.index) else Path(self.index).stem
 
     @property
     def home(self) -> Path:

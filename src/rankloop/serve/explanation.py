@@ -1,6 +1,6 @@
 """Why a document is where it is: shares of features and of query words in its score."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,26 +63,17 @@ def explain(
 
 def _with(search: Pipeline, found: Candidates, ids: list[str]) -> Candidates:
     """The candidates, followed by the documents `ids` that are not among them."""
-    known = {str(id) for id in found.ids.tolist()}
-    missing = [id for id in dict.fromkeys(ids) if id not in known]
-    for id in missing:
-        if found.snapshot.row(id) < 0:
-            raise LookupError(f"no document {id!r} in the index")
+    known = [str(id) for id in found.ids.tolist()]
+    missing = [id for id in dict.fromkeys(ids) if id not in set(known)]
     if not missing:
         return found
-    added = search.rescore(found.query, missing)
-    return Candidates(
-        query=found.query,
-        snapshot=found.snapshot,
-        rows=np.concatenate([found.rows, added.rows]),
-        scores=np.concatenate([found.scores, added.scores]),
-        columns={"features": np.concatenate([_features(search, found), added.columns["features"]])},
-        leaves=found.leaves,
-    )
-
-
-def _features(search: Pipeline, found: Candidates) -> Any:
-    return found.columns["features"] if len(found) else np.empty((0, len(search.features)), np.float32)
+    every = [*known, *missing]
+    scored = search.rescore(found.query, every)
+    place = {str(id): at for at, id in enumerate(scored.ids.tolist())}
+    for id in missing:
+        if id not in place:
+            raise LookupError(f"no document {id!r} in the index")
+    return replace(scored.take([place[id] for id in every if id in place]), leaves=found.leaves)
 
 
 def _words(search: Pipeline, query: Query, document: str) -> list[WordShare]:

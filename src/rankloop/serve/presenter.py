@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankloop.search import Candidates, Index
+from rankloop.search import Candidates, Searchable
 from rankloop.search.text.snippet import Snippets
 from rankloop.serve.http.schema import Result
 from rankloop.serve.json_value import clean_text, json_value
@@ -21,7 +21,7 @@ class Presenter:
     url: str | None
 
     @classmethod
-    def of(cls, index: Index, title: str = "", url: str = "") -> "Presenter":
+    def of(cls, index: Searchable, title: str = "", url: str = "") -> "Presenter":
         """With the fields that were chosen, or those that the names of the index's fields suggest."""
         texts = [name for name, field in index.fields.items() if field.kind == "text"]
         likely = next((name for name in ("title", "name") if name in index.fields), None)

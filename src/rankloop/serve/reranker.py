@@ -12,7 +12,7 @@ from rankloop._arrays import Floats, Singles
 from rankloop._names import unknown
 from rankloop.rankers.base.feature_names import feature_names
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.search import Index, Pipeline, Query
+from rankloop.search import Pipeline, Query, Searchable
 from rankloop.serve.answer import query_of
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
@@ -26,7 +26,7 @@ __all__ = ["Reranker"]
 class Reranker:
     """Orders candidates that a caller found in its own engine: by their own features, or the index's."""
 
-    def __init__(self, config: Config, index: Index) -> None:
+    def __init__(self, config: Config, index: Searchable) -> None:
         self.config, self.index = config, index
         self._own = _own_ranker(config.rank_with)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop.search import Candidates, Deadline, Index, Query
+from rankloop.search import Candidates, Deadline, Query, Searchable
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.events.filters import is_bot
@@ -34,7 +34,7 @@ class Searcher:
     """
 
     def __init__(
-        self, config: Config, index: Index, versions: Versions, recorder: Recorder, shadow: Shadow
+        self, config: Config, index: Searchable, versions: Versions, recorder: Recorder, shadow: Shadow
     ) -> None:
         self.config, self.index = config, index
         self.presenter = Presenter.of(index, config.title, config.url)
@@ -72,6 +72,7 @@ class Searcher:
             k,
             swap_rate=self.config.swap_rate if record else 0.0,
             swap_top=self.config.swap_top,
+            look_up=lambda ids: self.index.retriever().looked_up(query, ids),
         )
         seconds: Seconds = {}
         for one in answers:
@@ -144,8 +145,8 @@ class Searcher:
 
     def warm(self) -> None:
         """Search once, so that the first person does not wait for kernels to load."""
-        ids = self.index.ids[:1].tolist()
-        words = self.presenter.title_of("", self.index[ids[0]]) if ids else "nothing"
+        some = self.index.any_document()
+        words = self.presenter.title_of("", some) if some else "nothing"
         self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
 
     def _query(

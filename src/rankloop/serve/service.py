@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from rankloop.search import Index
+from rankloop.search import Searchable
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
@@ -21,6 +21,7 @@ from rankloop.serve.http.schema import (
 from rankloop.serve.http.schema_admin import Readiness
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shadow import Shadow
+from rankloop.serve.open_searchable import open_searchable
 from rankloop.serve.reranker import Reranker
 from rankloop.serve.searcher import Searcher
 from rankloop.serve.versions import Versions
@@ -30,14 +31,14 @@ __all__ = ["Service"]
 
 
 class Service:
-    """An index that is searched, logged and learned from; safe to use from many threads.
+    """An index or engine that is searched, logged and learned from; safe to use from many threads.
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `searcher` answers searches, `reranker` orders candidates of another engine.
     """
 
-    def __init__(self, config: Config, index: Index, store: Store) -> None:
+    def __init__(self, config: Config, index: Searchable, store: Store) -> None:
         self.config, self.index, self.store = config, index, store
         self.reranker = Reranker(config, index)
         self.registry = Registry(store, config.home / "models")
@@ -52,9 +53,9 @@ class Service:
 
     @classmethod
     def open(cls, config: Config | str | Path) -> Self:
-        """The service of a config, a config file, or an index; the first model is BM25."""
+        """The service of a config, a config file, an index, or an engine; the first model is BM25."""
         settings = config if isinstance(config, Config) else Config.read(config)
-        index = Index.open(settings.index)
+        index = open_searchable(settings)
         settings.home.mkdir(parents=True, exist_ok=True)
         store = Store.open(settings.database)
         try:
@@ -109,7 +110,7 @@ class Service:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What is wrong with the versions or the store, in sentences."""
-        return tuple(filter(None, (*self.versions.troubles, self._watcher.trouble)))
+        return tuple(filter(None, (*self.versions.troubles, self._watcher.trouble, self.index.trouble)))
 
     def readiness(self) -> Readiness:
         """Whether pages are served and recorded, and what is wrong."""

@@ -2,7 +2,7 @@
 
 import threading
 
-from rankloop.search import Index
+from rankloop.search import Searchable
 from rankloop.serve.config import Config
 from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.http.schema_admin import ExperimentRequest
@@ -20,7 +20,7 @@ class Versions:
     """
 
     def __init__(
-        self, config: Config, index: Index, registry: Registry, experiments: Experiments, shadow: Shadow
+        self, config: Config, index: Searchable, registry: Registry, experiments: Experiments, shadow: Shadow
     ) -> None:
         self.index, self.registry, self.experiments = index, registry, experiments
         self._shadow = shadow

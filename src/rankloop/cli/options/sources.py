@@ -12,6 +12,9 @@ def is_index(path: Path) -> bool:
     return path.is_dir() and kind_of(path) == "index"
 
 
-def is_service(path: Path) -> bool:
-    """Whether a path has a log of its own: an index, or the TOML file of a service."""
-    return path.suffix.lower() == ".toml" or is_index(path)
+def is_service(source: str | Path) -> bool:
+    """Whether a source has a log of its own: an index, an engine, or the TOML file of a service."""
+    from rankloop.engines.remote.address import is_address
+
+    path = Path(source)
+    return is_address(source) or path.suffix.lower() == ".toml" or is_index(path)

@@ -15,21 +15,8 @@ _NO_PARENT = 2**31 - 1
 _MOST_CATEGORIES = 1 << 24  # the whole numbers of single precision
 
 _OF_NODES = (
-<<<<<<< HEAD
-    "left_children",
-    "right_children",
-    "parents",
-    "split_indices",
-    "split_conditions",
-    "split_type",
-    "default_left",
-    "base_weights",
-    "loss_changes",
-    "sum_hessian",
-=======
     *("left_children", "right_children", "parents", "split_indices", "split_conditions", "split_type"),
     *("default_left", "base_weights", "loss_changes", "sum_hessian"),
->>>>>>> A1
 )
 Row = tuple[Any, ...]  # feature, threshold, rule, left, right
 

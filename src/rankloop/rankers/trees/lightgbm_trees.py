@@ -14,20 +14,8 @@ __all__ = ["check_lightgbm", "read_lightgbm"]
 
 _SMALL = float(np.float32(1e-35))  # LightGBM treats values up to this size as zero
 _OF_NODES = (
-<<<<<<< HEAD
-    "split_feature",
-    "split_gain",
-    "threshold",
-    "decision_type",
-    "left_child",
-    "right_child",
-    "internal_value",
-    "internal_weight",
-    "internal_count",
-=======
     *("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"),
     *("internal_value", "internal_weight", "internal_count"),
->>>>>>> A1
 )
 _OF_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _MISSING = {0: 0, 1: ZERO, 2: NAN}

@@ -18,7 +18,6 @@ from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, bro
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
 from rankloop.search.features.text import TEXT, proximities, text_statistics
-from rankloop.search.index.index import Index
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
@@ -26,6 +25,7 @@ from rankloop.search.stage import Stage
 
 if TYPE_CHECKING:
     from rankloop.search.features.explained import Explained
+    from rankloop.search.searchable import Searchable
 
 __all__ = ["COLUMN", "Features"]
 
@@ -49,6 +49,7 @@ class Features(Stage):
     same numbers to the last bit while the index generation and `version` are the same.
 
     >>> import tempfile
+    >>> from rankloop.search import Index
     >>> index = Index.create(tempfile.mkdtemp() + "/shop.index", fields={"title": "text", "price": "number"})
     >>> shoes, hat = {"id": 1, "title": "Red shoes", "price": 80}, {"id": 2, "title": "Red hat"}
     >>> added = index.add([shoes, hat])
@@ -87,7 +88,7 @@ class Features(Stage):
     @classmethod
     def standard(
         cls,
-        index: Index,
+        index: "Searchable",
         *,
         encoders: Mapping[str, Encoder] | None = None,
         history: ClickHistory | None = None,

@@ -6,7 +6,6 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop.search.bm25 import idf
-from rankloop.search.bm25f import any_df
 from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["WHOLE", "QueryTerms", "query_terms", "whole_fields"]
@@ -46,7 +45,7 @@ def query_terms(text: str, snapshot: Snapshot, field: str) -> QueryTerms:
     if len(fields) == 1:
         df = [snapshot.df(fields[0], term) for term in number]
     else:
-        df = [any_df(snapshot, term, fields) for term in number]
+        df = [snapshot.any_df(fields, term) for term in number]
     average = float(sum(snapshot.average_lengths[one] for one in fields))
     words = max(average * snapshot.n_documents, 1.0)
     counts = [max(sum(snapshot.total(one, term) for one in fields), 0.5) for term in number]

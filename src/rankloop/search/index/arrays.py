@@ -15,7 +15,7 @@ import numpy as np
 from rankloop._arrays import Array, Bytes, Ints
 from rankloop._atomic import replacing
 
-__all__ = ["AGAIN", "MappedArrays", "pack", "read_arrays", "unpack", "write_arrays"]
+__all__ = ["AGAIN", "MappedArrays", "MemoryArrays", "pack", "read_arrays", "unpack", "write_arrays"]
 
 _MAGIC = b"rankloop arrays 3\n"
 AGAIN = "make the index anew with `rankloop index` or Index.create"
@@ -172,6 +172,20 @@ class MappedArrays(dict[str, Array]):
 
     def _damaged(self, why: str) -> ValueError:
         return ValueError(f"{self.path} is damaged or cut short: {why}; {AGAIN}")
+
+
+class MemoryArrays(dict[str, Array]):
+    """Arrays that are in memory only, with nothing to compare: used like `MappedArrays`."""
+
+    @property
+    def raw(self) -> dict[str, Array]:
+        return self
+
+    def touch(self, name: str, starts: Ints, ends: Ints) -> Array:
+        return self[name]
+
+    def check(self) -> None:
+        """There is no file that could be damaged."""
 
 
 _OPEN: WeakValueDictionary[tuple[Any, ...], MappedArrays] = WeakValueDictionary()

@@ -109,6 +109,11 @@ class Index:
         return self.snapshot.document(row, vectors=True)
 
     @property
+    def trouble(self) -> str | None:
+        """What is wrong at the moment: nothing, an index on a disk answers or is an error."""
+        return None
+
+    @property
     def fields(self) -> dict[str, Field]:
         return self.snapshot.fields
 
@@ -122,6 +127,14 @@ class Index:
         """The ids of all documents."""
         live = [np.flatnonzero(segment.live) + segment.base for segment in self.snapshot.segments]
         return self.snapshot.ids(np.concatenate([np.empty(0, np.int64), *live]))
+
+    def any_document(self) -> dict[str, Any] | None:
+        """One of the documents; None if there is none."""
+        for segment in self.snapshot.segments:
+            live = np.flatnonzero(segment.live)
+            if len(live):
+                return segment.stored(int(live[0]))
+        return None
 
     def add(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
         """Add new documents; an id that is in the index already is an error (`update` replaces).

@@ -2,18 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Ints, Ints32
-from rankloop.search.index.arrays import pack, read_arrays, unpack
+from rankloop._arrays import Array, Bytes, Ints, Ints32
+from rankloop.search.index.arrays import MappedArrays, MemoryArrays, pack, read_arrays, unpack
 from rankloop.search.index.postings import Arrays, Forward
 
-__all__ = ["REMEMBERED", "Segment", "id_columns", "id_hash", "keyword_columns", "name_of_field"]
+__all__ = ["REMEMBERED", "Segment", "id_columns", "id_hashes", "keyword_columns", "name_of_field"]
 
 REMEMBERED = 100_000  # looked-up terms that are cached
 
@@ -21,17 +21,21 @@ REMEMBERED = 100_000  # looked-up terms that are cached
 class Segment:
     """The memory-mapped arrays of one part, without the documents deleted since it was written.
 
+    `arrays` are given for a part that is in memory only.
+
     Forward rows are `field * documents + document`, posting rows `field * terms + term`; text fields are
     numbered in the order in which the index declares them. Damage is seen when a part is first used: of
     `forward` only the rows that `touch_forward` was called with were compared with their checksums.
     """
 
-    def __init__(self, path: Path, digest: str, deleted: Ints32, base: int) -> None:
+    def __init__(
+        self, path: Path, digest: str, deleted: Ints32, base: int, arrays: MemoryArrays | None = None
+    ) -> None:
         self.name = path.name
         self.path = path
         self.digest = digest
         self.base = base
-        self.arrays = read_arrays(path, digest)
+        self.arrays: MappedArrays | MemoryArrays = read_arrays(path, digest) if arrays is None else arrays
         self.deleted = deleted
         self.forward = Forward(*(self.arrays.raw[f"forward.{name}"] for name in Forward._fields))
         self.documents = len(self.arrays.raw["live"])
@@ -169,7 +173,7 @@ class Segment:
 
     def find(self, id: str) -> int:
         """The live document with this id, or -1."""
-        hashed = id_hash(id)
+        hashed = id_hashes([id])[0]
         at = int(np.searchsorted(self.arrays["ids.hash"], hashed))
         while at < self.documents and self.arrays["ids.hash"][at] == hashed:
             document = int(self.arrays["ids.order"][at])
@@ -177,6 +181,21 @@ class Segment:
                 return document
             at += 1
         return -1
+
+    def find_all(self, ids: Sequence[str], hashes: Array) -> Ints:
+        """The live documents with these ids, -1 for the others; `hashes` are those of the ids."""
+        found = np.full(len(ids), -1, np.int64)
+        if not self.documents:
+            return found
+        known = self.arrays["ids.hash"]
+        at = np.minimum(np.searchsorted(known, hashes), self.documents - 1)
+        likely = np.flatnonzero(known[at] == hashes)
+        documents = self.arrays["ids.order"][at[likely]].astype(np.int64)
+        texts = self.ids(documents)
+        for one, document, text in zip(likely.tolist(), documents.tolist(), texts, strict=True):
+            whole = self.live[document] and text == ids[one]
+            found[one] = document if whole else self.find(ids[one])
+        return found
 
     def stored(self, document: int) -> dict[str, Any]:
         """A document as it was given, without its vectors."""
@@ -206,16 +225,17 @@ def name_of_field(kind: str, field: str) -> str:
     return f"{'number' if kind == 'date' else kind}.{field}"
 
 
-def id_hash(id: str) -> np.uint64:
-    """A hash of an id that is the same on every machine."""
-    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.uint64(int.from_bytes(digest, "little"))
+def id_hashes(ids: Iterable[str]) -> Array:
+    """A hash of each id that is the same on every machine."""
+    texts = (id.encode("utf-8", "surrogatepass") for id in ids)
+    digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def id_columns(ids: list[str]) -> Arrays:
     """The arrays that find a document by its id."""
     packed, offsets = pack(id.encode("utf-8", "surrogatepass") for id in ids)
-    hashes = np.array([id_hash(id) for id in ids], np.uint64)
+    hashes = id_hashes(ids)
     order = np.argsort(hashes, kind="stable").astype(np.int32)
     return {"ids.bytes": packed, "ids.offsets": offsets, "ids.hash": hashes[order], "ids.order": order}
 

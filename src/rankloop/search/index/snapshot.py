@@ -16,7 +16,7 @@ from rankloop._atomic import replacing
 from rankloop._checksums import checked_json, damaged_at, signed_json
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
-from rankloop.search.index.segment import Segment
+from rankloop.search.index.segment import REMEMBERED, Segment, id_hashes
 from rankloop.search.text.analyser import Analyser
 
 __all__ = ["MANIFEST", "Manifest", "Part", "Snapshot", "check_file"]
@@ -172,6 +172,23 @@ class Snapshot:
         """The number of documents that have a term in the text field with this number."""
         return sum(s.df(field, at) for s in self.segments if (at := s.term(term)) >= 0)
 
+    def any_df(self, fields: tuple[int, ...], term: str) -> int:
+        """The number of documents that have a term in any of the fields."""
+        key = ("df", term, fields)
+        if key not in self.cache:
+            count = 0
+            for segment in self.segments:
+                at = segment.term(term)
+                if at >= 0:
+                    has = np.zeros(segment.documents, bool)
+                    for field in fields:
+                        has[segment.postings(field, at)] = True
+                    count += int((has & (segment.live == 1)).sum())
+            if len(self.cache) >= REMEMBERED:
+                self.cache.clear()
+            self.cache[key] = count
+        return int(self.cache[key])
+
     def total(self, field: int, term: str) -> int:
         """How often a term occurs in the text field with this number, over all documents."""
         return sum(s.total(field, at) for s in self.segments if (at := s.term(term)) >= 0)
@@ -207,6 +224,15 @@ class Snapshot:
             if document >= 0:
                 return segment.base + document
         return -1
+
+    def rows_of(self, ids: Sequence[str]) -> Ints:
+        """The rows of live documents, -1 for ids that are not in the index: faster than one at a time."""
+        hashes = id_hashes(ids)
+        rows = np.full(len(ids), -1, np.int64)
+        for segment in self.segments:
+            found = segment.find_all(ids, hashes)
+            rows[found >= 0] = found[found >= 0] + segment.base
+        return rows
 
     def document(self, row: int, *, vectors: bool = False) -> dict[str, Any]:
         """A document as it was given."""

@@ -1,6 +1,6 @@
 """From rankings to the page that is shown, and the randomness in it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +11,8 @@ from rankloop.search import Candidates
 from rankloop.serve.experiments.policy import Arm, swapped
 
 __all__ = ["ComposedPage", "compose"]
+
+LookUp = Callable[[Iterable[str]], Candidates]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +25,21 @@ class ComposedPage:
 
 
 def compose(
-    arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int, *, swap_rate: float, swap_top: int
+    arm: Arm,
+    rankings: Sequence[Candidates],
+    page_id: str,
+    k: int,
+    *,
+    swap_rate: float,
+    swap_top: int,
+    look_up: LookUp | None = None,
 ) -> ComposedPage:
-    """One page of at most `k` documents; neighbours are exchanged only outside experiments."""
+    """One page of at most `k` documents; neighbours are exchanged only outside experiments.
+
+    `look_up` gives documents as candidates where the rankings have not the same snapshot.
+    """
     if len(rankings) > 1:
-        return _interleaved(arm, rankings, page_id, k)
+        return _interleaved(arm, rankings, page_id, k, look_up)
     shown = rankings[0].take(range(min(k, len(rankings[0]))))
     if arm.experiment is not None:
         return ComposedPage(shown, "ab")
@@ -42,17 +54,24 @@ def compose(
     return ComposedPage(shown, "swap", exchange)
 
 
-def _interleaved(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) -> ComposedPage:
+def _interleaved(
+    arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int, look_up: LookUp | None
+) -> ComposedPage:
     """Both rankers on one page; a document carries the score of the first ranker that has one."""
     assert arm.experiment is not None  # only experiments have two rankers
     how = method(arm.experiment.method, seed=arm.experiment.seed)
     tops = [[str(id) for id in one.snapshot.ids(one.rows[:k]).tolist()] for one in rankings]
     page = how.combine(tops, k, key=page_id)
     first = rankings[0]
-    shown = Candidates.of(first.query, first.snapshot, page.documents)
-    scores: dict[int, float] = {}
+    apart = any(one.snapshot is not first.snapshot for one in rankings)  # fetched from an engine, each alone
+    if apart and look_up is not None:
+        shown = look_up(page.documents)
+    else:
+        shown = Candidates.of(first.query, first.snapshot, page.documents)
+    scores: dict[Any, float] = {}
     for one in reversed(rankings):
-        scores |= dict(zip(one.rows.tolist(), one.scores.tolist(), strict=True))
-    values = np.array([scores.get(row, 0.0) for row in shown.rows.tolist()])
+        names = one.ids if apart else one.rows
+        scores |= dict(zip(names.tolist(), one.scores.tolist(), strict=True))
+    values = np.array([scores.get(one, 0.0) for one in (shown.ids if apart else shown.rows).tolist()])
     shown = replace(shown, scores=values, leaves=first.leaves, matches=first.matches)
     return ComposedPage(shown, "interleave", page.to_dict())

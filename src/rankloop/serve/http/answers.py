@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ADMIN",
     "PROBLEMS",
+    "RETRY",
     "Problem",
     "call_on_start",
     "in_search_thread",
@@ -28,6 +29,9 @@ __all__ = [
     "problems",
     "service_of",
 ]
+
+
+RETRY = "5"  # seconds until a request that was answered 503 may succeed
 
 
 class Problem(BaseModel):

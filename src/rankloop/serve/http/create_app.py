@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from rankloop import __version__
+from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import StoreAway
@@ -21,7 +22,7 @@ from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
-from rankloop.serve.http.answers import call_on_start
+from rankloop.serve.http.answers import RETRY, call_on_start
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app", "learning"]
 
-RETRY = "5"  # seconds
 WAITING = 64  # requests that wait for the disk at once; they share one flush
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
@@ -119,8 +119,9 @@ def _handle_errors(app: FastAPI) -> None:
             raise error
         return JSONResponse({"detail": _sentence(error)}, 404)
 
+    @app.exception_handler(EngineAway)
     @app.exception_handler(StoreAway)
-    async def later(request: Request, error: StoreAway) -> Response:
+    async def later(request: Request, error: StoreAway | EngineAway) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
     @app.exception_handler(DeadlineExceeded)

@@ -14,7 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
 from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
-from rankloop.search import Features, Index, Pipeline, Query, first
+from rankloop.search import Features, Pipeline, Query, Searchable, first
 from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
@@ -25,6 +25,7 @@ from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
 from rankloop.serve.models.live import ensure_production
 from rankloop.serve.models.registry import Registry
+from rankloop.serve.open_searchable import open_searchable
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
@@ -60,7 +61,7 @@ class _Parts:
     """What a run reads and writes."""
 
     config: Config
-    index: Index
+    index: Searchable
     store: Store
     registry: Registry
 
@@ -73,7 +74,7 @@ def _opened(served: "Service | Config | str | Path") -> Iterator[_Parts]:
     config = served if isinstance(served, Config) else Config.read(served)
     config.home.mkdir(parents=True, exist_ok=True)
     with Store.open(config.database) as store:
-        yield _Parts(config, Index.open(config.index), store, Registry(store, config.home / "models"))
+        yield _Parts(config, open_searchable(config), store, Registry(store, config.home / "models"))
 
 
 def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:

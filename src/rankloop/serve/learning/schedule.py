@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from rankloop.engines.remote.address import is_address
 from rankloop.serve.config import Config
 
 __all__ = ["Schedule"]
@@ -91,5 +92,8 @@ class Schedule:
 def _settings(config: Config) -> dict[str, Any]:
     """The settings that learning reads; sent through a pipe, as the database URL may hold a password."""
     settings = {name: getattr(config, name) for name in _READ}
-    paths = {"index": str(Path(config.index).absolute()), "folder": str(config.home.absolute())}
+    paths = {
+        "index": str(config.index if is_address(config.index) else Path(config.index).absolute()),
+        "folder": str(config.home.absolute()),
+    }
     return {**settings, **paths, "features": list(config.features), "gate": asdict(config.gate)}

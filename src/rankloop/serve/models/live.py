@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rankloop.search import BM25, Features, Index, Pipeline, Query, first
+from rankloop.search import BM25, Features, Pipeline, Query, Searchable, first
 from rankloop.serve.events.shown_page import ShownPage
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Live:
 class Models:
     """Versions of the registry in memory: those that serve, and the last few others."""
 
-    def __init__(self, registry: "Registry", index: Index) -> None:
+    def __init__(self, registry: "Registry", index: Searchable) -> None:
         self.registry = registry
         self.index = index
         self._known: OrderedDict[str, Model] = OrderedDict()
@@ -118,7 +118,7 @@ class Models:
         return Live(roles, running, models, tuple(troubles))
 
 
-def ensure_production(registry: "Registry", index: Index, config: "Config") -> str:
+def ensure_production(registry: "Registry", index: Searchable, config: "Config") -> str:
     """The version in production; where there is none, BM25 is registered and promoted."""
     version = registry.roles().production
     if version is None:
@@ -127,7 +127,7 @@ def ensure_production(registry: "Registry", index: Index, config: "Config") -> s
     return version
 
 
-def _first_model(index: Index, config: "Config") -> Pipeline:
+def _first_model(index: Searchable, config: "Config") -> Pipeline:
     """BM25 with all features logged beside it, so that learning needs no second pass over the index."""
     from rankloop.rankers import FeatureSum
 
@@ -144,6 +144,6 @@ def _first_model(index: Index, config: "Config") -> Pipeline:
     return retriever >> features >> ranker >> first(config.k)
 
 
-def logged_features(index: Index, config: "Config") -> Features:
+def logged_features(index: Searchable, config: "Config") -> Features:
     """The features logged of every shown document, whichever version ranked it."""
     return Features(config.features) if config.features else Features.standard(index)

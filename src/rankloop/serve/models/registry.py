@@ -17,7 +17,7 @@ from rankloop.serve.json_value import json_value
 from rankloop.serve.models.files import add_file, checked_file
 
 if TYPE_CHECKING:
-    from rankloop.search import Index
+    from rankloop.search import Searchable
     from rankloop.search.pipeline import Pipeline
 
 __all__ = ["Registry", "Roles", "Version"]
@@ -85,7 +85,7 @@ class Registry:
         with self.store.reading() as connection:
             return _version(_row(connection, version), _roles(connection))
 
-    def load(self, version: str, index: "Index", **options: Any) -> "Pipeline":
+    def load(self, version: str, index: "Searchable", **options: Any) -> "Pipeline":
         """The pipeline of a version, if its file is what was registered; `options` as of `load_pipeline`."""
         from rankloop.search import load_pipeline
 

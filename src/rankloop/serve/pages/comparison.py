@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from rankloop.search import Index
+from rankloop.search import Searchable
 from rankloop.serve.http.answers import service_of
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
@@ -66,7 +66,7 @@ class Column:
     results: list[Moved]
 
 
-def _sides(compared: Comparison, query: str, index: Index) -> list[Column]:
+def _sides(compared: Comparison, query: str, index: Searchable) -> list[Column]:
     orders = [[one.id for one in side.results] for side in compared.sides]
     columns = []
     for at, side in enumerate(compared.sides):

@@ -11,9 +11,10 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
 
+from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
-from rankloop.serve.http.answers import service_of
+from rankloop.serve.http.answers import RETRY, service_of
 
 __all__ = [
     "PageRoute",
@@ -35,12 +36,7 @@ NO_CACHE = {"Cache-Control": "private, no-cache"}  # going back shows the page a
 def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
     """A whole page."""
     config = service_of(request).config
-    frame = {
-        "site": config.site or Path(config.index).stem,
-        "longest": config.limits.query,
-        "place": "",
-        "query": "",
-    }
+    frame = {"site": config.site or config.name, "longest": config.limits.query, "place": "", "query": ""}
     return fragment(template, status=status, **(frame | shown))
 
 
@@ -67,8 +63,10 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
-            except (StoreAway, DeadlineExceeded) as error:
-                return problem(request, 503, "Not available", _sentence(error))
+            except (StoreAway, EngineAway, DeadlineExceeded) as error:
+                answer = problem(request, 503, "Not available", _sentence(error))
+                answer.headers["Retry-After"] = RETRY
+                return answer
             except LookupError as error:
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
                     raise

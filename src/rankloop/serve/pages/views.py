@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from rankloop.search import Field, Index, Query
+from rankloop.search import Field, Query, Searchable
 from rankloop.search.text.snippet import snippet
 from rankloop.serve.http.schema import Result, SearchAnswer
 from rankloop.serve.pages.address import FILTER, SearchAddress
@@ -80,7 +80,7 @@ class View:
     unfiltered: str
 
 
-def view(answer: SearchAnswer, address: SearchAddress, index: Index, *, settled: bool) -> View:
+def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, settled: bool) -> View:
     """The answer to a search as its page shows it."""
     shown = hits(answer.results, address.query, index)
     names = [(name.removeprefix(FILTER), value) for name, value in address.chosen]
@@ -101,7 +101,7 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Index, *, settled:
     )
 
 
-def hits(results: Sequence[Result], query: str, index: Index) -> list[Hit]:
+def hits(results: Sequence[Result], query: str, index: Searchable) -> list[Hit]:
     """Results with the words of the query marked in their titles."""
     analyser = index.snapshot.manifest.analyser
     terms = set(analyser.terms(Query.parse(query, index.fields).plain))

@@ -1,0 +1,294 @@
+"""OpenSearch, and Elasticsearch where the calls agree."""
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+from zlib import crc32
+
+import numpy as np
+
+from rankloop.engines.answer import Answer
+from rankloop.engines.engine_away import EngineAway
+from rankloop.engines.engine_features import EngineFeatures
+from rankloop.engines.health import Health
+from rankloop.engines.remote import opensearch_documents as by_id
+from rankloop.engines.remote.adding import Sent
+from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.credentials import Credentials
+from rankloop.engines.remote.opensearch_client import OpenSearchClient
+from rankloop.engines.remote.remote_engine import RemoteEngine
+from rankloop.engines.remote.statistics import Wanted
+from rankloop.engines.requests.opensearch_answer import FILTER_PATH, partial, read_answer, search_body
+from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
+from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
+from rankloop.engines.requests.opensearch_query import QueryWriter
+from rankloop.engines.requests.sort_field import sort_field
+from rankloop.engines.requests.title_field import title_field
+from rankloop.engines.score_part import ScorePart
+from rankloop.search import BM25, BM25F, Analyser, Field, Query
+from rankloop.search.field import read_fields
+from rankloop.search.index.match import Filters
+from rankloop.search.index.snapshot import Manifest
+from rankloop.search.text.query import as_query
+
+__all__ = ["OpenSearch"]
+
+CREATING = 60.0  # seconds
+_PLAIN = BM25()
+
+
+class OpenSearch(RemoteEngine):
+    """An index or alias of OpenSearch: `OpenSearch("opensearch://localhost:9200/shop")`.
+
+    Elasticsearch has the same calls, but is untried.
+    """
+
+    client: OpenSearchClient
+
+    def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
+        found = address if isinstance(address, Address) else Address.parse(address)
+        super().__init__(found, OpenSearchClient(found, credentials))
+
+    @classmethod
+    def create(
+        cls,
+        address: str | Address,
+        fields: Mapping[str, str | Field],
+        *,
+        analyser: Analyser | None = None,
+        id: str = "id",
+        credentials: Credentials | None = None,
+    ) -> "OpenSearch":
+        """A new, empty index; its shards and replicas are options of the address."""
+        found = address if isinstance(address, Address) else Address.parse(address)
+        schema = Manifest(read_fields(fields), analyser or Analyser(), id_field=id)
+        body = mapping_of(schema, shards=found.number("shards", 1, 1), replicas=found.number("replicas", 1))
+        client = OpenSearchClient(found, credentials)
+        client.call("PUT", client.index(), body, timeout=max(found.timeout, CREATING))
+        return cls(found, credentials=credentials)
+
+    def retrieve(
+        self,
+        query: str | Query,
+        k: int = 10,
+        *,
+        offset: int = 0,
+        sort: str | None = None,
+        filters: Filters | None = None,
+    ) -> Answer:
+        """The k best documents after the first `offset`."""
+        parsed = as_query(query, self.fields)
+        order = None if sort is None else sort_field(sort, self.fields)
+        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
+
+    def found(
+        self, query: Query, k: int, *, filters: Filters | None, model: BM25 | BM25F, match: str, typos: str
+    ) -> Answer:
+        """The candidates of a retriever; with their documents where there is no local index."""
+        return self._search(
+            query, k, filters=filters, model=model, match=match, typos=typos, documents=self.local is None
+        )
+
+    def computes(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Features that come from named clauses and doc values; the others are rankloop's alone."""
+        return computes(names, self.schema, lengths=self._lengths)
+
+    def features(
+        self, query: str | Query, ids: Sequence[Any], names: Sequence[str] | None = None
+    ) -> EngineFeatures:
+        """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards."""
+        parsed, wanted = as_query(query, self.fields), tuple(map(str, ids))
+        columns = feature_request(parsed, wanted, names, self.schema, lengths=self._lengths)
+        answer = self._post(
+            "/_search", columns.body, search_type="dfs_query_then_fetch", include_named_queries_score="true"
+        )
+        return EngineFeatures(wanted, columns.names, read_features(answer, wanted, columns, self.schema))
+
+    def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
+        """Documents as they were given, None for those that are not there."""
+        return by_id.fetch(self.client, [str(id) for id in ids])
+
+    def any_document(self) -> dict[str, Any] | None:
+        """One of the documents; None if there is none."""
+        found = self._post("/_search", {"size": 1})
+        return next((hit["_source"] for hit in found["hits"]["hits"]), None)
+
+    def explain(self, query: str | Query, id: Any) -> ScorePart:
+        """What OpenSearch's own score of a document is made of."""
+        parsed = as_query(query, self.fields)
+        body = self._writer(parsed).write(parsed) or {"match_none": {}}
+        path = self.client.index(f"/_explain/{quote(str(id), safe='')}")
+        found = self.client.call("POST", path, {"query": body}, absent={})
+        if not found or found.get("_id") is None or "explanation" not in found:
+            if self.documents([id])[0] is None:
+                raise LookupError(f"no document {str(id)!r} in {self.address}")
+            return ScorePart(0.0, "the document does not match the query")
+        return ScorePart.from_dict(found["explanation"])
+
+    def facets(
+        self,
+        query: str | Query,
+        field: str,
+        *,
+        k: int = 10,
+        filters: Filters | None = None,
+        match: str = "any",
+        typos: str = "never",
+    ) -> dict[str, int]:
+        """How many matching documents have each value of a keyword field: the k most frequent values."""
+        known = [name for name, one in self.fields.items() if one.kind == "keyword"]
+        if field not in known:
+            raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
+        parsed = as_query(query, self.fields)
+        by_value = {"terms": {"field": field, "size": k, "order": [{"_count": "desc"}, {"_key": "asc"}]}}
+        writer = self._writer(parsed, _PLAIN, match, typos)
+        body = writer.write(parsed, filters) or {"bool": {"filter": writer.filters(filters or {})}}
+        found = self._post("/_search", {"size": 0, "query": body, "aggs": {"values": by_value}})
+        buckets = found["aggregations"]["values"]["buckets"]
+        return {str(one.get("key_as_string", one["key"])): int(one["doc_count"]) for one in buckets}
+
+    def suggest(self, text: str, k: int = 5) -> list[str]:
+        """Titles of the best documents for what was typed so far."""
+        title = title_field(self.fields)
+        if not text.strip() or title not in self.fields:
+            return []
+        body = {"size": 3 * k, "_source": [title], "query": {"match_bool_prefix": {title: {"query": text}}}}
+        found = self._post("/_search", body)
+        titles = (hit["_source"].get(title) for hit in found["hits"]["hits"])
+        plain = (" ".join(one) if isinstance(one, list) else str(one) for one in titles if one)
+        return list(dict.fromkeys(plain))[:k]
+
+    def health(self) -> Health:
+        """The engine's own colour, its nodes and documents, and how far the local index is behind."""
+        try:
+            about = self.client.call("GET", "/")
+            cluster = self.client.call("GET", f"/_cluster/health/{quote(self.address.name, safe='')}")
+            documents = self._size()[0]
+        except (EngineAway, LookupError, ValueError) as error:
+            return Health("away", "", len(self), 0, (str(error),))
+        version = about.get("version", {})
+        troubles = [self.trouble] if self.trouble else []
+        if cluster["status"] != "green":
+            missing = cluster["unassigned_shards"] + cluster["initializing_shards"]
+            troubles.append(
+                f"{self.address} is {cluster['status']}: {missing} copies of shards are not there"
+            )
+        name = f"{version.get('distribution', 'elasticsearch')} {version.get('number', '')}"
+        return Health(
+            cluster["status"],
+            name,
+            documents,
+            cluster["number_of_nodes"],
+            (*troubles, *self.behind(documents)),
+        )
+
+    def known(self, ids: Sequence[str]) -> list[bool]:
+        """Whether the engine has each of some documents."""
+        return by_id.known(self.client, ids)
+
+    def send(self, documents: Sequence[tuple[str, Mapping[str, Any]]]) -> Sent:
+        """Write documents by id; a busy engine is asked again, what it refuses is reported."""
+        return by_id.send(self.client, documents)
+
+    def _publish(self) -> None:
+        self.client.call("POST", self.client.index("/_refresh"))
+
+    def _drop(self, ids: Sequence[str]) -> int:
+        return by_id.drop(self.client, ids)
+
+    def _search(
+        self,
+        query: Query,
+        k: int,
+        *,
+        offset: int = 0,
+        sort: tuple[str, bool] | None = None,
+        filters: Filters | None = None,
+        model: BM25 | BM25F = _PLAIN,
+        match: str = "any",
+        typos: str = "never",
+        documents: bool = False,
+    ) -> Answer:
+        start = time.perf_counter()
+        writer = self._writer(query, model, match, typos)
+        body = writer.write(query, filters)
+        if body is None:
+            return Answer((), np.empty(0), 0, "no word that is searched")
+        found = self._post(
+            "/_search",
+            search_body(body, k, offset=offset, sort=sort, documents=documents),
+            include_named_queries_score="true",
+            filter_path=FILTER_PATH,
+            preference=_same_copies(query),
+        )
+        return read_answer(found, writer.understood(query), time.perf_counter() - start)
+
+    def _post(self, path: str, body: Mapping[str, Any], **params: Any) -> Any:
+        """A search; what was missing from its answer is a trouble until the next one."""
+        found = self.client.call("POST", self.client.index(path), body, **params)
+        missing = partial(found)
+        self._partial = None if missing is None else f"{self.address}: {missing}"
+        return found
+
+    def _writer(
+        self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
+    ) -> QueryWriter:
+        """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
+        weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
+        writer = QueryWriter(self.fields, self.schema.analyser, weights, match)
+        wrong = frozenset() if typos == "never" else writer.every_word(query)
+        if wrong and typos == "missing":
+            wanted = [(tuple(weights), word) for word in wrong]
+            counts = self._statistics.of(wanted).counts
+            wrong = frozenset(word for fields, word in wanted if not counts[fields, word])
+        return replace(writer, misspelt=wrong)
+
+    def _read_schema(self) -> tuple[Manifest, int]:
+        found = self.client.call("GET", self.client.index(), absent={})
+        if not found:
+            raise FileNotFoundError(
+                f"no index or alias {self.address.name!r} at {self.address}; make it with rankloop index"
+            )
+        newest = max(found.values(), key=lambda one: int(one["settings"]["index"]["creation_date"]))
+        self._lengths = META in newest["mappings"].get("_meta", {})
+        schema = schema_of(newest["mappings"])
+        if not schema.fields:
+            raise ValueError(
+                f"{self.address} has no text, keyword, number or date field that can be searched"
+            )
+        return schema, int(newest["settings"]["index"]["creation_date"]) // 1000
+
+    def _size(self) -> tuple[int, tuple[float, ...]]:
+        texts = [name for name, field in self.fields.items() if field.kind == "text"]
+        sums = {name: {"sum": {"field": f"{name}.{LENGTH}"}} for name in texts} if self._lengths else {}
+        body = (
+            {"size": 0, "track_total_hits": True, "aggs": sums}
+            if sums
+            else {"size": 0, "track_total_hits": True}
+        )
+        found = self._post("/_search", body)
+        documents = int(found["hits"]["total"]["value"])
+        if not sums:
+            return documents, tuple(math.nan for _ in texts)
+        return documents, tuple(found["aggregations"][name]["value"] / max(documents, 1) for name in texts)
+
+    def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
+        lines: list[Mapping[str, Any]] = []
+        for fields, word in wanted:
+            lines += [{}, {"size": 0, "track_total_hits": True, "query": _has(fields, word)}]
+        found = self.client.search_all(lines)
+        return [int(one["hits"]["total"]["value"]) if "hits" in one else 0 for one in found]
+
+
+def _has(fields: Sequence[str], word: str) -> Mapping[str, Any]:
+    if len(fields) == 1:
+        return {"match": {fields[0]: word}}
+    return {"multi_match": {"query": word, "fields": list(fields), "type": "most_fields"}}
+
+
+def _same_copies(query: Query) -> str:
+    """A query is always searched in the same copies of shards: others may order equal scores differently."""
+    return f"rankloop-{crc32(query.text.encode()):x}"

@@ -1,0 +1,1 @@
+"""What engines on other machines share: addresses, credentials, candidates and statistics."""

@@ -1,0 +1,68 @@
+"""Candidates from an engine on another machine."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankloop.engines.unsupported import Unsupported
+from rankloop.search import Candidates, Deadline, Query, Retriever
+from rankloop.search.index.expand import Expander
+from rankloop.search.index.match import leaves_of
+from rankloop.search.retriever import WORDS
+from rankloop.search.text.query import as_query
+
+if TYPE_CHECKING:
+    from rankloop.engines.remote.remote_engine import RemoteEngine
+
+__all__ = ["RemoteRetriever"]
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteRetriever(Retriever):
+    """A stage from a query to the k best documents of an engine; made by `engine.retriever(...)`.
+
+    The field weights are those of `model`; its other parameters are the engine's. `typos="missing"` searches
+    again with corrections if nothing is found. Vectors are compared by `Features`, not by the engine.
+    """
+
+    index: "RemoteEngine"
+
+    def __post_init__(self) -> None:
+        if self.vectors or not self.words:
+            raise Unsupported(
+                f"{self.index!r} is searched by words; compare vectors with the feature similarity(field)"
+            )
+        super().__post_init__()
+
+    def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
+        """The candidates for a query, best first; the deadline is looked at before and after the engine."""
+        engine = self.index
+        query = as_query(given, engine.fields).at_most(self.clauses)
+        if deadline is not None:
+            query = replace(query, deadline=deadline)
+        query.check_time()
+        answer = engine.found(
+            query, self.k, filters=self.filters, model=self.model, match=self.match, typos=self.typos
+        )
+        query.check_time()
+        found = engine.candidates(query, answer.ids, answer.documents)
+        scores = answer.scores
+        if len(found) < len(answer):  # some are gone since the engine answered
+            place = {id: at for at, id in enumerate(answer.ids)}
+            scores = scores[[place[str(id)] for id in found.ids.tolist()]]
+        snapshot = found.snapshot
+        expander = Expander(found.query, snapshot, self.expansions)
+        return replace(
+            found,
+            scores=scores,
+            sources={WORDS: scores},
+            ranks={WORDS: np.arange(1, len(found) + 1, dtype=np.int32)},
+            leaves=tuple(leaves_of(expander, tuple(self.model.weights(snapshot)), "never")),
+            matches=answer.matches,
+        )
+
+    def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
+        """Given documents as candidates, unscored and in their order; unknown ids are left out."""
+        return self.index.candidates(as_query(given, self.index.fields), [str(id) for id in ids])

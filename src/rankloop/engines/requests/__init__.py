@@ -1,0 +1,1 @@
+"""Queries, schemas and documents in the words of each engine."""

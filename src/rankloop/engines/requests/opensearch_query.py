@@ -1,0 +1,176 @@
+"""A query in the query language of OpenSearch and Elasticsearch."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankloop.search import Analyser, Field, Query
+from rankloop.search.field import seconds
+from rankloop.search.index.match import Filters
+from rankloop.search.text.query import Clause
+
+__all__ = ["QueryWriter", "named_bm25"]
+
+Json = dict[str, Any]
+
+
+def named_bm25(field: str) -> str:
+    """The name of the clause that scores the words of the query in a field: the feature of that name."""
+    return f"bm25({field})"
+
+
+@dataclass(frozen=True)
+class QueryWriter:
+    """Writes queries over searched text fields with their `weights`.
+
+    Words score in every field, as in the embedded index: the sum of the weighted BM25 of each. Phrases, words
+    with a plus, values and ranges only filter. For the words in `misspelt`, words that are one or two letters
+    away are found too.
+    """
+
+    fields: Mapping[str, Field]
+    analyser: Analyser
+    weights: Mapping[str, float]
+    match: str = "any"
+    misspelt: frozenset[str] = frozenset()
+
+    def write(self, query: Query, filters: Filters | None = None) -> Json | None:
+        """The body of a search; None if nothing is searched for."""
+        should = self._scored(query)
+        may = [self._clause(one) for one in query.clauses if not one.excluded and self._needed(one)]
+        must_not = [self._clause(one) for one in query.clauses if one.excluded]
+        filter_by = [*(one for one in may if one), *self.filters(filters or {})]
+        wanted = any(not one.excluded and one.kind in ("value", "range") for one in query.clauses)
+        if not should and not wanted and not must_not:
+            return None
+        body: Json = {"filter": filter_by, "must_not": [one for one in must_not if one]}
+        if should:
+            body |= {"should": should, "minimum_should_match": 1}
+        elif not filter_by:
+            body["filter"] = [{"match_all": {}}]
+        return {"bool": body}
+
+    def filters(self, filters: Filters) -> list[Json]:
+        """Filters by field: values of keywords, one number or date, or a pair of ends."""
+        return [self._filter(name, wanted) for name, wanted in filters.items()]
+
+    def words(self, query: Query, field: str) -> str:
+        """The words of a query that are looked for in a text field."""
+        searched = field in self.weights
+        return " ".join(
+            one.text
+            for one in query.clauses
+            if one.kind in ("word", "phrase")
+            and not one.excluded
+            and (one.field == field or (one.field is None and searched))
+        )
+
+    def every_word(self, query: Query) -> frozenset[str]:
+        """The single words of a query, as they were typed."""
+        texts = (one.text for one in query.clauses if one.kind == "word" and not one.excluded)
+        return frozenset(word for text in texts for word in text.split())
+
+    def understood(self, query: Query) -> str:
+        """The query as it was searched, for people."""
+        parts = [f"{name}: {words}" for name in self.weights if (words := self.words(query, name))]
+        same = {words for name in self.weights if (words := self.words(query, name))}
+        if len(same) == 1:
+            parts = [f"{next(iter(same))} in {', '.join(self.weights)}"]
+        parts += [
+            f"{'not ' if one.excluded else ''}{one.field or 'any field'}: {one.text}"
+            for one in query.clauses
+            if one.excluded or one.kind not in ("word",)
+        ]
+        wrong = ", ".join(sorted(self.misspelt))
+        return "; ".join(parts) + (f"; also words like {wrong}" if wrong else "")
+
+    def _scored(self, query: Query) -> list[Json]:
+        clauses: list[Json] = []
+        for name, field in self.fields.items():
+            if field.kind != "text":
+                continue
+            words, weight = self.words(query, name), self.weights.get(name, 1.0)
+            if words:
+                clauses.append(self._match(name, words, weight))
+            for one in query.clauses:
+                inside = one.field == name or (one.field is None and name in self.weights)
+                if one.kind == "prefix" and not one.excluded and inside:
+                    start = (field.analyser or self.analyser).prefix(one.text)
+                    clauses.append({"prefix": {name: {"value": start, "boost": weight}}})
+        return clauses
+
+    def _match(self, name: str, words: str, weight: float) -> Json:
+        """The clause that scores words in a field; corrections score beside what was typed."""
+        wrong = " ".join(word for word in words.split() if word in self.misspelt)
+        plain = {"match": {name: {"query": words, "boost": weight}}}
+        if not wrong:
+            plain["match"][name]["_name"] = named_bm25(name)
+            return plain
+        near = {"match": {name: {"query": wrong, "boost": weight, "fuzziness": "AUTO"}}}
+        return {"bool": {"should": [plain, near], "_name": named_bm25(name)}}
+
+    def _needed(self, clause: Clause) -> bool:
+        return clause.required or clause.kind == "phrase" or self.match == "all"
+
+    def _clause(self, clause: Clause) -> Json | None:
+        """The documents that satisfy a clause; a word that no analyser keeps constrains nothing."""
+        if clause.kind == "value":
+            return _value(str(clause.field), clause.text)
+        if clause.kind == "range":
+            kind = self.fields[str(clause.field)].kind
+            return _range(str(clause.field), clause.low, clause.high, date=kind == "date")
+        names = [clause.field] if clause.field else list(self.weights)
+        if clause.kind == "prefix":
+            starts = {
+                name: (self.fields[name].analyser or self.analyser).prefix(clause.text) for name in names
+            }
+            return _any([{"prefix": {name: {"value": start}}} for name, start in starts.items() if start])
+        kind = "match_phrase" if clause.kind == "phrase" else "match"
+        extra = {"fuzziness": "AUTO"} if clause.text in self.misspelt and kind == "match" else {}
+        every = {"operator": "and"} if kind == "match" else {}
+        kept = [name for name in names if (self.fields[name].analyser or self.analyser).terms(clause.text)]
+        return _any([{kind: {name: {"query": clause.text} | every | extra}} for name in kept])
+
+    def _filter(self, name: str, wanted: Any) -> Json:
+        field = self.fields.get(name)
+        if field is None or field.kind not in ("keyword", "number", "date"):
+            known = [one for one, kind in self.fields.items() if kind.kind in ("keyword", "number", "date")]
+            raise ValueError(
+                f"filters are on keyword, number and date fields ({', '.join(known)}), got {name!r}"
+            )
+        if field.kind == "keyword":
+            values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+            return _any([_value(name, one) for one in field.convert(list(values))]) or {"match_none": {}}
+        low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
+        number = seconds if field.kind == "date" else float
+        return _range(
+            name,
+            -math.inf if low is None else number(low),
+            math.inf if high is None else number(high),
+            date=field.kind == "date",
+        )
+
+
+def _any(clauses: list[Json]) -> Json | None:
+    if len(clauses) < 2:
+        return clauses[0] if clauses else None
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+def _value(name: str, value: str) -> Json:
+    return {"term": {name: {"value": value, "case_insensitive": True}}}
+
+
+def _range(name: str, low: float, high: float, *, date: bool) -> Json:
+    """Numbers between two ends; dates are milliseconds in OpenSearch, rounded to what they mean."""
+    ends: Json = {}
+    if not math.isinf(low):
+        ends["gte"] = math.ceil(low * 1000 - 1e-3) if date else low
+    if not math.isinf(high):
+        ends["lte"] = math.floor(high * 1000 + 1e-3) if date else high
+    return (
+        {"range": {name: ends | ({"format": "epoch_millis"} if date else {})}}
+        if ends
+        else {"exists": {"field": name}}
+    )

@@ -1,0 +1,146 @@
+"""A query in Solr's JSON query language."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rankloop.search import Analyser, Field, Query
+from rankloop.search.field import seconds
+from rankloop.search.index.match import Filters
+from rankloop.search.text.query import Clause
+
+__all__ = ["SolrWriter", "ids_query"]
+
+Json = dict[str, Any]
+EVERYTHING: Json = {"lucene": {"query": "*:*"}}
+_APART = "\x1f"  # between ids
+
+
+def ids_query(name: str, ids: list[str]) -> Json:
+    """The documents with given ids."""
+    return {"terms": {"f": name, "separator": _APART, "query": _APART.join(ids)}}
+
+
+@dataclass(frozen=True)
+class SolrWriter:
+    """Writes queries over searched text fields: the sum of the weighted BM25 of each word in each field."""
+
+    fields: Mapping[str, Field]
+    analyser: Analyser
+    weights: Mapping[str, float]
+    match: str = "any"
+
+    def write(self, query: Query) -> tuple[Json, list[Json]] | None:
+        """What scores and what filters; None if nothing is searched for."""
+        should = self._scored(query)
+        needed = [one for one in query.clauses if not one.excluded and self._needed(one)]
+        filters = [clause for one in needed if (clause := self._clause(one))]
+        excluded = [clause for one in query.clauses if one.excluded and (clause := self._clause(one))]
+        wanted = any(not one.excluded and one.kind in ("value", "range") for one in query.clauses)
+        if not should and not wanted and not excluded:
+            return None
+        if excluded:
+            filters.append({"bool": {"must": [EVERYTHING], "must_not": excluded}})
+        return {"bool": {"should": should}} if should else EVERYTHING, filters
+
+    def filters(self, filters: Filters) -> list[Json]:
+        """Filters by field: values of keywords, one number or date, or a pair of ends."""
+        return [self._filter(name, wanted) for name, wanted in filters.items()]
+
+    def understood(self, query: Query) -> str:
+        """The query as it was searched, for people."""
+        words = [one.text for one in query.clauses if one.kind in ("word", "phrase") and not one.excluded]
+        others = [
+            f"{'not ' if one.excluded else ''}{one.field or 'any field'}: {one.text}"
+            for one in query.clauses
+            if one.excluded or one.kind != "word"
+        ]
+        found = [f"{' '.join(words)} in {', '.join(self.weights)}"] if words else []
+        return "; ".join([*found, *others])
+
+    def _scored(self, query: Query) -> list[Json]:
+        clauses: list[Json] = []
+        everywhere = _words(query, None)
+        if everywhere:
+            boosted = " ".join(f"{name}^{weight:g}" for name, weight in self.weights.items())
+            clauses.append(_simple(boosted, everywhere))
+        for name, field in self.fields.items():
+            if field.kind != "text":
+                continue
+            if inside := _words(query, name):
+                clauses.append(_simple(f"{name}^{self.weights.get(name, 1.0):g}", inside))
+            for one in query.clauses:
+                searched = one.field == name or (one.field is None and name in self.weights)
+                if one.kind == "prefix" and not one.excluded and searched:
+                    clauses.append(self._prefix(name, one.text))
+        return clauses
+
+    def _prefix(self, name: str, text: str) -> Json:
+        return {"prefix": {"f": name, "query": (self.fields[name].analyser or self.analyser).prefix(text)}}
+
+    def _needed(self, clause: Clause) -> bool:
+        return clause.required or clause.kind == "phrase" or self.match == "all"
+
+    def _clause(self, clause: Clause) -> Json | None:
+        """The documents that satisfy a clause; a word that no analyser keeps constrains nothing."""
+        if clause.kind == "value":
+            return {"term": {"f": str(clause.field), "query": clause.text}}
+        if clause.kind == "range":
+            return _range(str(clause.field), clause.low, clause.high, self.fields[str(clause.field)].kind)
+        names = [clause.field] if clause.field else list(self.weights)
+        if clause.kind == "prefix":
+            return _any([self._prefix(name, clause.text) for name in names])
+        kept = [name for name in names if (self.fields[name].analyser or self.analyser).terms(clause.text)]
+        if clause.kind == "phrase":
+            return _any([{"field": {"f": name, "query": clause.text}} for name in kept])
+        return _any([_simple(name, clause.text, every=True) for name in kept])
+
+    def _filter(self, name: str, wanted: Any) -> Json:
+        field = self.fields.get(name)
+        if field is None or field.kind not in ("keyword", "number", "date"):
+            known = [one for one, kind in self.fields.items() if kind.kind in ("keyword", "number", "date")]
+            raise ValueError(
+                f"filters are on keyword, number and date fields ({', '.join(known)}), got {name!r}"
+            )
+        if field.kind == "keyword":
+            values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+            return ids_query(name, field.convert(list(values)))
+        low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
+        number = seconds if field.kind == "date" else float
+        ends = (-math.inf if low is None else number(low), math.inf if high is None else number(high))
+        return _range(name, *ends, field.kind)
+
+
+def _words(query: Query, field: str | None) -> str:
+    return " ".join(
+        one.text
+        for one in query.clauses
+        if one.kind in ("word", "phrase") and not one.excluded and one.field == field
+    )
+
+
+def _simple(fields: str, words: str, *, every: bool = False) -> Json:
+    """Words in fields, without operators: whatever people type is a word."""
+    how = {"q.op": "AND" if every else "OR", "q.operators": "WHITESPACE"}
+    return {"simple": {"qf": fields, **how, "query": words}}
+
+
+def _any(clauses: list[Json]) -> Json | None:
+    if len(clauses) < 2:
+        return clauses[0] if clauses else None
+    return {"bool": {"should": clauses}}
+
+
+def _range(name: str, low: float, high: float, kind: str) -> Json:
+    start, end = (_end(one, kind) for one in (low, high))
+    return {"lucene": {"query": f"{name}:[{start} TO {end}]"}}
+
+
+def _end(value: float, kind: str) -> str:
+    if math.isinf(value):
+        return "*"
+    if kind == "date":
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return repr(value)
