@@ -11,7 +11,7 @@ from scipy.special import betaln
 
 from rankloop.interleaving import ab_verdict, sample_ratio
 
-CAUTION, WIDER = 1.25, 1.07
+CAUTION, WIDER = 1.1, 1.07
 
 
 def variance(values):

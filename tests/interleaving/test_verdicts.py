@@ -136,7 +136,7 @@ def test_every_look_equals_a_plain_loop(seed):
         extended = np.var([*means, -largest, largest], ddof=1) / (n + 2)
         v = max(np.var(means, ddof=1) / n if n > 1 else 0.0, extended)
         r = np.var([*(one[0] for one in seen.values()), -largest, largest], ddof=1) / v / 300
-        half = np.sqrt(v * (1 + 1 / r) * (np.log(1 + r) + 2 * np.log(1.25 / 0.05)))
+        half = np.sqrt(v * (1 + 1 / r) * (np.log(1 + r) + 2 * np.log(1.1 / 0.05)))
         assert found.differences[page] == pytest.approx(np.mean(means), abs=1e-9)
         assert found.lows[page] == pytest.approx(max(np.mean(means) - half, -largest), abs=1e-9)
         assert found.highs[page] == pytest.approx(min(np.mean(means) + half, largest), abs=1e-9)

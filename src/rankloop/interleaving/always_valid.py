@@ -61,8 +61,8 @@ def always_valid(
 
     >>> result = always_valid([[1, 0], [1, 0], [0, 1]] * 100)
     >>> print(result)
-    A against B: difference +0.333 [+0.127, +0.539] at any look, 300 people:
-    A is preferred, decided after 155 pages
+    A against B: difference +0.333 [+0.131, +0.535] at any look, 300 people:
+    A is preferred, decided after 152 pages
     """
     gap = credit_gaps(credits)
     people = People(gap, person_codes(users, len(gap)))

@@ -10,7 +10,7 @@ __all__ = ["LEAST_PEOPLE", "Course", "mixture", "planned_people"]
 
 LEAST_PEOPLE = 100  # effective people, below which no winner is named
 HORIZON = 300.0  # people with one page each, around which the mixture is sharpest
-CAUTION = 1.25  # how much smaller than 1 - confidence the error of the ideal process is kept
+CAUTION = 1.1  # how much smaller than 1 - confidence the error of the ideal process is kept
 WIDER = 1.07  # the same for a planned number of people, as a factor of the boundary
 
 
