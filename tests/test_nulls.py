@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
@@ -24,6 +25,44 @@ def test_quick_cells_hold(subject):
     found = list(cells(quick=True, only=subject))
     assert found
     missed = [line(one) for one in found if not one.ok and not one.note]
+    assert not missed, "\n".join(missed)
+
+
+def test_a_part_of_the_verdicts_holds():
+    """Few experiments of some cells; `benchmarks/nulls.py --only verdicts` has them all."""
+    from null_lab import verdicts
+    from null_lab.experiments import Site
+    from nulls import line
+
+    some = [
+        *verdicts._ab_cells(Site(400, "heavy"), 40),
+        *verdicts._ab_cells(Site(400, trait="bots"), 40),
+        *verdicts._interleaved_cells(
+            "optimized",
+            [
+                verdicts._random_clicks(np.random.default_rng(seed), "optimized", "abcd, bcda", 1500)
+                for seed in range(40)
+            ],
+            None,
+        ),
+        *verdicts._ab_power_of(Site(1000, lift=0.5), None, 0.9, 8),
+    ]
+    missed = [line(one) for one in some if not one.ok and not one.note]
+    assert not missed, "\n".join(missed)
+
+
+def test_a_part_of_the_served_verdicts_holds():
+    from null_lab import served
+    from null_lab.experiments import Site
+    from nulls import line
+
+    some = [
+        served._stored("ab", "", Site(120, "zipf"), 4),
+        served._stored("interleave", "team_draft", Site(120), 4),
+        served._over_http("ab", 1, Site(60)),
+        served._over_http("interleave", 1, Site(60)),
+    ]
+    missed = [line(one) for one in some if not one.ok]
     assert not missed, "\n".join(missed)
 
 

@@ -231,7 +231,10 @@ def _interleaved_cells(condition: str, found: list[Floats], users: list[Ints] | 
     yield false_alarms("online.Gate", f"{condition}, at the end", gate, len(found))
     yield false_alarms("verdict", f"{condition}, one look", one_look, len(found))
     if len(found) > 500:
-        yield coverage("verdict", f"{condition}, one look", covered, len(found))
+        wide = (
+            "wider on purpose: two more people stand for rare credits" if covered > 0.95 * len(found) else ""
+        )
+        yield coverage("verdict", f"{condition}, one look", covered, len(found), note=wide)
 
 
 @cache
