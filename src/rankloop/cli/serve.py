@@ -21,10 +21,9 @@ def serve(
 
     rankloop serve shop.index --port 8000
     """
-    from rankloop._extras import require
+    from rankloop._extras import MODULES, require_modules
 
-    for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
-        require(module, "serve")
+    require_modules(*MODULES["serve"])
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 
