@@ -27,7 +27,7 @@ def simulated_user(name: str, eta: float, noise: float, data: "RankingDataset") 
     return user(name, eta=eta, noise=noise, max_grade=max(int(data.y.max()), 4))
 
 
-def ranking_scores(data: "RankingDataset", ranking: Path | None, by: str | None) -> Any:
+def ranking_scores(data: "RankingDataset", ranking: str | None, by: str | None) -> Any:
     """Scores in row order or a ranker, from a file or from one feature; None where neither is given."""
     from rankloop.cli.options.inputs import read_ranking
 

@@ -69,7 +69,7 @@ def contributions(
     if ranker.needs_lists and not isinstance(X, RankingDataset):
         raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
     ranker.predict(X)  # checks the features
-    every = feature_rows(X)[0]
+    every = feature_rows(X, getattr(ranker, "categories_", None))[0]
     chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
     some = every[chosen]
     exact = _exact(ranker, some)
