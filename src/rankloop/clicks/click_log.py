@@ -129,6 +129,18 @@ class ClickLog:
             f"{int(self.click.sum(dtype=np.int64)):,} clicks, {self.n_queries:,} queries)"
         )
 
+    def _repr_html_(self) -> str:
+        """The counts and the clicks by position, for notebooks."""
+        from rankloop._table import Table
+
+        shown = np.bincount(self.position)[1:11]
+        clicked = np.bincount(self.position, weights=self.click)[1:11]
+        rows = [
+            (str(rank), f"{int(n):,}", f"{int(c):,}", f"{c / n:.4f}" if n else "")
+            for rank, (n, c) in enumerate(zip(shown, clicked, strict=True), 1)
+        ]
+        return Table(("position", "impressions", "clicks", "click rate"), rows, title=repr(self)).html()
+
     @property
     def n_pages(self) -> int:
         return len(self.offsets) - 1

@@ -199,7 +199,8 @@ def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     places = f"a place from 1 to {len(ranking)}"
     if one.docid is None:
         raise ValueError(f"the data set has no docids: give a document by {places}, got {name!r}")
-    raise unknown(f"document (a docid, or {places})", name, [str(docid) for docid in one.docid.tolist()[:20]])
+    known = unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
+    raise ValueError(f"{known}; or give {places}")
 
 
 def _name(one: RankingDataset, row: int, rank: Ints) -> Any:
