@@ -54,18 +54,18 @@ def test_a_search_is_trained_from_judgments(shop):
 def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch):
     """What is measured was neither learned from nor used to stop: one of six queries."""
     seen = {}
-    fit, evaluate = Pipeline.fit, Pipeline.evaluate
+    fit, run = Pipeline.fit, Pipeline.run
 
     def fitted(self, queries, judgments, *, valid, among):
         seen.update(train=set(queries), valid=set(valid))
         return fit(self, queries, judgments, valid=valid, among=among)
 
-    def evaluated(self, queries, judgments, metrics):
+    def ran(self, queries):
         seen["test"] = set(queries)
-        return evaluate(self, queries, judgments, metrics)
+        return run(self, queries)
 
     monkeypatch.setattr(Pipeline, "fit", fitted)
-    monkeypatch.setattr(Pipeline, "evaluate", evaluated)
+    monkeypatch.setattr(Pipeline, "run", ran)
     words = ["train", "shop.index", "--queries", "queries.tsv", "--qrels", "qrels.txt"]
     words = [str(shop / word) if "." in word else word for word in words]
     done = CliRunner().invoke(app, [*words, "--ranker", "linear", "--out", str(shop / "run")])

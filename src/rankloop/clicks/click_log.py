@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop.clicks.columns import columns as checked
+from rankloop.clicks.columns.by_position import by_position
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.grouping import Pairs, grouped, no_rank_twice, pairs_of, selected
 from rankloop.clicks.columns.rows import dataset_rows
@@ -124,22 +125,11 @@ class ClickLog:
         return len(self.position)
 
     def __repr__(self) -> str:
-        return (
-            f"ClickLog({self.n_pages:,} pages, {len(self):,} impressions, "
-            f"{int(self.click.sum(dtype=np.int64)):,} clicks, {self.n_queries:,} queries)"
-        )
+        counts = f"{self.n_pages:,} pages, {len(self):,} impressions, {int(self.click.sum(dtype=np.int64)):,}"
+        return f"ClickLog({counts} clicks, {self.n_queries:,} queries)"
 
     def _repr_html_(self) -> str:
-        """The counts and the clicks by position, for notebooks."""
-        from rankloop._table import Table
-
-        shown = np.bincount(self.position)[1:11]
-        clicked = np.bincount(self.position, weights=self.click)[1:11]
-        rows = [
-            (str(rank), f"{int(n):,}", f"{int(c):,}", f"{c / n:.4f}" if n else "")
-            for rank, (n, c) in enumerate(zip(shown, clicked, strict=True), 1)
-        ]
-        return Table(("position", "impressions", "clicks", "click rate"), rows, title=repr(self)).html()
+        return by_position(repr(self), self.position, self.click).html()
 
     @property
     def n_pages(self) -> int:
