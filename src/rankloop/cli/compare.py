@@ -56,7 +56,7 @@ def compare(
 
     rankloop compare bm25=runs/a.run dense=runs/b.run --qrels qrels.txt --format latex
     """
-    from rankloop.cli.options.inputs import distinct_names, one_standard_input, read_judgments, read_ranking
+    from rankloop.cli.options.inputs import distinct_names, one_standard_input, read_judgments
     from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.compare import compare as comparison_of
@@ -67,7 +67,7 @@ def compare(
     one_standard_input(judgments, *named.values())
     with compiling_metrics():
         labels = read_judgments(judgments, reading)
-        systems = {name: read_ranking(path) for name, path in named.items()}
+        systems = {name: reading.ranking(path, judgments) for name, path in named.items()}
     found = comparison_of(
         systems, labels, metric or None, test=test, seed=seed, convention=convention, ties=ties, empty=empty
     )

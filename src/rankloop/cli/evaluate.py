@@ -64,7 +64,7 @@ def evaluate(
 
     rankloop evaluate model.rank test.shards --backend ray
     """
-    from rankloop.cli.options.inputs import one_standard_input, read_judgments, read_ranking
+    from rankloop.cli.options.inputs import one_standard_input, read_judgments
     from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
@@ -89,7 +89,7 @@ def evaluate(
     else:
         with compiling_metrics():
             labels = read_judgments(judged_by, reading)
-            ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
+            ranked = reading.ranking(ranking, judged_by) if by is None else _feature(labels, by, judged_by)
         found = evaluation_of(ranked, labels, metric or None, **options)
     if per_query is not None:
         write_frame(found.per_query, per_query)

@@ -75,12 +75,12 @@ def interleave(
 
 
 def _simulated(data: str, rankers: list[str], reading: Reading, **options: Any) -> "Duel":
-    from rankloop.cli.options.inputs import distinct_names, read_ranking
+    from rankloop.cli.options.inputs import distinct_names
     from rankloop.interleaving import simulate_duel
 
     if len(rankers) < 2:
         raise ValueError("a comparison needs two or more rankers: scores or saved rankers")
-    named = {name: read_ranking(path) for name, path in distinct_names(rankers).items()}
+    named = {name: reading.ranking(path, data) for name, path in distinct_names(rankers).items()}
     return simulate_duel(reading.dataset(data), named, **options)
 
 

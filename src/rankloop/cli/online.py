@@ -53,7 +53,7 @@ def online(
         raise ValueError("give either --production FILE or --by FEATURE, not both")
     made = _learner(learner)
     train = reading.dataset(data)
-    before = ranking_scores(train, production, by)
+    before = ranking_scores(train, production, by, reading, data)
     scores = before.predict(train) if hasattr(before, "predict") else before
     curve = learning_curve(
         made(LinearRanker(), features=train, seed=seed),

@@ -120,14 +120,14 @@ def _made(
 def _compared(
     sources: list[str], judgments: str | None, metric: list[str] | None, seed: int, reading: Reading
 ) -> Any:
-    from rankloop.cli.options.inputs import distinct_names, read_judgments, read_ranking
+    from rankloop.cli.options.inputs import distinct_names, read_judgments
     from rankloop.metrics.compare import compare
 
     if judgments is None:
         raise ValueError(
             "several files are rankings to compare: give the judgments, --qrels FILE or --data FILE"
         )
-    systems = {name: read_ranking(path) for name, path in distinct_names(sources).items()}
+    systems = {name: reading.ranking(path, judgments) for name, path in distinct_names(sources).items()}
     return compare(systems, read_judgments(judgments, reading), metric or None, seed=seed)
 
 

@@ -56,7 +56,7 @@ def simulate(
     documents = reading.dataset(data)
     log = family.simulate(
         documents,
-        logging_policy=ranking_scores(documents, logging_policy, by),
+        logging_policy=ranking_scores(documents, logging_policy, by, reading, data),
         user=simulated_user(user, eta, noise, documents),
         sessions=sessions,
         k=k,

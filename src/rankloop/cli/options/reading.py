@@ -65,6 +65,22 @@ class Reading:
                 )
         return open_dataset(source)
 
+    def ranking(self, path: str | Path, judgments: str | Path) -> Any:
+        """What `evaluate` takes; scores come in the order of the rows of the file of judgments."""
+        import numpy as np
+
+        from rankloop.cli.options.inputs import read_ranking
+        from rankloop.cli.options.row_order import in_query_order
+        from rankloop.data.kind_of import DATASETS, kind_of
+
+        found = read_ranking(path)
+        if not isinstance(found, np.ndarray) or str(judgments) == "-":
+            return found
+        source = expanded(judgments)
+        if kind_of(source if isinstance(source, str) else source[0]) not in DATASETS:
+            return found
+        return in_query_order(found, source, self.qid or "qid")
+
     def _text(self, source: Any, like: Any) -> "RankingDataset":
         from rankloop.data.open_dataset import open_dataset
 
@@ -160,5 +176,9 @@ def _header(source: str | list[str]) -> list[str]:
     from rankloop.data.kind_of import kind_of
 
     first = source if isinstance(source, str) else source[0]
-    scans = {"parquet": polars.scan_parquet, "csv": polars.scan_csv, "jsonl": polars.scan_ndjson}
+    scans: dict[str, Any] = {
+        "parquet": polars.scan_parquet,
+        "csv": polars.scan_csv,
+        "jsonl": polars.scan_ndjson,
+    }
     return list(scans[kind_of(first)](first).collect_schema())

@@ -75,7 +75,7 @@ def _make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
     for key in settings:
         if key not in parameters:
             raise unknown_parameter(classes[word], key, parameters)
-    return made.set_params(**settings)  # type: ignore[no-any-return] # scikit-learn has no types
+    return made.set_params(**settings)
 
 
 def _learns_alone(found: Any) -> bool:

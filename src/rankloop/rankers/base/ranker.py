@@ -65,7 +65,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
                 if name not in known:
                     offered = [one for one in known if one != "self"]
                     raise TypeError(str(unknown_parameter(cls.__name__, name, offered)))
-        return super().__new__(cls)
+        made: Self = super().__new__(cls)
+        return made
 
     @abstractmethod
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
