@@ -86,6 +86,8 @@ def fit(
     from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
 
+    if iterations < 1:
+        raise ValueError(f"--iterations is 1 or more, got {iterations}")
     if out is not None and (model is None or len(model) != 1):
         raise ValueError("--out saves one model; name it with one --model")
     data = None if features is None else reading.dataset(features, labels=False)

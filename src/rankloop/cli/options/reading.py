@@ -52,18 +52,22 @@ class Reading:
                 if text is not None:
                     return self._text(text, like)
         kind = kind_of_dataset(source)
+        if kind not in ("parquet", "csv", "jsonl"):
+            self._refuse_columns(path)
         if kind == "svmlight":
             return self._text(source, like)
         if self.feature_names is not None:
             raise ValueError(f"--feature-names is for SVMLight text, and {path} has names of its own")
         if kind in ("parquet", "csv", "jsonl"):
             return open_dataset(source, **self._columns(source, like, labels))
+        return open_dataset(source)
+
+    def _refuse_columns(self, path: str | Path) -> None:
         for name in ("qid", "label", "docid", "feature_columns"):
             if getattr(self, name) is not None:
                 raise ValueError(
                     f"--{name.replace('_', '-')} is for tables, and {path} is none; leave it out"
                 )
-        return open_dataset(source)
 
     def ranking(self, path: str | Path, judgments: str | Path) -> Any:
         """What `evaluate` takes; scores come in the order of the rows of the file of judgments."""
