@@ -68,6 +68,8 @@ def tune(
         raise ValueError(f"{out} exists; choose another --out")
     model, settings = chosen_ranker(given, ranker, set_ or [])
     ranges = {**given.get("space", {}), **dict(_range(text) for text in space or [])}
+    if not ranges:
+        raise ValueError("tune needs a space: the ranges to try, as in --space C=0.01:10:log")
     chosen = metric or given.get("metrics", ["ndcg@10"])[0]
     options: dict[str, Any] = {
         "folds": folds,

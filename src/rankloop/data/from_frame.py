@@ -69,7 +69,7 @@ def from_frame(
                 f"column {name!r} is Categorical, which does not say how its categories are numbered; "
                 "cast it to polars.Enum([...])"
             )
-    X = feature_matrix(table.select(names))
+    X = feature_matrix(table.select(names)) if names else np.empty((table.height, 0), np.float32)
     warn_of_empty(X, names)
     y = np.zeros(table.height, np.float32) if label is None else _numbers(table[label])
     return RankingDataset(X, y, _ids(table[qid]), feature_names=names, **columns)

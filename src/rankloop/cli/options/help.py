@@ -10,6 +10,16 @@ from typer.core import TyperArgument, TyperGroup, TyperOption
 __all__ = ["Commands", "in_one_sentence"]
 
 _WORDS = {"Path": "file", "bool": "", "float": "number", "int": "number", "str": "text"}
+# How the library spells its parameters in errors, and what a command has for them.
+_SPELLED = {
+    "pass format=": "give --log-format",
+    "features=[...]": "--feature-columns a,b",
+    "leave layout= out": "leave --layout out",
+    "use by='permutation'": "use --by permutation",
+    "with sql=...": "with --sql",
+    "n_features=": "--n-features ",
+    "raise n_features": "raise --n-features",
+}
 # Libraries whose own exceptions are complaints about the input.
 _LIBRARIES = ("catboost", "lightgbm", "polars", "pyarrow", "sqlalchemy", "xgboost", "zipfile", "zstandard")
 
@@ -69,10 +79,15 @@ def _sentence(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not in UTF-8 (byte {error.start}); convert it to UTF-8, or name another file"
+    if isinstance(error, FileExistsError | NotADirectoryError) and error.filename is not None:
+        return f"{error.filename} is a file, where a folder is wanted; choose another name"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror.lower()}"
     if isinstance(error, (ValueError, OSError)):
-        return str(error)
+        said = str(error)
+        for theirs, ours in _SPELLED.items():
+            said = said.replace(theirs, ours)
+        return said
     if type(error).__module__.split(".")[0] in _LIBRARIES:
         return " ".join(str(error).split()) or type(error).__name__
     return None

@@ -25,7 +25,7 @@ def read_config(path: Path | None) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no configuration file {path}")
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     for key in config:
         if key not in _KEYS:

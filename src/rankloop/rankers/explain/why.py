@@ -196,7 +196,7 @@ def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     place = str(name).removeprefix("#")
     if place.isdecimal() and 1 <= int(place) <= len(ranking):
         return int(ranking[int(place) - 1])
-    places = f"a place from 1 to {len(ranking)}"
+    places = f"its rank, 1 to {len(ranking)}"
     if one.docid is None:
         raise ValueError(f"the data set has no docids: give a document by {places}, got {name!r}")
     known = unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])

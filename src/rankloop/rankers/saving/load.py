@@ -92,7 +92,7 @@ def _parts(ranker: Ranker) -> tuple[dict[str, Any], dict[str, Member]]:
         "features": {
             "number": ranker.n_features_in_,
             "names": None if names is None else names.tolist(),
-            "categories": getattr(ranker, "categories_", None),
+            **({"categories": ranker.categories_} if hasattr(ranker, "categories_") else {}),
         },
         "fingerprint": ranker.fingerprint_,
         "metrics": ranker.metrics_,
