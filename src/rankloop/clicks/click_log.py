@@ -284,17 +284,15 @@ class ClickLog:
         >>> ClickLog.from_frame(polars.DataFrame([page])).position
         array([1, 2], dtype=int32)
         """
-        from rankloop.clicks.columns.frames import log_columns
+        from rankloop.clicks.columns.coded_frame import log_of_frame
 
-        return cls(**log_columns(frame))
+        return log_of_frame(frame)
 
     @classmethod
     def from_store(cls, store: PageStore, **window: Any) -> "ClickLog":
         """The pages of an event store (`rankloop.serve.Store`) with their clicks.
 
         `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `depth`,
-        `include_bots`. Each text is stored once, so this takes less memory than `from_frame`.
+        `include_bots`.
         """
-        from rankloop.clicks.columns.coded_frame import log_of_texts
-
-        return log_of_texts(store.click_frame(**window))
+        return cls.from_frame(store.click_frame(**window))
