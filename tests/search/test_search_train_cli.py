@@ -4,6 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rankloop.cli import app
+from rankloop.data import read_qrels, read_run
+from rankloop.metrics import evaluate
 from rankloop.search import Index, Pipeline
 from rankloop.search.load_pipeline import load_pipeline
 
@@ -82,3 +84,28 @@ def test_what_is_missing_is_named(shop):
     more = ["--queries", str(shop / "queries.tsv"), "--qrels", str(shop / "qrels.txt")]
     with pytest.raises(ValueError, match="line 1: wanted an id, a tab"):
         CliRunner().invoke(app, asked + more, catch_exceptions=False)
+
+
+def test_a_ranking_worse_than_words_alone_is_said_to_be_so(shop, monkeypatch):
+    fit = Pipeline.fit
+
+    def misled(self, queries, judgments, **options):
+        """The longest titles are judged best, but it learns that they are worst."""
+        wrong = {qid: {doc: 1 - label for doc, label in judgments[qid].items()} for qid in judgments}
+        return fit(self, queries, wrong, **options)
+
+    asked = ["train", str(shop / "shop.index"), "--queries", str(shop / "queries.tsv"), "--qrels"]
+    asked += [str(shop / "qrels.txt"), "--ranker", "linear"]
+    good = CliRunner().invoke(app, [*asked, "--out", str(shop / "good")])
+    assert "worse than words alone" not in good.output
+    ranked = read_run(shop / "good" / "test.run")
+    told = json.loads((shop / "good" / "metrics.json").read_text())["learned"]["metrics"]["ndcg@10"]["mean"]
+    held_out = {qid: grades for qid, grades in read_qrels(shop / "qrels.txt").items() if qid in ranked}
+    assert evaluate(ranked, held_out, "ndcg@10").mean["ndcg@10"] == pytest.approx(told)
+    monkeypatch.setattr(Pipeline, "fit", misled)
+    (shop / "qrels.txt").write_text(
+        "".join(f"{c} 0 {c}{i} {int(i < 2)}\n" for c in COLOURS for i in range(6))
+    )  # words alone put short titles first
+    bad = CliRunner().invoke(app, [*asked, "--out", str(shop / "bad")])
+    assert "worse than words alone (BM25) by ndcg@10 on the held-out queries" in bad.output
+    assert json.loads((shop / "bad" / "comparison.json").read_text())["ndcg@10"]["learned"]["difference"] < 0

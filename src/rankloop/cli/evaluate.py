@@ -69,7 +69,7 @@ def evaluate(
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
-    check_on(backend, workers=workers)
+    check_on(backend, reading, workers=workers)
     check_report(report)
     form = form_of_output(format, json)
     one_standard_input(ranking, judgments)

@@ -70,7 +70,7 @@ def learn(
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     if is_service(source):
         _learn_of_service(
@@ -93,6 +93,8 @@ def learn(
         "seed": seed,
     }
     if backend is not None:
+        if missing != "raise":
+            raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
         from rankloop.cli.options.cluster import learn_on
 
         found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)

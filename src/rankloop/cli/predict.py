@@ -43,7 +43,7 @@ def predict(
     from rankloop.cli.options.runs import model_file
     from rankloop.rankers import load
 
-    check_on(backend, workers=workers)
+    check_on(backend, reading, workers=workers)
     if backend is not None:
         from rankloop.cli.options.cluster import predict_on
 

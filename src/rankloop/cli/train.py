@@ -69,7 +69,7 @@ def train(
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
     flags = {"data": source, "valid": valid, "test": test}

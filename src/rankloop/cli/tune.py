@@ -59,7 +59,7 @@ def tune(
     from rankloop.rankers import tune as tune_ranker
     from rankloop.report import tuning_picture
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     given = read_config(config)
     source = data or given.get("data")
     if source is None:

@@ -92,15 +92,16 @@ def tune_fusion(
     for part in parts:
         rest = _search(lists, chosen, method, len(runs), np.setdiff1d(every, part))
         unseen[part] = lists.values(chosen, rest)[part]
+    sign = 1.0 if chosen.higher_is_better else -1.0
     plain = {"method": "rrf", "constant": CONSTANT, "weights": [1.0] * len(runs)}
     return TunedFusion(
         run=fuse(runs, k=k, **best),
         method=best["method"],
         options={name: value for name, value in best.items() if name != "method"},
         metric=str(chosen),
-        value=_mean(lists.values(chosen, best)),
-        held_out=_mean(unseen),
-        equal=_mean(lists.values(chosen, plain)),
+        value=sign * _mean(lists.values(chosen, best)),
+        held_out=sign * _mean(unseen),
+        equal=sign * _mean(lists.values(chosen, plain)),
         queries=lists.count,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options.reading import expanded
+from rankloop.cli.options.reading import Reading, expanded
 
 if TYPE_CHECKING:
     from rankloop.data.shards.shards import Shards
@@ -41,8 +41,13 @@ Checkpoint = Annotated[
 ]
 
 
-def check_on(backend: str | None, **others: Any) -> None:
-    """An error where an option that needs `--backend` is given without it."""
+def check_on(backend: str | None, reading: Reading | None = None, **others: Any) -> None:
+    """An error where an option that needs `--backend` is given without it, or one that it cannot honour."""
+    if backend is not None and reading not in (None, Reading()):
+        raise ValueError(
+            "with --backend the columns of a table are named when its shards are written: rankloop shard has "
+            "--qid and --label"
+        )
     for name, value in others.items():
         if backend is None and value is not None:
             raise ValueError(

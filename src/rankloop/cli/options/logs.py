@@ -28,7 +28,13 @@ def read_log(path: str | Path, log_format: str | None = None) -> "ClickLog":
     if isinstance(source, list):
         import polars
 
-        frames = [read_clicks(file, format=log_format).to_frame() for file in source]
+        from rankloop._progress import progress
+
+        frames = []
+        with progress("reading logs", len(source)) as advance:
+            for file in source:
+                frames.append(read_clicks(file, format=log_format).to_frame())
+                advance(1, file)
         return ClickLog.from_frame(polars.concat(frames, how="vertical_relaxed"))
     if "://" in source or (Path(source).is_dir() and log_format is None and kind_of(source) == "shards"):
         import polars
