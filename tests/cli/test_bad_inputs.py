@@ -1,6 +1,7 @@
 """Bad inputs over all commands, over four hundred: each ends in one sentence and a non-zero exit."""
 
 import io
+import signal
 import sys
 
 import numpy as np
@@ -313,8 +314,11 @@ def said(arguments, monkeypatch, capsys):
     """The exit status and what was printed to the error stream."""
     monkeypatch.setattr(sys, "argv", ["rankloop", *arguments])
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with pytest.raises(SystemExit) as left:
         main()
+    for number, handler in handlers.items():  # serve sets its own before it looks at the port
+        signal.signal(number, handler)
     return left.value.code, capsys.readouterr().err
 
 
