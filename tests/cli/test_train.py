@@ -122,7 +122,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
         (["train", "TRAIN", "--ranker", "ranksvm", "--out", "."], "exists; choose another --out"),
         (["train", "TRAIN", "--config", "no.toml"], "there is no configuration file no.toml"),
         (["predict", "none", "TRAIN"], "there is no ranker file none"),
-        (["predict", "none", "TRAIN", "--out", "scores.csv"], "must end in .npy, .parquet, .txt"),
+        (["predict", "none", "TRAIN", "--out", "scores.dat"], "must end in .csv, .npy, .parquet, .run, .txt"),
         (["tune", "TRAIN", "--ranker", "ranksvm"], "tune needs a space"),
         (["tune", "TRAIN", "--ranker", "ranksvm", "--space", "C"], "a range is written"),
         (["tune"], "no data"),

@@ -20,8 +20,8 @@ def naive(data):
         "queries_without_relevant": sum(all(data.y[i] == 0 for i in one) for one in lists),
         "queries_with_one_grade": sum(len({data.y[i] for i in one}) == 1 for one in lists),
         "duplicate_rows": sum(len(one) - len({rows[i] for i in one}) for one in lists),
-        "constant_features": [str(j) for j, c in enumerate(columns) if len(set(c)) == 1 and c[0] != "nan"],
-        "missing_features": [str(j) for j, c in enumerate(columns) if set(c) == {"nan"}],
+        "constant_features": [str(j) for j, c in enumerate(columns, 1) if len(set(c)) == 1 and c[0] != "nan"],
+        "missing_features": [str(j) for j, c in enumerate(columns, 1) if set(c) == {"nan"}],
         "missing_share": sum(v == "nan" for row in rows for v in row) / data.X.size,
         "labels": {f"{g:g}": data.y.tolist().count(g) for g in sorted(set(data.y.tolist()))},
     }

@@ -93,7 +93,7 @@ def sets():
 def test_to_a_table_and_back(data):
     again = from_frame(to_frame(data))
     same(again, data)
-    assert again.feature_names == (data.feature_names or ("f0", "f1", "f2"))
+    assert again.feature_names == (data.feature_names or ("f1", "f2", "f3"))
 
 
 @given(data=sets())

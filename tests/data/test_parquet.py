@@ -61,7 +61,7 @@ def test_bad_files(tmp_path):
     write_parquet(RankingDataset([[1.0]], [1], [1]), broken)
     other = tmp_path / "other.parquet"
     write_parquet(RankingDataset([[1.0]], [1], ["a"], feature_names=["g"]), other)
-    with pytest.raises(ValueError, match="differ in column 'f0'"):
+    with pytest.raises(ValueError, match="differ in column 'f1'"):
         read_parquet([broken, other])
     broken.write_bytes(broken.read_bytes()[:-20])
     with pytest.raises(ValueError, match="damaged or not a Parquet file"):

@@ -13,6 +13,7 @@ from scipy import stats
 from rankloop.data import Qrels, RankingDataset, Run
 from rankloop.metrics.compare import compare
 from rankloop.metrics.evaluate import evaluate
+from rankloop.metrics.metric import metric
 from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.results.mean import mean_of
 from strategies import ragged_lists
@@ -135,6 +136,30 @@ def test_a_run_is_measured_against_all_judgments_as_trec_eval_does(seed):
         for ours, name in names.items():
             expected = theirs[row["qid"]][name] if row["qid"] in theirs else 0.0
             assert row[ours] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_names_of_trec_eval_give_its_figures(seed):
+    run, qrels = random_run(seed)
+    tied = {q: {d: float(s // 4) for d, s in documents.items()} for q, documents in run.items()}
+    names = ["P_5", "ndcg_cut_5", "map_cut_5", "recip_rank", "recall_10", "success_1", "Rprec"]
+    asked = {"P.5", "ndcg_cut.5", "map_cut.5", "recip_rank", "recall.10", "success.1", "Rprec"}
+    found = evaluate(tied, qrels, names)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(tied)
+    for name in names:
+        expected = [theirs[q][name] if q in theirs else 0.0 for q in found.qid.tolist()]
+        assert found.values[name] == pytest.approx(expected, abs=1e-6), name
+    assert found.settings["convention"] == "trec"
+    assert evaluate(tied, qrels, ["P_5", "p@5"]).settings["convention"] == "mixed"
+    assert evaluate(tied, qrels, "p@5").settings["convention"] == "rankloop"
+
+
+def test_a_name_of_trec_eval_without_its_cut_off_is_not_known():
+    for name in ("P", "ndcg_cut", "bpref", "Rprec_5"):
+        if name != "P":
+            with pytest.raises(ValueError, match="unknown metric"):
+                metric(name)
+    assert metric("P").k is None  # our own p, over the whole list
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -175,7 +175,7 @@ def test_other_features_are_refused(name):
     with pytest.raises(ValueError, match="2 features but the ranker was trained on 3"):
         ranker.predict(data.X[:, :2], qid=data.row_qid)
     swapped = data.replace(X=data.X[:, [1, 0, 2]], feature_names=["pagerank", "bm25", "length"])
-    with pytest.raises(ValueError, match="another order: feature 0 is 'pagerank', was 'bm25'"):
+    with pytest.raises(ValueError, match="another order: column 0 is 'pagerank', was 'bm25'"):
         ranker.predict(swapped)
     with pytest.raises(ValueError, match="lacks the feature 'length'"):
         ranker.predict(data.replace(feature_names=["bm25", "pagerank", "len"]))

@@ -211,7 +211,7 @@ def test_categories_have_no_order(backend):
     data = RankingDataset.from_groups(X, X[:, 0] % 3 == 0, [8] * 50)
     ranker = small(backend=backend, categorical=[0], trees=20, leaves=4).fit(data)
     assert np.nanmean(metric("ndcg")(ranker.predict(data), data.y, data.offsets)) > 0.99
-    with pytest.raises(ValueError, match=r"holds codes from 0 on .* 'feature 0' has"):
+    with pytest.raises(ValueError, match=r"holds codes from 0 on .* 'feature 1' has"):
         small(backend=backend, categorical=[0]).fit(data.replace(X=X + 0.5))
 
 
@@ -247,7 +247,7 @@ def test_positions_go_to_lightgbm_alone():
         ({"patience": 0}, "patience must be at least 1"),
         ({"monotone": {"nonsense": 1}}, "unknown feature 'nonsense'"),
         ({"monotone": {9: 1}}, "numbered from 0 to 5, got 9"),
-        ({"monotone": {"9": 1}}, "numbered from 0 to 5, got 9"),
+        ({"monotone": {"9": 1}}, "numbered from 1 to 6 in text, got '9'"),
         ({"monotone": {0: 2}}, "unknown direction of monotone '2'"),
         ({"backend": "catboost", "interaction": [[0]]}, "no interaction constraints"),
         ({"backend": "catboost", "min_sum_hessian": 1.0}, "no min_sum_hessian"),

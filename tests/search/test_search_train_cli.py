@@ -4,6 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rankloop.cli import app
+from rankloop.data import read_qrels, read_run
+from rankloop.metrics import evaluate
 from rankloop.search import Index, Pipeline
 from rankloop.search.load_pipeline import load_pipeline
 
@@ -54,18 +56,18 @@ def test_a_search_is_trained_from_judgments(shop):
 def test_the_figures_are_of_queries_that_nothing_was_chosen_by(shop, monkeypatch):
     """What is measured was neither learned from nor used to stop: one of six queries."""
     seen = {}
-    fit, evaluate = Pipeline.fit, Pipeline.evaluate
+    fit, run = Pipeline.fit, Pipeline.run
 
     def fitted(self, queries, judgments, *, valid, among):
         seen.update(train=set(queries), valid=set(valid))
         return fit(self, queries, judgments, valid=valid, among=among)
 
-    def evaluated(self, queries, judgments, metrics):
+    def ran(self, queries):
         seen["test"] = set(queries)
-        return evaluate(self, queries, judgments, metrics)
+        return run(self, queries)
 
     monkeypatch.setattr(Pipeline, "fit", fitted)
-    monkeypatch.setattr(Pipeline, "evaluate", evaluated)
+    monkeypatch.setattr(Pipeline, "run", ran)
     words = ["train", "shop.index", "--queries", "queries.tsv", "--qrels", "qrels.txt"]
     words = [str(shop / word) if "." in word else word for word in words]
     done = CliRunner().invoke(app, [*words, "--ranker", "linear", "--out", str(shop / "run")])
@@ -94,3 +96,28 @@ def test_what_is_missing_is_named(shop):
     more = ["--queries", str(shop / "queries.tsv"), "--qrels", str(shop / "qrels.txt")]
     with pytest.raises(ValueError, match="line 1: wanted an id, a tab"):
         CliRunner().invoke(app, asked + more, catch_exceptions=False)
+
+
+def test_a_ranking_worse_than_words_alone_is_said_to_be_so(shop, monkeypatch):
+    fit = Pipeline.fit
+
+    def misled(self, queries, judgments, **options):
+        """The longest titles are judged best, but it learns that they are worst."""
+        wrong = {qid: {doc: 1 - label for doc, label in judgments[qid].items()} for qid in judgments}
+        return fit(self, queries, wrong, **options)
+
+    asked = ["train", str(shop / "shop.index"), "--queries", str(shop / "queries.tsv"), "--qrels"]
+    asked += [str(shop / "qrels.txt"), "--ranker", "linear"]
+    good = CliRunner().invoke(app, [*asked, "--out", str(shop / "good")])
+    assert "worse than words alone" not in good.output
+    ranked = read_run(shop / "good" / "test.run")
+    told = json.loads((shop / "good" / "metrics.json").read_text())["learned"]["metrics"]["ndcg@10"]["mean"]
+    held_out = {qid: grades for qid, grades in read_qrels(shop / "qrels.txt").items() if qid in ranked}
+    assert evaluate(ranked, held_out, "ndcg@10").mean["ndcg@10"] == pytest.approx(told)
+    monkeypatch.setattr(Pipeline, "fit", misled)
+    (shop / "qrels.txt").write_text(
+        "".join(f"{c} 0 {c}{i} {int(i < 2)}\n" for c in COLOURS for i in range(6))
+    )  # words alone put short titles first
+    bad = CliRunner().invoke(app, [*asked, "--out", str(shop / "bad")])
+    assert "worse than words alone (BM25) by ndcg@10 on the held-out queries" in bad.output
+    assert json.loads((shop / "bad" / "comparison.json").read_text())["ndcg@10"]["learned"]["difference"] < 0

@@ -1,7 +1,7 @@
 """One thin command per verb."""
 
 import gc
-import sys
+from typing import Annotated
 
 import typer
 
@@ -19,6 +19,7 @@ from rankloop.cli.index import index
 from rankloop.cli.interleave import interleave
 from rankloop.cli.learn import learn
 from rankloop.cli.online import online
+from rankloop.cli.options.help import Commands, in_one_sentence
 from rankloop.cli.predict import predict
 from rankloop.cli.report import report
 from rankloop.cli.search import search
@@ -35,12 +36,26 @@ app = typer.Typer(
     help="Learning to rank, end to end.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # its brackets would be swallowed
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import rankloop
+
+        typer.echo(f"rankloop {rankloop.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
     """Learning to rank, end to end."""
 
 
@@ -55,8 +70,5 @@ app.add_typer(datasets, name="datasets")
 def main() -> None:
     """Run the command; a user's mistake ends in one sentence, not in a traceback."""
     gc.set_threshold(100_000)  # collecting while numba loads costs a tenth of a second
-    try:
+    with in_one_sentence():
         app()
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        typer.echo(f"rankloop: {error}", err=True)
-        sys.exit(2)

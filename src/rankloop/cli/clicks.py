@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Seed
+from rankloop.cli.options.logs import Missing
+from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["check", "clicks", "export", "fit", "judge", "propensity"]
 
@@ -16,7 +18,7 @@ clicks = typer.Typer(
     no_args_is_help=True,
 )
 
-Log = Annotated[Path, typer.Argument(help="A click log: Parquet, CSV, JSONL, or see --log-format.")]
+Log = Annotated[str, typer.Argument(help="A click log: Parquet, CSV, JSONL, shards, or see --log-format.")]
 
 
 @clicks.command()
@@ -25,11 +27,11 @@ def check(log: Log, log_format: LogFormat = None, json: Json = False) -> None:
 
     rankloop clicks check log.parquet
     """
+    from rankloop.cli.options.logs import read_log
     from rankloop.cli.options.outputs import show
     from rankloop.clicks import check as report_on
-    from rankloop.clicks import read_clicks
 
-    show(report_on(read_clicks(log, format=log_format)), as_json=json, log=str(log))
+    show(report_on(read_log(log, log_format)), as_json=json, log=log)
 
 
 @clicks.command()
@@ -55,20 +57,24 @@ def export(
 
 
 @clicks.command()
+@reads_data
 def fit(
     log: Log,
     model: Annotated[
         list[str] | None, typer.Option(help="pbm, dbn, ubm, ...; repeatable. By default all.")
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A log to measure on; by default the same.")] = None,
+    test: Annotated[str | None, typer.Option(help="A log to measure on; by default the same.")] = None,
     features: Annotated[
-        Path | None, typer.Option(help="A data set whose features predict attraction.")
+        str | None, typer.Option(help="A data set whose features predict attraction.")
     ] = None,
     iterations: Annotated[int, typer.Option(help="EM iterations at most.")] = 200,
     prior: Annotated[float, typer.Option(help="Strength of the priors, in impressions.")] = 1.0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
+    missing: Missing = "raise",
     log_format: LogFormat = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Fit click models and print how well each predicts, by perplexity (1 is perfect).
 
@@ -77,14 +83,16 @@ def fit(
     rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.model
     """
     import rankloop.clicks as family
+    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
-    from rankloop.data import open_dataset
 
+    if iterations < 1:
+        raise ValueError(f"--iterations is 1 or more, got {iterations}")
     if out is not None and (model is None or len(model) != 1):
         raise ValueError("--out saves one model; name it with one --model")
-    train = family.read_clicks(log, format=log_format)
-    tested = train if test is None else family.read_clicks(test, format=log_format)
-    data = None if features is None else open_dataset(features)
+    data = None if features is None else reading.dataset(features, labels=False)
+    train = without_missing(read_log(log, log_format), data, missing)
+    tested = train if test is None else without_missing(read_log(test, log_format), data, missing)
     names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
     rows = []
     for name in names:
@@ -102,7 +110,7 @@ def fit(
         )
         if out is not None:
             fitted.save(out)
-    show(_Fits(rows), as_json=json, log=str(log), test=str(test or log))
+    show(_Fits(rows), as_json=json, log=log, test=test or log)
 
 
 @clicks.command()
@@ -125,24 +133,26 @@ def judge(
 
     rankloop clicks judge log.parquet --format quepid --grades 3 --out case.csv
     """
+    from rankloop.cli.options.logs import read_log
     from rankloop.clicks import judge as judged_by
-    from rankloop.clicks import load_model, read_clicks
+    from rankloop.clicks import load_model
     from rankloop.data import write_judgments
 
     chosen = load_model(model) if Path(model).is_file() else model
-    judged = judged_by(read_clicks(log, format=log_format), chosen, confidence=confidence)
+    judged = judged_by(read_log(log, log_format), chosen, confidence=confidence)
     write_judgments(judged if grades is None else judged.graded(grades), out, format=format)
     typer.echo(f"{len(judged):,} judgments written to {out}")
 
 
 @clicks.command()
+@reads_data
 def propensity(
     log: Log,
     method: Annotated[
         str, typer.Option(help="randomized, swap_intervention, harvest, ...; auto chooses by the log.")
     ] = "auto",
     features: Annotated[
-        Path | None, typer.Option(help="The data set of the documents, for methods that model relevance.")
+        str | None, typer.Option(help="The data set of the documents, for methods that model relevance.")
     ] = None,
     layout: Annotated[str | None, typer.Option(help="The page layout to estimate for.")] = None,
     depth: Annotated[int | None, typer.Option(help="The last rank of the curve.")] = None,
@@ -156,8 +166,11 @@ def propensity(
     ] = False,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the curve (.json).")] = None,
+    missing: Missing = "raise",
     log_format: LogFormat = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Estimate the probability that each rank is examined, with 95 % intervals.
 
@@ -169,22 +182,21 @@ def propensity(
     """
     import warnings
 
+    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
-    from rankloop.clicks import read_clicks
-    from rankloop.data import open_dataset
     from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
 
-    read = read_clicks(log, format=log_format)
-    data = None if features is None else open_dataset(features)
+    data = None if features is None else reading.dataset(features, labels=False)
+    read = without_missing(read_log(log, log_format), data, missing)
     if check_log:
-        show(identifiability(read, data, layout=layout), as_json=json, log=str(log))
+        show(identifiability(read, data, layout=layout), as_json=json, log=log)
         return
     with warnings.catch_warnings():  # the curve prints them itself
         warnings.simplefilter("ignore", IdentifiabilityWarning)
         curve = estimate(read, data, method=method, layout=layout, depth=depth, monotone=monotone, seed=seed)
     if out is not None:
         curve.save(out)
-    show(curve, as_json=json, log=str(log))
+    show(curve, as_json=json, log=log)
 
 
 def _fits(name: str, has_layouts: bool, data: Any) -> bool:

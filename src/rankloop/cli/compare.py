@@ -1,6 +1,5 @@
 """`rankloop compare`: is this ranking better than that one?"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,25 +7,32 @@ import typer
 from rankloop.cli.options.arguments import (
     Convention,
     Empty,
+    Format,
     Json,
     Metrics,
+    OutFile,
     PerQuery,
     ReportFile,
     Seed,
     Ties,
     check_report,
 )
+from rankloop.cli.options.reading import Reading, reads_data
 
-__all__ = ["compare", "distinct_names"]
+__all__ = ["compare"]
 
 
+@reads_data
 def compare(
     rankings: Annotated[
-        list[Path],
-        typer.Argument(help="Two or more runs, files of scores or saved rankers; the first is the baseline."),
+        list[str],
+        typer.Argument(
+            help="Two or more runs, files of scores, saved rankers or run folders, also as name=path (- is "
+            "standard input); the first is the baseline."
+        ),
     ],
     judgments: Annotated[
-        Path, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
+        str, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
     ],
     metric: Metrics = None,
     test: Annotated[
@@ -37,26 +43,31 @@ def compare(
     ties: Ties = None,
     empty: Empty = None,
     per_query: PerQuery = None,
-    format: Annotated[str, typer.Option(help="What is printed: table, markdown or latex.")] = "table",
+    format: Format = "table",
+    out: OutFile = None,
     report: ReportFile = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Compare rankings: differences of metrics with intervals and p-values.
 
     rankloop compare base.run new.run --qrels qrels.txt
+
+    rankloop compare bm25=runs/a.run dense=runs/b.run --qrels qrels.txt --format latex
     """
-    from rankloop._names import one_of
-    from rankloop.cli.options.inputs import read_judgments, read_ranking
-    from rankloop.cli.options.outputs import show, write_frame
+    from rankloop.cli.options.inputs import distinct_names, one_standard_input, read_judgments
+    from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.compare import compare as comparison_of
 
-    one_of("format", format, ("table", "markdown", "latex"))
+    form = form_of_output(format, json)
     check_report(report)
-    names = distinct_names(rankings)
+    named = distinct_names(rankings)
+    one_standard_input(judgments, *named.values())
     with compiling_metrics():
-        labels = read_judgments(judgments)
-        systems = {name: read_ranking(path) for name, path in zip(names, rankings, strict=True)}
+        labels = read_judgments(judgments, reading)
+        systems = {name: reading.ranking(path, judgments) for name, path in named.items()}
     found = comparison_of(
         systems, labels, metric or None, test=test, seed=seed, convention=convention, ties=ties, empty=empty
     )
@@ -66,19 +77,4 @@ def compare(
         from rankloop.report import report_of_comparison
 
         report_of_comparison(found).save(report)
-    if format == "table" or json:
-        show(found, as_json=json, rankings=[str(path) for path in rankings], judgments=str(judgments))
-    else:
-        typer.echo(found.to_markdown() if format == "markdown" else found.to_latex())
-
-
-def distinct_names(paths: list[Path]) -> list[str]:
-    """The shortest names that differ: stems, or file names, or whole paths."""
-    for names in (
-        [path.stem for path in paths],
-        [path.name for path in paths],
-        [str(path) for path in paths],
-    ):
-        if len(set(names)) == len(names):
-            return names
-    raise ValueError(f"a file is named twice: {', '.join(map(str, paths))}; compare different rankings")
+    show_as(found, form, out, rankings=[*named.values()], judgments=judgments)

@@ -29,11 +29,9 @@ def demo(
     """
     import json as json_text
 
-    from rankloop._extras import require
+    from rankloop._extras import MODULES, require_modules
 
-    require("Stemmer", "search")  # a missing extra is reported before the work starts
-    for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
-        require(module, "serve")
+    require_modules("Stemmer", *MODULES["serve"])  # missing extras are reported before the work starts
     from rankloop.demo import run_demo
     from rankloop.demo.conclusion import conclusion
     from rankloop.demo.report import demo_report

@@ -1,22 +1,39 @@
 """`rankloop evaluate`: how good is this ranking?"""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Convention, Empty, Json, Metrics, PerQuery, Ties
+from rankloop.cli.options.arguments import (
+    Convention,
+    Empty,
+    Format,
+    Json,
+    Metrics,
+    OutFile,
+    PerQuery,
+    ReportFile,
+    Ties,
+    check_report,
+)
 from rankloop.cli.options.cluster import Backend, Workers, check_on
+from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["evaluate"]
 
 
+@reads_data
 def evaluate(
     ranking: Annotated[
-        Path, typer.Argument(help="A TREC run, a file of scores (text or .npy), or a saved ranker.")
+        str,
+        typer.Argument(
+            help="A TREC run, a file of scores (text or .npy), a saved ranker or its run folder; - is "
+            "standard input."
+        ),
     ],
     judgments: Annotated[
-        Path | None, typer.Argument(help="TREC qrels, or a data set: LETOR/SVMLight, Parquet or saved.")
+        str | None,
+        typer.Argument(help="TREC qrels, or a data set: LETOR/SVMLight, Parquet, CSV, JSONL, saved, shards."),
     ] = None,
     metric: Metrics = None,
     by: Annotated[
@@ -28,7 +45,12 @@ def evaluate(
     per_query: PerQuery = None,
     backend: Backend = None,
     workers: Workers = None,
+    format: Format = "table",
+    out: OutFile = None,
+    report: ReportFile = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Evaluate a ranking: means of metrics with 95 % intervals over the queries.
 
@@ -36,16 +58,21 @@ def evaluate(
 
     rankloop evaluate scores.txt test.txt -m ndcg@10 -m map
 
+    rankloop evaluate scores.txt test.csv --qid query --label grade
+
     rankloop evaluate test.txt --by 25
 
     rankloop evaluate model.rank test.shards --backend ray
     """
-    from rankloop.cli.options.inputs import read_judgments, read_ranking
-    from rankloop.cli.options.outputs import show, write_frame
+    from rankloop.cli.options.inputs import one_standard_input, read_judgments
+    from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
-    check_on(backend, workers=workers)
+    check_on(backend, reading, workers=workers)
+    check_report(report)
+    form = form_of_output(format, json)
+    one_standard_input(ranking, judgments)
     judged_by = ranking if by is not None and judgments is None else judgments
     if judged_by is None:
         raise ValueError(
@@ -61,17 +88,20 @@ def evaluate(
         found = evaluate_on(backend, workers, ranking, judged_by, metric, **options)
     else:
         with compiling_metrics():
-            labels = read_judgments(judged_by)
-            ranked = read_ranking(ranking) if by is None else _feature(labels, by, judged_by)
+            labels = read_judgments(judged_by, reading)
+            ranked = reading.ranking(ranking, judged_by) if by is None else _feature(labels, by, judged_by)
         found = evaluation_of(ranked, labels, metric or None, **options)
     if per_query is not None:
         write_frame(found.per_query, per_query)
-    show(
-        found, as_json=json, ranking=str(ranking) if by is None else f"feature {by}", judgments=str(judged_by)
-    )
+    if report is not None:
+        from rankloop.report import Report, metric_intervals
+
+        page = Report(f"Evaluation of {ranking}", f"Judged by {judged_by}")
+        page.add("Metrics", metric_intervals({ranking: found}), found).save(report)
+    show_as(found, form, out, ranking=ranking if by is None else f"feature {by}", judgments=judged_by)
 
 
-def _feature(data: Any, by: str, path: Path) -> Any:
+def _feature(data: Any, by: str, path: str) -> Any:
     from rankloop.cli.options.simulation import feature_column
     from rankloop.data import RankingDataset
 

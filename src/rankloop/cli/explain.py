@@ -5,10 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, Model, Seed
+from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["explain"]
 
 
+@reads_data
 def explain(
     model: Model,
     data: DataSet,
@@ -16,7 +18,7 @@ def explain(
         str | None, typer.Option("--query", "-q", help="Explain the order of two documents of this query.")
     ] = None,
     a: Annotated[
-        str | None, typer.Option(help="A document: its docid, or its rank where there are no docids.")
+        str | None, typer.Option(help="A document: its docid, or its place in the ranking, as in 1.")
     ] = None,
     b: Annotated[str | None, typer.Option(help="The other document.")] = None,
     by: Annotated[
@@ -28,6 +30,8 @@ def explain(
     resamples: Annotated[int, typer.Option(help="How often each feature is shuffled.")] = 5,
     seed: Seed = 0,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show which features matter; or, with --query, why one document is ranked above another.
 
@@ -36,15 +40,15 @@ def explain(
     rankloop explain runs/trees test.txt --query 17 --a 1 --b 4
     """
     from rankloop.cli.options.outputs import show
-    from rankloop.cli.options.runs import MODEL, read_data
+    from rankloop.cli.options.runs import model_file
     from rankloop.rankers import importance, load, why
 
     if query is None and (a is not None or b is not None):
         raise ValueError("--a and --b name documents of one query; name it with --query")
-    ranker = load(model / MODEL if model.is_dir() else model)
-    lists = read_data(data, ranker.n_features_in_)
+    ranker = load(model_file(model))
+    lists = reading.dataset(data, like=ranker)
     if query is not None:
         found: Any = why(ranker, lists, query, a, b, seed=seed)
     else:
         found = importance(ranker, lists, by=by, metric=metric, resamples=resamples, seed=seed)
-    show(found, as_json=json, model=str(model), data=str(data))
+    show(found, as_json=json, model=model, data=data)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, PageSize, Seed, User
+from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
     from rankloop.interleaving import Duel
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["interleave"]
 
 
+@reads_data
 def interleave(
     source: Annotated[
-        Path, typer.Argument(help="A log of interleaved pages (.jsonl), or a data set to simulate on.")
+        str, typer.Argument(help="A log of interleaved pages (.jsonl), or a data set to simulate on.")
     ],
     rankers: Annotated[
-        list[Path] | None,
-        typer.Argument(help="To simulate: scores (text, .npy) or saved rankers, two or more."),
+        list[str] | None,
+        typer.Argument(help="To simulate: scores (text, .npy) or rankers, also as name=path; two or more."),
     ] = None,
     method: Annotated[
         str, typer.Option(help="team_draft, balanced, probabilistic, optimized or pairwise_preference.")
@@ -36,6 +38,8 @@ def interleave(
     ] = None,
     seed: Seed = 0,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Find the ranking that people prefer: wins, losses and ties on interleaved pages, with intervals.
 
@@ -48,7 +52,7 @@ def interleave(
     from rankloop.interleaving import pages_needed
 
     duel = (
-        _simulated(source, rankers, method=method, user=user, pages=pages, k=k, seed=seed)
+        _simulated(source, rankers, reading, method=method, user=user, pages=pages, k=k, seed=seed)
         if rankers
         else _logged(source)
     )
@@ -70,22 +74,20 @@ def interleave(
         typer.echo(_text(one))
 
 
-def _simulated(data: Path, rankers: list[Path], **options: Any) -> "Duel":
-    from rankloop.cli.options.inputs import read_ranking
-    from rankloop.data import open_dataset
+def _simulated(data: str, rankers: list[str], reading: Reading, **options: Any) -> "Duel":
+    from rankloop.cli.options.inputs import distinct_names
     from rankloop.interleaving import simulate_duel
 
     if len(rankers) < 2:
         raise ValueError("a comparison needs two or more rankers: scores or saved rankers")
-    named = {path.stem: read_ranking(path) for path in rankers}
-    if len(named) < len(rankers):
-        raise ValueError("two of the rankers have the same file name; rename one")
-    return simulate_duel(open_dataset(data), named, **options)
+    named = {name: reading.ranking(path, data) for name, path in distinct_names(rankers).items()}
+    return simulate_duel(reading.dataset(data), named, **options)
 
 
-def _logged(log: Path) -> "Duel":
+def _logged(source: str) -> "Duel":
     from rankloop.interleaving import read_duel
 
+    log = Path(source)
     if log.suffix != ".jsonl":
         raise ValueError(f"{log} is no log of pages (.jsonl); to simulate on data name two or more rankers")
     if not log.is_file():

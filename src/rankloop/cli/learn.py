@@ -7,6 +7,8 @@ import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, ReportFile, Seed, check_report
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
+from rankloop.cli.options.logs import Missing
+from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
     from rankloop.propensity import Propensity
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["learn"]
 
 
+@reads_data
 def learn(
     source: Annotated[
         str,
@@ -23,8 +26,8 @@ def learn(
         ),
     ],
     log: Annotated[
-        Path | None,
-        typer.Argument(help="The click log of a data set: Parquet, CSV, JSONL, or see --log-format."),
+        str | None,
+        typer.Argument(help="The click log of a data set: Parquet, CSV, JSONL, shards, or see --log-format."),
     ] = None,
     propensity: Annotated[
         str | None, typer.Option(help="A curve (.json) or its values, 1,0.6,0.4; else it is estimated.")
@@ -36,6 +39,7 @@ def learn(
         typer.Option(help="usual; or large: selected features and a vote of many rankers, for more time."),
     ] = "usual",
     log_format: LogFormat = None,
+    missing: Missing = "raise",
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
@@ -45,6 +49,8 @@ def learn(
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Learn from clicks, corrected for their bias, and estimate how well the new ranker would have done.
 
@@ -58,14 +64,13 @@ def learn(
 
     rankloop learn shop.index
     """
+    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
-    from rankloop.clicks import read_clicks
-    from rankloop.data import open_dataset
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     if is_service(source):
         _learn_of_service(
@@ -88,14 +93,15 @@ def learn(
         "seed": seed,
     }
     if backend is not None:
+        if missing != "raise":
+            raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
         from rankloop.cli.options.cluster import learn_on
 
-        found = learn_on(
-            backend, workers, log, Path(source), log_format, report, checkpoint=checkpoint, **options
-        )
+        found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
     else:
-        clicks = read_clicks(log, format=log_format)
-        found = learn_from_log(clicks, open_dataset(source), **options)
+        data = reading.dataset(source, labels=False)
+        clicks = without_missing(read_log(log, log_format), data, missing)
+        found = learn_from_log(clicks, data, **options)
     if out is not None:
         found.ranker.save(out)
     if report is not None:
@@ -110,7 +116,10 @@ def learn(
 
 def _learn_of_service(source: str, again: bool, seed: int, json: bool, others: dict[str, Any]) -> None:
     """One run of learning from the log of a service."""
+    from rankloop._extras import MODULES, require_modules
     from rankloop.cli.options.outputs import show
+
+    require_modules("Stemmer", *MODULES["serve"])
     from rankloop.serve.config import Config
     from rankloop.serve.learning.run import learn_once
 

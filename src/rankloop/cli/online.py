@@ -6,20 +6,22 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, PageSize, Seed, User
+from rankloop.cli.options.reading import Reading, reads_data
 from rankloop.cli.options.simulation import By, Eta, Noise
 
 __all__ = ["online"]
 
 
+@reads_data
 def online(
     data: DataSet,
-    test: Annotated[Path, typer.Option(help="The data set that the learner is measured on.")],
+    test: Annotated[str, typer.Option(help="The data set that the learner is measured on.")],
     learner: Annotated[str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr.")] = "pdgd",
     user: User = "navigational",
     pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages people see.")] = 10_000,
     k: PageSize = 10,
     production: Annotated[
-        Path | None, typer.Option(help="The ranking that the floor is relative to: scores or a saved ranker.")
+        str | None, typer.Option(help="The ranking that the floor is relative to: scores or a saved ranker.")
     ] = None,
     by: By = None,
     floor: Annotated[float, typer.Option(help="Count pages below this share of production's NDCG.")] = 0.9,
@@ -30,6 +32,8 @@ def online(
     ] = None,
     seed: Seed = 0,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Let simulated users search with a learner that learns from each of their pages.
 
@@ -40,7 +44,6 @@ def online(
     import json as writer
 
     from rankloop.cli.options.simulation import ranking_scores, simulated_user
-    from rankloop.data import open_dataset
     from rankloop.online import learning_curve
     from rankloop.rankers import LinearRanker
 
@@ -49,13 +52,13 @@ def online(
     if production is not None and by is not None:
         raise ValueError("give either --production FILE or --by FEATURE, not both")
     made = _learner(learner)
-    train = open_dataset(data)
-    before = ranking_scores(train, production, by)
+    train = reading.dataset(data)
+    before = ranking_scores(train, production, by, reading, data)
     scores = before.predict(train) if hasattr(before, "predict") else before
     curve = learning_curve(
         made(LinearRanker(), features=train, seed=seed),
         train,
-        open_dataset(test),
+        reading.dataset(test, like=train),
         user=simulated_user(user, eta, noise, train),
         pages=pages,
         k=k,

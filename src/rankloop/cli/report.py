@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Metrics, Seed, check_report
+from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
     from rankloop.report import Report
@@ -15,15 +16,16 @@ __all__ = ["report"]
 _SQLITE = b"SQLite format 3\0"
 
 
+@reads_data
 def report(
     sources: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             help="A run folder, a ranker, a click log, interleaved pages, a service (.toml), or rankings."
         ),
     ],
     judgments: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--qrels",
             "--data",
@@ -44,6 +46,8 @@ def report(
     ] = None,
     seed: Seed = 0,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Write one self-contained page with figures and tables; or, with --plots, the figures alone.
 
@@ -58,7 +62,7 @@ def report(
     import json as writer
 
     check_report(out)
-    made = _made(sources, judgments, metric, query, log_format, seed)
+    made = _made(sources, judgments, metric, query, log_format, seed, reading)
     drawn = [] if plots is None else made.save_plots(plots)
     page = out if out is not None or plots is not None else Path("report.html")
     if page is not None:
@@ -78,30 +82,33 @@ def report(
 
 
 def _made(
-    sources: list[Path],
-    judgments: Path | None,
+    sources: list[str],
+    judgments: str | None,
     metric: list[str] | None,
     query: str | None,
     log_format: str | None,
     seed: int,
+    reading: Reading,
 ) -> "Report":
     """The report for the kind of the files."""
     import zipfile
 
     from rankloop import report as family
 
-    for source in sources:
-        if not source.exists():
-            raise FileNotFoundError(f"there is no file or folder {source}")
     if len(sources) > 1:
-        return family.report_of_comparison(_compared(sources, judgments, metric, seed))
-    source = sources[0]
+        return family.report_of_comparison(_compared(sources, judgments, metric, seed, reading))
+    source = Path(sources[0])
+    if not source.exists():
+        raise FileNotFoundError(f"there is no file or folder {source}")
     if source.is_dir():
-        return family.report_of_run(source, None if judgments is None else _lists(judgments), query=query)
+        return family.report_of_run(
+            source, None if judgments is None else reading.dataset(judgments), query=query
+        )
     if zipfile.is_zipfile(source):
         from rankloop.rankers import load
 
-        lists, metrics = None if judgments is None else _lists(judgments), metric or ["ndcg@10", "map", "mrr"]
+        lists = None if judgments is None else reading.dataset(judgments)
+        metrics = metric or ["ndcg@10", "map", "mrr"]
         return family.report_of_ranker(load(source), lists, metrics=metrics, query=query, title=source.stem)
     if _interleaved(source):
         from rankloop.interleaving import read_duel
@@ -110,19 +117,18 @@ def _made(
     return family.report_of_log(_log(source, log_format), seed=seed, title=f"Click log, {source.name}")
 
 
-def _compared(sources: list[Path], judgments: Path | None, metric: list[str] | None, seed: int) -> Any:
-    from rankloop.cli.compare import distinct_names
-    from rankloop.cli.options.inputs import read_judgments, read_ranking
-    from rankloop.cli.options.runs import MODEL
+def _compared(
+    sources: list[str], judgments: str | None, metric: list[str] | None, seed: int, reading: Reading
+) -> Any:
+    from rankloop.cli.options.inputs import distinct_names, read_judgments
     from rankloop.metrics.compare import compare
 
     if judgments is None:
         raise ValueError(
             "several files are rankings to compare: give the judgments, --qrels FILE or --data FILE"
         )
-    files = [source / MODEL if (source / MODEL).is_file() else source for source in sources]
-    systems = dict(zip(distinct_names(sources), map(read_ranking, files), strict=True))
-    return compare(systems, read_judgments(judgments), metric or None, seed=seed)
+    systems = {name: reading.ranking(path, judgments) for name, path in distinct_names(sources).items()}
+    return compare(systems, read_judgments(judgments, reading), metric or None, seed=seed)
 
 
 def _log(path: Path, log_format: str | None) -> Any:
@@ -140,12 +146,6 @@ def _log(path: Path, log_format: str | None) -> Any:
 
     with Store.open(f"sqlite:///{path}" if stored else Config.read(path).database) as store:
         return ClickLog.from_store(store)
-
-
-def _lists(path: Path) -> Any:
-    from rankloop.data import open_dataset
-
-    return open_dataset(path)
 
 
 def _interleaved(path: Path) -> bool:

@@ -27,10 +27,9 @@ def serve(
 
     rankloop serve "opensearch://localhost:9200/shop?local=shop.index"
     """
-    from rankloop._extras import require
+    from rankloop._extras import MODULES, require_modules
 
-    for module in ("sqlalchemy", "fastapi", "uvicorn", "jinja2", "prometheus_client"):
-        require(module, "serve")
+    require_modules(*MODULES["serve"])
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 

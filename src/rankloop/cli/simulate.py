@@ -6,16 +6,18 @@ from typing import Annotated
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, PageSize, Seed, User
+from rankloop.cli.options.reading import Reading, reads_data
 from rankloop.cli.options.simulation import By, Eta, Noise
 
 __all__ = ["simulate"]
 
 
+@reads_data
 def simulate(
     data: DataSet,
     out: Annotated[Path, typer.Option("--out", "-o", help="The click log: .parquet, .csv or .jsonl.")],
     logging_policy: Annotated[
-        Path | None, typer.Option(help="What ranks the pages: scores (text, .npy) or a saved ranker.")
+        str | None, typer.Option(help="What ranks the pages: scores (text, .npy) or a saved ranker.")
     ] = None,
     by: By = None,
     user: User = "pbm",
@@ -33,6 +35,8 @@ def simulate(
     layout: Annotated[str | None, typer.Option(help="The name to log for the layout.")] = None,
     seed: Seed = 0,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Show the documents of a data set to simulated users and log their clicks.
 
@@ -46,14 +50,13 @@ def simulate(
 
     import rankloop.clicks as family
     from rankloop.cli.options.simulation import ranking_scores, simulated_user
-    from rankloop.data import open_dataset
 
     if (logging_policy is None) == (by is None):
         raise ValueError("what ranks the documents? give either --logging-policy FILE or --by FEATURE")
-    documents = open_dataset(data)
+    documents = reading.dataset(data)
     log = family.simulate(
         documents,
-        logging_policy=ranking_scores(documents, logging_policy, by),
+        logging_policy=ranking_scores(documents, logging_policy, by, reading, data),
         user=simulated_user(user, eta, noise, documents),
         sessions=sessions,
         k=k,

@@ -7,6 +7,7 @@ import typer
 
 from rankloop.cli.options.arguments import Json, Metrics, RankerName, ReportFile, check_report
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
+from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
+@reads_data
 def train(
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(
-            help="A data set (LETOR/SVMLight text, Parquet, saved folder, shards); or an index, with "
-            "--queries and --qrels."
+            help="A data set (LETOR/SVMLight text, Parquet, CSV, JSONL, saved folder, shards); or an index, "
+            "with --queries and --qrels."
         ),
     ] = None,
     ranker: RankerName = None,
@@ -33,9 +35,9 @@ def train(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file; options given here override it.")] = None,
     valid: Annotated[
-        Path | None, typer.Option(help="Validation data, for early stopping and metrics.")
+        str | None, typer.Option(help="Validation data, for early stopping and metrics.")
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="Test data, for metrics only.")] = None,
+    test: Annotated[str | None, typer.Option(help="Test data, for metrics only.")] = None,
     metric: Metrics = None,
     queries: Annotated[Path | None, typer.Option(help="For an index: a file of id, tab, query.")] = None,
     qrels: Annotated[Path | None, typer.Option(help="For an index: TREC judgments.")] = None,
@@ -49,6 +51,8 @@ def train(
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train a ranker. The run folder holds the model, metrics, parameters, data and environment.
 
@@ -65,20 +69,20 @@ def train(
     import json as writer
     import time
 
-    from rankloop.cli.options.runs import chosen_ranker, read_config, read_data
+    from rankloop.cli.options.runs import chosen_ranker, read_config
     from rankloop.cli.options.sources import is_index
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
-    flags = {"data": source, "valid": valid, "test": test, "out": out}
-    paths = {part: flag or (Path(given[part]) if part in given else None) for part, flag in flags.items()}
+    flags = {"data": source, "valid": valid, "test": test}
+    paths: dict[str, str | None] = {part: flag or given.get(part) for part, flag in flags.items()}
     data = paths["data"]
     if data is None:
         raise ValueError("no SOURCE: rankloop train SOURCE, or data = '...' in the configuration")
-    target = paths.pop("out") or Path("runs") / data.stem
+    target = out or Path(given["out"] if "out" in given else f"runs/{Path(data).stem}")
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
     changed = [*(set_ or []), *([] if minutes is None else [f"minutes={minutes}"])]
@@ -89,7 +93,7 @@ def train(
     if is_index(data):
         from rankloop.cli.options.train_search import train_search
 
-        train_search(data, qrels, queries, model, target, metrics, json)
+        train_search(Path(data), qrels, queries, model, target, metrics, json)
         if report is not None:
             _write_report(target, report)
         return
@@ -102,10 +106,10 @@ def train(
 
         model, seconds, judged, sets = train_on(backend, workers, model, paths, metrics, report, checkpoint)
     else:
-        sets = {"data": read_data(data)}
+        sets = {"data": reading.dataset(data)}
         for part in ("valid", "test"):
             if (path := paths[part]) is not None:
-                sets[part] = read_data(path, sets["data"].n_features)
+                sets[part] = reading.dataset(path, like=sets["data"])
         started = time.perf_counter()
         model.fit(sets["data"], sets.get("valid"))
         seconds = round(time.perf_counter() - started, 3)

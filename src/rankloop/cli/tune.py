@@ -7,13 +7,16 @@ import typer
 
 from rankloop.cli.options.arguments import Json, RankerName, Seed
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
+from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["tune"]
 
 
+@reads_data
 def tune(
     data: Annotated[
-        Path | None, typer.Argument(help="A data set: LETOR/SVMLight text, Parquet or a saved folder.")
+        str | None,
+        typer.Argument(help="A data set: LETOR/SVMLight text, Parquet, CSV, JSONL, saved or shards."),
     ] = None,
     ranker: RankerName = None,
     set_: Annotated[
@@ -41,6 +44,8 @@ def tune(
     workers: Workers = None,
     checkpoint: Checkpoint = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Search for the best parameters over folds; best.toml is for rankloop train --config.
 
@@ -50,19 +55,21 @@ def tune(
 
     from rankloop._atomic import replacing_folder
     from rankloop.cli.options.outputs import show
-    from rankloop.cli.options.runs import as_toml, chosen_ranker, read_config, read_data
+    from rankloop.cli.options.runs import as_toml, chosen_ranker, read_config
     from rankloop.rankers import tune as tune_ranker
     from rankloop.report import tuning_picture
 
-    check_on(backend, workers=workers, checkpoint=checkpoint)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     given = read_config(config)
-    source = data or (Path(given["data"]) if "data" in given else None)
+    source = data or given.get("data")
     if source is None:
         raise ValueError("no data: rankloop tune DATA, or data = '...' in the configuration")
     if out is not None and out.exists():
         raise ValueError(f"{out} exists; choose another --out")
     model, settings = chosen_ranker(given, ranker, set_ or [])
     ranges = {**given.get("space", {}), **dict(_range(text) for text in space or [])}
+    if not ranges:
+        raise ValueError("tune needs a space: the ranges to try, as in --space C=0.01:10:log")
     chosen = metric or given.get("metrics", ["ndcg@10"])[0]
     options: dict[str, Any] = {
         "folds": folds,
@@ -76,17 +83,17 @@ def tune(
 
         found = tune_on(backend, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
     else:
-        found = tune_ranker(model, ranges, read_data(source), chosen, **options)
+        found = tune_ranker(model, ranges, reading.dataset(source), chosen, **options)
     if out is not None:
         best = {**settings, **found.best_params_}
         with replacing_folder(out) as folder:
-            text = as_toml({"data": str(source), "metrics": [chosen], "ranker": best})
+            text = as_toml({"data": source, "metrics": [chosen], "ranker": best})
             (folder / "best.toml").write_text(text, encoding="utf-8")
             (folder / "study.json").write_text(
                 writer.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8"
             )
             tuning_picture(found).save(folder / "study.svg")
-    show(found, as_json=json, data=str(source), ranker=settings["name"])
+    show(found, as_json=json, data=source, ranker=settings["name"])
 
 
 def _range(text: str) -> tuple[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop.clicks.columns import columns as checked
+from rankloop.clicks.columns.by_position import by_position
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.grouping import Pairs, grouped, no_rank_twice, pairs_of, selected
 from rankloop.clicks.columns.rows import dataset_rows
@@ -124,10 +125,11 @@ class ClickLog:
         return len(self.position)
 
     def __repr__(self) -> str:
-        return (
-            f"ClickLog({self.n_pages:,} pages, {len(self):,} impressions, "
-            f"{int(self.click.sum(dtype=np.int64)):,} clicks, {self.n_queries:,} queries)"
-        )
+        counts = f"{self.n_pages:,} pages, {len(self):,} impressions, {int(self.click.sum(dtype=np.int64)):,}"
+        return f"ClickLog({counts} clicks, {self.n_queries:,} queries)"
+
+    def _repr_html_(self) -> str:
+        return by_position(repr(self), self.position, self.click).html()
 
     @property
     def n_pages(self) -> int:
@@ -282,17 +284,15 @@ class ClickLog:
         >>> ClickLog.from_frame(polars.DataFrame([page])).position
         array([1, 2], dtype=int32)
         """
-        from rankloop.clicks.columns.frames import log_columns
+        from rankloop.clicks.columns.coded_frame import log_of_frame
 
-        return cls(**log_columns(frame))
+        return log_of_frame(frame)
 
     @classmethod
     def from_store(cls, store: PageStore, **window: Any) -> "ClickLog":
         """The pages of an event store (`rankloop.serve.Store`) with their clicks.
 
         `window` goes to `store.click_frame`: `since` and `until` in UTC seconds, `layout`, `depth`,
-        `include_bots`. Each text is stored once, so this takes less memory than `from_frame`.
+        `include_bots`.
         """
-        from rankloop.clicks.columns.coded_frame import log_of_texts
-
-        return log_of_texts(store.click_frame(**window))
+        return cls.from_frame(store.click_frame(**window))

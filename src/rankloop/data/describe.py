@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._arrays import Array, Ints, Singles
+from rankloop._table import Table
 from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["Description", "describe"]
@@ -21,7 +22,7 @@ class Description:
 
     `duplicate_rows` counts documents whose features equal those of an earlier document of the same
     query, whatever their labels. `constant_features` have one value and none missing;
-    `missing_features` have only missing values. Features are named, or numbered from 0.
+    `missing_features` have only missing values. Features are named, or numbered from 1 as in files.
     """
 
     queries: int
@@ -44,6 +45,13 @@ class Description:
         plain = asdict(self)
         return plain | {name: list(plain[name]) for name in ("constant_features", "missing_features")}
 
+    def table(self) -> Table:
+        """The figures as a table, for notebooks and papers."""
+        return Table(("", ""), [(name, value.replace("\n", ", ")) for name, value in self._rows()], left=2)
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
     def __str__(self) -> str:
         try:
             from rich.console import Console
@@ -55,9 +63,9 @@ class Description:
         return text.get().rstrip()
 
     def __rich__(self) -> Any:
-        from rich.table import Table
+        from rich.table import Table as RichTable
 
-        table = Table(show_header=False)
+        table = RichTable(show_header=False)
         for row in self._rows():
             table.add_row(*row)
         return table
@@ -87,9 +95,9 @@ def describe(data: RankingDataset) -> Description:
     >>> data = RankingDataset([[1.0, 5.0], [2.0, 5.0], [2.0, 5.0]], [0, 1, 1], ["a", "a", "a"])
     >>> found = describe(data)
     >>> found.duplicate_rows, found.constant_features, found.labels
-    (1, ('1',), {'0': 1, '1': 2})
+    (1, ('2',), {'0': 1, '1': 2})
     """
-    names = np.array(data.feature_names or [str(j) for j in range(data.n_features)])
+    names = np.array(data.feature_names or [str(j) for j in range(1, data.n_features + 1)])
     low, high, missing, hashes = _scan(data.X)
     best = np.maximum.reduceat(data.y, data.offsets[:-1]) if data.n_queries else data.y
     worst = np.minimum.reduceat(data.y, data.offsets[:-1]) if data.n_queries else data.y

@@ -1,6 +1,6 @@
 """Data sets from and to tables: polars, pandas and Arrow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from rankloop.data.ranking_dataset import RankingDataset
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["as_polars", "from_frame", "to_frame"]
+__all__ = ["as_polars", "categories_of", "feature_matrix", "from_frame", "to_frame"]
 
 _OPTIONAL = ("docid", "query_text", "query_weight", "item_weight", "position")
 
@@ -21,7 +21,7 @@ _OPTIONAL = ("docid", "query_text", "query_weight", "item_weight", "position")
 def from_frame(
     frame: Any,
     *,
-    label: str = "label",
+    label: str | None = "label",
     qid: str = "qid",
     features: Sequence[str] | None = None,
     docid: str | None = "docid",
@@ -33,7 +33,8 @@ def from_frame(
     """From a table with one row per document: polars (lazy too), pandas, or Arrow.
 
     The optional columns are used where they exist; None makes one a feature. All other columns are features
-    unless `features` names them: numbers or booleans, where null means missing.
+    unless `features` names them: numbers, booleans or categories (as their codes), where null means missing.
+    Without labels (`label=None`) every document has label 0: to predict.
 
     >>> import polars
     >>> frame = polars.DataFrame({"qid": ["a", "b"], "label": [1, 0], "bm25": [7.5, None]})
@@ -41,6 +42,8 @@ def from_frame(
     >>> data.feature_names, data.X.tolist()
     (('bm25',), [[7.5], [nan]])
     """
+    import polars
+
     table = as_polars(frame)
     given = dict(zip(_OPTIONAL, (docid, query_text, query_weight, item_weight, position), strict=True))
     optional = {
@@ -48,10 +51,11 @@ def from_frame(
         for role, name in given.items()
         if name is not None and (name in table.columns or name != role)
     }
-    for name in (label, qid, *optional.values(), *(features or ())):
+    needed = [qid] if label is None else [label, qid]
+    taken = {*needed, *optional.values()}
+    for name in (*needed, *optional.values(), *(features or ())):
         if name not in table.columns:
             raise unknown("column", name, table.columns)
-    taken = {label, qid, *optional.values()}
     names = list(features) if features is not None else [c for c in table.columns if c not in taken]
     for name in names:
         if name in taken:
@@ -59,24 +63,30 @@ def from_frame(
     columns: dict[str, Any] = {
         role: _TAKEN.get(role, _numbers)(table[name]) for role, name in optional.items()
     }
-    X = np.empty((table.height, len(names)), np.float32)
-    for j, name in enumerate(names):
-        X[:, j] = _feature(table[name])
+    for name in names:
+        if isinstance(table[name].dtype, polars.Categorical):
+            raise ValueError(
+                f"column {name!r} is Categorical, which does not say how its categories are numbered; "
+                "cast it to polars.Enum([...])"
+            )
+    X = feature_matrix(table.select(names)) if names else np.empty((table.height, 0), np.float32)
     warn_of_empty(X, names)
-    return RankingDataset(X, _numbers(table[label]), _ids(table[qid]), feature_names=names, **columns)
+    y = np.zeros(table.height, np.float32) if label is None else _numbers(table[label])
+    return RankingDataset(X, y, _ids(table[qid]), feature_names=names, **columns)
 
 
 def to_frame(data: RankingDataset) -> "polars.DataFrame":
     """As a polars table with `qid`, `label`, the optional columns there are, and the features.
 
-    Features without names are called f0, f1 and so on; missing values are nan. Pairs are left out.
+    Features without names are called f1, f2 and so on, by their numbers in SVMLight files; missing values are
+    nan. Pairs are left out.
 
     >>> to_frame(RankingDataset([[7.5]], [1], ["a"])).to_dicts()
-    [{'qid': 'a', 'label': 1.0, 'f0': 7.5}]
+    [{'qid': 'a', 'label': 1.0, 'f1': 7.5}]
     """
     import polars
 
-    names = data.feature_names or tuple(f"f{j}" for j in range(data.n_features))
+    names = data.feature_names or tuple(f"f{j}" for j in range(1, data.n_features + 1))
     text, weight = data.query_text, data.query_weight
     columns: dict[str, Array | None] = {
         "qid": data.row_qid,
@@ -92,6 +102,31 @@ def to_frame(data: RankingDataset) -> "polars.DataFrame":
         raise ValueError(f"feature {min(clash)!r} has the name of another column; rename it first")
     present = {name: values for name, values in columns.items() if values is not None}
     return polars.DataFrame(present | {name: data.X[:, j] for j, name in enumerate(names)})
+
+
+def feature_matrix(frame: Any, categories: Mapping[str, Sequence[str]] | None = None) -> Singles:
+    """The columns of a table as features; `categories` numbers those of the columns that it names.
+
+    >>> import polars
+    >>> colour = polars.Series("colour", ["red", "blue", None], dtype=polars.Enum(["blue", "red"]))
+    >>> feature_matrix(polars.DataFrame([colour])).T
+    array([[ 1.,  0., nan]], dtype=float32)
+    >>> feature_matrix(polars.DataFrame([colour]), {"colour": ["red"]}).T
+    array([[ 0., nan, nan]], dtype=float32)
+    """
+    table = as_polars(frame)
+    X = np.empty((table.height, table.width), np.float32)
+    for j, column in enumerate(table):
+        X[:, j] = _feature(column, (categories or {}).get(column.name))
+    return X
+
+
+def categories_of(frame: Any) -> dict[str, list[str]]:
+    """The categories of the categorical columns of a table, in the order of their codes."""
+    import polars
+
+    table = as_polars(frame)
+    return {one.name: _declared(one) for one in table if one.dtype in (polars.Categorical, polars.Enum)}
 
 
 def as_polars(frame: Any) -> "polars.DataFrame":
@@ -126,7 +161,11 @@ def _from_pandas(frame: Any) -> "polars.DataFrame":
     for i, name in enumerate(names):
         values = frame.iloc[:, i]
         kind = getattr(values.dtype, "kind", "O")
-        if kind in "fiub":
+        if hasattr(values, "cat"):
+            declared = polars.Enum([str(one) for one in values.cat.categories])
+            cells = [None if no else str(cell) for no, cell in zip(values.isna(), values, strict=True)]
+            columns.append(polars.Series(name, cells, dtype=declared))
+        elif kind in "fiub":
             whole = kind != "f" and not values.isna().any()
             columns.append(polars.Series(name, values.to_numpy() if whole else _floats(values)))
         else:
@@ -141,9 +180,11 @@ def _floats(values: Any) -> Floats:
     return numbers
 
 
-def _feature(column: "polars.Series") -> Singles:
+def _feature(column: "polars.Series", categories: Sequence[str] | None = None) -> Singles:
     import polars
 
+    if categories is not None or column.dtype in (polars.Categorical, polars.Enum):
+        return _codes(column, categories)
     if not (column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null)):
         raise ValueError(
             f"feature column {column.name!r} must hold numbers, got {column.dtype}; "
@@ -158,6 +199,26 @@ def _feature(column: "polars.Series") -> Singles:
                 f"column {column.name!r} holds {column[row]} in row {row}, too large for float32; scale it"
             )
     return single
+
+
+def _codes(column: "polars.Series", categories: Sequence[str] | None) -> Singles:
+    """Categories as numbers, in the order given or declared; null and other categories are nan."""
+    import polars
+
+    known = _declared(column) if categories is None else list(categories)
+    codes = column.cast(polars.String).replace_strict(
+        known, range(len(known)), default=None, return_dtype=polars.Float32
+    )
+    return codes.to_numpy()
+
+
+def _declared(column: "polars.Series") -> list[str]:
+    """The categories of a column; those of a polars Categorical, which declares none, are sorted."""
+    import polars
+
+    if isinstance(column.dtype, polars.Enum):
+        return column.dtype.categories.to_list()
+    return sorted(column.cast(polars.String).drop_nulls().unique().to_list())
 
 
 def _numbers(column: "polars.Series") -> Array:

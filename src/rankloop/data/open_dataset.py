@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankloop.data.files.text import long_work
 from rankloop.data.from_frame import from_frame
 from rankloop.data.kind_of import DATASETS, KINDS, kind_of, listed
 from rankloop.data.load_dataset import load_dataset
@@ -15,7 +16,7 @@ __all__ = ["kind_of_dataset", "open_dataset"]
 
 
 def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> RankingDataset:
-    """Read SVMLight text (one path or several), a Parquet, CSV or JSONL table, a saved folder or shards.
+    """Read SVMLight text or a Parquet, CSV or JSONL table (one path or several), a saved folder or shards.
 
     The content decides what a path is, not its name. `options` are those of `read_svmlight`, `read_parquet`
     (for all tables) or `load_dataset`.
@@ -31,29 +32,51 @@ def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> Ran
         return read_svmlight(path, **options)
     if kind == "parquet":
         return read_parquet(path, **options)
+    if kind in ("csv", "jsonl"):
+        files = [path] if isinstance(path, str | Path) else path
+        return from_frame(_table([Path(file) for file in files], kind), **options)
     assert isinstance(path, str | Path)
     if kind == "saved":
         return load_dataset(path, **options)
-    if kind == "shards":
-        from rankloop.data.shards.shards import open_shards
+    from rankloop.data.shards.shards import open_shards
 
-        return open_shards(path, **options).whole()
+    return open_shards(path, **options).whole()
+
+
+def _table(files: Sequence[Path], kind: str) -> Any:
+    """The rows of CSV or JSONL files of the same columns; a number may be whole in one and not in another."""
     import polars
 
-    return from_frame(polars.read_csv(path) if kind == "csv" else polars.read_ndjson(path), **options)
+    read = polars.read_csv if kind == "csv" else polars.read_ndjson
+    tables = []
+    with long_work(f"reading {files[0].name}", sum(file.stat().st_size for file in files)) as advance:
+        for file in files:
+            try:
+                tables.append(read(file, infer_schema_length=10_000))
+            except polars.exceptions.PolarsError as error:
+                reason = str(error).strip().splitlines()[0]
+                raise ValueError(f"{file} cannot be read as {KINDS[kind]}: {reason}") from None
+            if tables[-1].columns != tables[0].columns:
+                odd = set(tables[-1].columns) ^ set(tables[0].columns)
+                name = min(odd, default="the order of columns")
+                raise ValueError(
+                    f"{file} and {files[0]} differ in column {name!r}; give all the same columns"
+                )
+            advance(file.stat().st_size)
+    return polars.concat(tables, how="vertical_relaxed")
 
 
 def kind_of_dataset(path: str | Path | Sequence[str | Path]) -> str:
-    """The kind of a data set; several files are of one kind, SVMLight text or Parquet."""
+    """The kind of a data set; several files are of one kind: SVMLight text, Parquet, CSV or JSONL."""
     if isinstance(path, str | Path):
         kind = kind_of(path)
         if kind not in DATASETS:
             raise ValueError(f"{path} is {KINDS[kind]}, not a data set; a data set is {listed(DATASETS)}")
         return kind
     kinds = {kind_of_dataset(one) for one in path} or {"svmlight"}
-    if len(kinds) > 1 or not kinds <= {"svmlight", "parquet"}:
+    if len(kinds) > 1 or not kinds <= {"svmlight", "parquet", "csv", "jsonl"}:
         raise ValueError(
-            "several files are one data set if all are SVMLight text or all are Parquet; "
+            "several files are one data set if all are SVMLight text, or all are tables of one kind; "
             f"got {' and '.join(KINDS[kind] for kind in sorted(kinds))}: open them one by one"
         )
     return kinds.pop()

@@ -51,7 +51,7 @@ class RankingDataset:
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike,
         qid: ArrayLike,
         *,
@@ -158,6 +158,9 @@ class RankingDataset:
             f"{self.n_features:,} features)"
         )
 
+    def _repr_html_(self) -> str:
+        return self.describe().table().html()
+
     def to_frame(self) -> "polars.DataFrame":
         """As a polars table: see `rankloop.data.to_frame`."""
         from rankloop.data.from_frame import to_frame
@@ -180,6 +183,10 @@ class RankingDataset:
         for name in columns:
             if name in ("offsets", "qid") or name not in {field.name for field in fields(self)}:
                 raise ValueError(f"replace() takes columns of rows, got {name!r}")
+        if set(columns) == {"feature_names"}:  # nothing is copied
+            same = {field.name: getattr(self, field.name) for field in fields(self)}
+            named = check.names(columns["feature_names"], self.n_features)
+            return RankingDataset._trusted(**{**same, "feature_names": named})
         now = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "offsets"}
         return RankingDataset(**{**now, "qid": self.row_qid, **columns})
 

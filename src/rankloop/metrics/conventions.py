@@ -22,13 +22,26 @@ Where a peer weights blank lists wrongly, their value here is nan, and the mean 
 that peer does.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rankloop._names import unknown
 
-__all__ = ["CONVENTIONS", "Convention", "Rule"]
+__all__ = ["CONVENTIONS", "Convention", "Rule", "of_trec_eval"]
+
+_TREC_NAMES = {
+    "P": "p",
+    "Rprec": "r_precision",
+    "map_cut": "map",
+    "ndcg_cut": "ndcg",
+    "recall": "recall",
+    "recip_rank": "mrr",
+    "success": "hit",
+}
+_TREC_SHAPE = re.compile(rf"({'|'.join(_TREC_NAMES)})(?:[_.](\d+))?")
+_TREC_WHOLE = ("Rprec", "recip_rank")  # the others have a cut-off in their names
 
 
 @dataclass(frozen=True)
@@ -102,3 +115,15 @@ CONVENTIONS = {
         ),
     )
 }
+
+
+def of_trec_eval(name: str) -> str | None:
+    """The metric here that trec_eval calls `name`; None for a name that it does not have, or shares with us.
+
+    >>> of_trec_eval("ndcg_cut_10"), of_trec_eval("recip_rank"), of_trec_eval("map")
+    ('ndcg@10', 'mrr', None)
+    """
+    parts = _TREC_SHAPE.fullmatch(name.strip())
+    if parts is None or (parts[2] is None) != (parts[1] in _TREC_WHOLE):
+        return None
+    return _TREC_NAMES[parts[1]] + ("" if parts[2] is None else f"@{parts[2]}")

@@ -1,6 +1,6 @@
 """Metrics of one ranking, with intervals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,8 @@ def evaluate(
 
     Without `metrics`: NDCG@10, MAP, MRR, and ERR@10 where labels are graded. `ties` ("average", "stable",
     "worst") and `empty` ("nan", "zero", "one") go to every metric whose name does not say otherwise;
-    `convention` counts as another library does. Query and item weights of a data set are honoured.
+    `convention` counts as another library does, as do trec_eval's own names ("P_10", "ndcg_cut_10"). Query
+    and item weights of a data set are honoured.
 
     >>> run = {"q1": {"a": 3.0, "b": 2.0}, "q2": {"c": 1.0, "d": 1.0}}
     >>> qrels = {"q1": {"b": 1}, "q2": {"c": 1}, "q3": {"e": 0}}
@@ -51,8 +52,9 @@ def evaluate(
         one_of("ties", ties, TIES)
     if empty is not None:
         one_of("empty", empty, EMPTY)
-    lists = matched(ranking, judgments, as_trec=convention == "trec")
-    wanted = wanted_metrics(metrics, lists.judged_labels, convention, {"ties": ties, "empty": empty})
+    named = [metrics] if isinstance(metrics, (str, Metric)) else None if metrics is None else list(metrics)
+    lists = matched(ranking, judgments, as_trec=_any_of_trec(named, convention))
+    wanted = wanted_metrics(named, lists.judged_labels, convention, {"ties": ties, "empty": empty})
     found = values(
         wanted,
         lists.scores,
@@ -96,6 +98,14 @@ def wanted_metrics(
     return wanted
 
 
+def _any_of_trec(named: Sequence[str | Metric] | None, convention: str | None) -> bool:
+    """Whether ties are broken by document ids for some metric."""
+    if convention is not None or named is None:
+        return convention == "trec"
+    made = [metric(one).convention for one in named]
+    return any(one is not None and one.name == "trec" for one in made)
+
+
 def _usual(graded: bool, convention: str | None) -> list[str]:
     """The usual metrics, as far as the library of the convention has them."""
     if convention not in CONVENTIONS:
@@ -124,7 +134,8 @@ def _as_counted(one: Metric, found: Floats) -> Floats:
 
 def _settings(wanted: list[Metric], convention: str | None) -> dict[str, str]:
     """The conventions that all metrics share; "mixed" where they differ."""
-    settings = {"convention": convention or "rankloop"}
+    counted = {"rankloop" if one.convention is None else one.convention.name for one in wanted}
+    settings = {"convention": convention or (counted.pop() if len(counted) == 1 else "mixed")}
     for name in ("ties", "empty"):
         ways = {str(one.options[name]) for one in wanted if name in one.options}
         if ways:

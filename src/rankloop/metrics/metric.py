@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import unknown
-from rankloop.metrics.conventions import CONVENTIONS, Convention
+from rankloop.metrics.conventions import CONVENTIONS, Convention, of_trec_eval
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import MEASURES, Measure
 from rankloop.metrics.mean import mean
@@ -87,7 +87,8 @@ class Metric:
 def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
     """The metric of a name: `name`, `name@k`, `name(option=value, ...)@k`; a `Metric` passes through.
 
-    `convention` sets the options that reproduce another library's figure (see `conventions`).
+    `convention` sets the options that reproduce another library's figure (see `conventions`). Names that only
+    trec_eval has, such as "P_10", "ndcg_cut_10" and "recip_rank", are counted as trec_eval does.
 
     >>> metric("ndcg(gain=linear)@5")([3, 2, 1], [0, 1, 2], [0, 3]).round(4)
     array([0.6199])
@@ -97,7 +98,10 @@ def metric(name: str | Metric, *, convention: str | None = None) -> Metric:
     """
     if isinstance(name, Metric):
         return name
-    parts = SHAPE.fullmatch(name)
+    theirs = of_trec_eval(name)
+    if theirs is not None and convention is None:
+        convention = "trec"
+    parts = SHAPE.fullmatch(theirs or name)
     if parts is None:
         raise ValueError(f"a metric is written like 'ndcg@10' or 'p(rel=2)@5', got {name!r}")
     word, inside, cut = parts.groups()

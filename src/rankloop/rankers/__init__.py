@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from rankloop.rankers.trees.compile_forest import compile_forest as compile_forest
     from rankloop.rankers.trees.forest import Forest as Forest
     from rankloop.rankers.tune import tune as tune
+    from rankloop.rankers.tune_fusion import TunedFusion as TunedFusion
+    from rankloop.rankers.tune_fusion import tune_fusion as tune_fusion
 
 _HOME = {
     "AdaRank": "adarank",
@@ -71,6 +73,7 @@ _HOME = {
     "RankSVM": "svm.ranksvm",
     "Ranker": "base.ranker",
     "Study": "study",
+    "TunedFusion": "tune_fusion",
     "Why": "explain.why",
     "ablation": "explain.ablation",
     "calibrate": "calibrate",
@@ -90,6 +93,7 @@ _HOME = {
     "to_solr": "export.to_solr",
     "to_vespa": "export.to_vespa",
     "tune": "tune",
+    "tune_fusion": "tune_fusion",
     "why": "explain.why",
 }
 

@@ -1,17 +1,18 @@
 """Several rankings of the same queries as one: reciprocal rank fusion, CombSUM, CombMNZ."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._arrays import Floats, Ints
+from rankloop._arrays import Array, Floats, Ints
 from rankloop._names import one_of
 from rankloop.data import Run
 from rankloop.lists.mean_ranks import mean_ranks
 from rankloop.rankers.base.per_list import normalised
 
-__all__ = ["CONSTANT", "METHODS", "comb_mnz", "comb_sum", "fuse", "fused_scores", "rrf"]
+__all__ = ["CONSTANT", "METHODS", "Aligned", "align", "comb_mnz", "comb_sum", "fuse", "fused_scores", "rrf"]
 
 Scores = Sequence[ArrayLike]
 Weights = Sequence[float] | None
@@ -34,6 +35,7 @@ def fuse(
     `method` is `"rrf"` (by ranks, with its `constant`), `"comb_sum"` or `"comb_mnz"` (by scores, brought to
     one scale within each query by `norm`: "minmax", "sum", "zscore" or "none"). `weights` has one number per
     run, `k` keeps the best documents of each query. A run that lacks a query adds nothing to it.
+    `tune_fusion` chooses all of these by judgments.
 
     >>> words = Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
     >>> vectors = Run.from_dict({"q": {"a": 0.9, "c": 0.8}})
@@ -45,8 +47,38 @@ def fuse(
         raise ValueError(f"fuse takes a sequence of runs (read_run, Run.from_dict), got {kinds}")
     if k is not None and k < 1:
         raise ValueError(f"k must be at least 1, or None to keep all documents, got {k}")
-    query_ids, query = np.unique(
-        np.concatenate([np.repeat(run.qid, np.diff(run.offsets)) for run in runs]), return_inverse=True
+    made = align(runs)
+    offsets = made.offsets
+    fused = fused_scores(made.scores, offsets, method, constant=constant, norm=norm, weights=weights)
+    list_of = np.repeat(np.arange(len(made.query_ids)), np.diff(offsets))
+    kept = np.lexsort((made.first, -fused, list_of))  # equal scores: in the order of the runs
+    if k is not None:
+        kept = kept[np.arange(len(kept)) - np.repeat(offsets[:-1], np.diff(offsets)) < k]
+    kept = kept[np.argsort(made.seen[list_of[kept]], kind="stable")]
+    return Run(made.query_ids[list_of[kept]], made.documents[kept], fused[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Every document that a run retrieved, list by list: one array of scores per run, nan where it lacks it.
+
+    `first` is where a document occurs first in the runs put one after the other, `seen` where a query does.
+    """
+
+    query_ids: Array
+    offsets: Ints
+    documents: Array
+    scores: list[Floats]
+    first: Ints
+    seen: Ints
+
+
+def align(runs: Sequence[Run]) -> Aligned:
+    """The scores of several runs side by side."""
+    query_ids, seen, query = np.unique(
+        np.concatenate([np.repeat(run.qid, np.diff(run.offsets)) for run in runs]),
+        return_index=True,
+        return_inverse=True,
     )
     document_ids, document = np.unique(np.concatenate([run.docid for run in runs]), return_inverse=True)
     pairs, first, place = np.unique(
@@ -56,12 +88,7 @@ def fuse(
     which = np.repeat(np.arange(len(runs)), [len(run.docid) for run in runs])
     scores[which, place] = np.concatenate([run.scores for run in runs])
     offsets = np.searchsorted(query[first], np.arange(len(query_ids) + 1))
-    fused = fused_scores(list(scores), offsets, method, constant=constant, norm=norm, weights=weights)
-    kept = np.lexsort((first, -fused, query[first]))  # equal scores: in the order of the runs
-    if k is not None:
-        kept = kept[np.arange(len(kept)) - np.repeat(offsets[:-1], np.diff(offsets)) < k]
-    kept = kept[np.argsort(_first_seen(query)[query[first[kept]]], kind="stable")]
-    return Run(query_ids[query[first[kept]]], document_ids[document[first[kept]]], fused[kept])
+    return Aligned(query_ids, offsets, document_ids[document[first]], list(scores), first, seen)
 
 
 def fused_scores(
@@ -135,9 +162,3 @@ def _sum(parts: Floats) -> Floats:
     """A document that a ranker did not retrieve gets nothing from it."""
     total: Floats = np.nansum(parts, axis=0)
     return total
-
-
-def _first_seen(codes: Ints) -> Ints:
-    """For each code, where it occurs first."""
-    _, first = np.unique(codes, return_index=True)
-    return first

@@ -56,9 +56,10 @@ class LambdaMART(Ranker):
 
     `monotone` says by feature whether scores must rise (1) or fall (-1) with it, `interaction` lists groups
     of features that may occur in one branch (a feature in no group is alone in its branches), `categorical`
-    features hold codes; features are given by name or by number from 0. `init` is a fitted LambdaMART of the
-    same backend, whose forest is continued by `trees` more. `callbacks` are called with a `Round` after each
-    round; one that returns True ends training. `params` are passed to the backend and override the others.
+    features hold codes. A feature is given by name, by its number in a file as text ("1" is the first), or as
+    a column of X from 0. `init` is a fitted LambdaMART of the same backend, whose forest is continued by
+    `trees` more. `callbacks` are called with a `Round` after each round; one that returns True ends training.
+    `params` are passed to the backend and override the others.
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
@@ -139,7 +140,8 @@ class LambdaMART(Ranker):
         if groups:
             named = {feature for group in groups for feature in group}
             groups += [[feature] for feature in range(train.n_features) if feature not in named]
-        categorical = feature_indices(self.categorical or (), names)
+        declared = (*(self.categorical or ()), *getattr(self, "categories_", ()))
+        categorical = list(dict.fromkeys(feature_indices(declared, names)))
         for column in categorical:
             _check_codes(train.X[:, column], names[column])
         own = isinstance(self.loss, str) and self.loss.startswith(_OWN)
@@ -174,6 +176,14 @@ class LambdaMART(Ranker):
                 f"init was trained on {self.init.n_features_in_} features, but train has {train.n_features}"
             )
         return self.init.forest_
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each feature's share of the gain of all splits, as in scikit-learn; `importance` measures more."""
+        from rankloop.rankers.explain.importance import importance
+
+        gain = importance(self, by="gain").values
+        return gain / (gain.sum() or 1.0)
 
     def _scores(self, X: Singles, offsets: Ints) -> Floats:
         return self.forest_.scores(X, self.threads)

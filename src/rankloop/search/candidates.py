@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Array, Floats, Ints, Ints32
 from rankloop._names import one_of
+from rankloop._table import Table
 from rankloop.search.hit import Hit
 from rankloop.search.index.segment import name_of_field
 from rankloop.search.index.snapshot import Snapshot
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidates"]
 
+_SHOWN = 10  # results in a notebook
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidates:
     """The documents found for a query, best first.
 
@@ -51,6 +54,15 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Candidates({self.query.text!r}, {len(self):,} documents of {self.matches:,} that match)"
+
+    def _repr_html_(self) -> str:
+        """The first results, for notebooks."""
+        shown = zip(self.ids[:_SHOWN].tolist(), self.scores[:_SHOWN].tolist(), strict=True)
+        rows = [(str(rank), str(id), f"{score:.4f}") for rank, (id, score) in enumerate(shown, 1)]
+        return Table(("rank", "document", "score"), rows, title=repr(self), left=2).html()
 
     def numbers(self, field: str) -> Floats:
         """The values of a number or date field (seconds since 1970); nan where a document has none."""

@@ -9,10 +9,12 @@ __all__ = [
     "Convention",
     "DataSet",
     "Empty",
+    "Format",
     "Json",
     "LogFormat",
     "Metrics",
     "Model",
+    "OutFile",
     "PageSize",
     "PerQuery",
     "RankerName",
@@ -23,15 +25,22 @@ __all__ = [
     "check_report",
 ]
 
-DataSet = Annotated[Path, typer.Argument(help="A data set: LETOR/SVMLight text, Parquet or a saved folder.")]
-Model = Annotated[Path, typer.Argument(help="A saved ranker, or the run folder that holds one.")]
+DataSet = Annotated[
+    str,
+    typer.Argument(
+        help="A data set: LETOR/SVMLight text, Parquet, CSV or JSONL (also 'part-*.parquet'), saved, shards."
+    ),
+]
+Model = Annotated[str, typer.Argument(help="A saved ranker, or the run folder that holds one.")]
 RankerName = Annotated[
     str | None, typer.Option("--ranker", help="lambdamart, auto, linear, ranksvm, pointwise, neural, ...")
 ]
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        "--metric", "-m", help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5; repeatable."
+        "--metric",
+        "-m",
+        help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5, or P_10 as in trec_eval; repeatable.",
     ),
 ]
 Convention = Annotated[
@@ -66,6 +75,11 @@ User = Annotated[
 PageSize = Annotated[int, typer.Option("-k", help="Documents per page.")]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Format = Annotated[
+    str,
+    typer.Option("--format", help="What is printed: table, json (--json for short), csv, markdown or latex."),
+]
+OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="Write what is printed to this file.")]
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Also write a page with figures and tables (.html).")
 ]

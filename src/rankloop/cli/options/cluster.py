@@ -1,6 +1,5 @@
 """Commands with `--backend` and `--workers`: the same work on shards, in local processes or on Ray."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from rankloop.cli.options.reading import Reading, expanded
 
 if TYPE_CHECKING:
     from rankloop.data.shards.shards import Shards
@@ -40,8 +41,13 @@ Checkpoint = Annotated[
 ]
 
 
-def check_on(backend: str | None, **others: Any) -> None:
-    """An error where an option that needs `--backend` is given without it."""
+def check_on(backend: str | None, reading: Reading | None = None, **others: Any) -> None:
+    """An error where an option that needs `--backend` is given without it, or one that it cannot honour."""
+    if backend is not None and reading not in (None, Reading()):
+        raise ValueError(
+            "with --backend the columns of a table are named when its shards are written: rankloop shard has "
+            "--qid and --label"
+        )
     for name, value in others.items():
         if backend is None and value is not None:
             raise ValueError(
@@ -50,33 +56,23 @@ def check_on(backend: str | None, **others: Any) -> None:
 
 
 @contextmanager
-def shards_at(path: Path) -> Iterator["Shards"]:
+def shards_at(path: str) -> Iterator["Shards"]:
     """The shards at an address; other data are written to temporary shards, kept while the command runs."""
     import tempfile
 
     from rankloop._jit import thread_count
     from rankloop.data import kind_of, open_shards, write_shards
 
-    address = _address(path)
-    if kind_of(address) == "shards":
-        yield open_shards(address)
+    source = expanded(path)
+    if isinstance(source, str) and kind_of(source) == "shards":
+        yield open_shards(source)
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield write_shards(path, Path(folder) / "shards", shards=max(8, 2 * thread_count()))
-
-
-def _address(path: Path) -> str:
-    """`s3://bucket/set` as it was typed: `Path` drops one of its slashes, and two of `file:///set`.
-
-    >>> _address(Path("s3://bucket/set")), _address(Path("file:///data/set")), _address(Path("data/set"))
-    ('s3://bucket/set', 'file:///data/set', 'data/set')
-    """
-    address = re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))
-    return re.sub(r"^file://(?!/)", "file:///", address)
+        yield write_shards(source, Path(folder) / "shards", shards=max(8, 2 * thread_count()))
 
 
 def evaluate_on(
-    backend: str, workers: int | None, ranking: Path, judgments: Path, metric: Any, **options: Any
+    backend: str, workers: int | None, ranking: str, judgments: str, metric: Any, **options: Any
 ) -> Any:
     """The evaluation of a saved ranker."""
     from rankloop.cli.options.runs import model_file
@@ -93,19 +89,19 @@ def evaluate_on(
         return evaluate(model, shards, metric or None, backend=backend, workers=workers, **options)
 
 
-def predict_on(backend: str, workers: int | None, model: Path, data: Path, out: Path | None) -> "Shards":
+def predict_on(backend: str, workers: int | None, model: str, data: str, out: str | None) -> "Shards":
     """Scores as a folder of Parquet shards."""
     from rankloop.cli.options.runs import model_file
     from rankloop.cluster import predict
 
-    if out is None or out.suffix in (".npy", ".parquet", ".txt"):
+    if out is None or Path(out).suffix in (".npy", ".parquet", ".txt"):
         raise ValueError("with --backend scores are written as shards: name a folder for them with --out")
     with shards_at(data) as shards:
-        return predict(model_file(model), shards, _address(out), backend=backend, workers=workers)
+        return predict(model_file(model), shards, out, backend=backend, workers=workers)
 
 
 def tune_on(
-    backend: str, workers: int | None, ranker: "Ranker", space: Any, data: Path, metric: Any, **options: Any
+    backend: str, workers: int | None, ranker: "Ranker", space: Any, data: str, metric: Any, **options: Any
 ) -> Any:
     """The study over folds of whole shards."""
     from rankloop.cluster import tune
@@ -121,8 +117,8 @@ def tune_on(
 def learn_on(
     backend: str,
     workers: int | None,
-    log: Path,
-    data: Path,
+    log: str,
+    data: str,
     format: str | None,
     report: Path | None,
     **options: Any,
@@ -134,8 +130,9 @@ def learn_on(
     if format is not None:
         raise ValueError("with --backend the log is shards, Parquet, CSV or JSONL; leave --log-format out")
     _refuse_report(report)
-    address = _address(data)
-    documents = open_shards(address) if kind_of(address) == "shards" else open_dataset(data)
+    source = expanded(data)
+    sharded = isinstance(source, str) and kind_of(source) == "shards"
+    documents = open_shards(data) if sharded else open_dataset(source)
     with shards_at(log) as shards:
         return learn(shards, documents, backend=backend, workers=workers, **options)
 
@@ -162,7 +159,7 @@ def train_on(
     backend: str,
     workers: int | None,
     model: "Ranker",
-    paths: dict[str, Path | None],
+    paths: dict[str, str | None],
     metrics: Sequence[str],
     report: Path | None,
     checkpoint: str | None,

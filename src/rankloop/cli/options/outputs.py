@@ -9,7 +9,39 @@ import typer
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["show", "write_frame"]
+__all__ = ["form_of_output", "show", "show_as", "write_frame"]
+
+FORMS = ("table", "json", "csv", "markdown", "latex")
+
+
+def form_of_output(format: str, as_json: bool) -> str:
+    """One of `FORMS`; `--json` is short for `--format json`."""
+    from rankloop._names import one_of
+
+    one_of("format", format, FORMS)
+    if as_json and format not in ("table", "json"):
+        raise ValueError(f"--json and --format {format} ask for two formats; leave one out")
+    return "json" if as_json else format
+
+
+def show_as(found: Any, form: str, out: Path | None, **files: Any) -> None:
+    """Print an evaluation or a comparison in one of `FORMS`, or write it to a file."""
+    from rankloop._atomic import replacing
+
+    if form == "json":
+        text = json.dumps({**files, **found.to_dict()}, indent=2, allow_nan=False)
+    elif form == "csv":
+        text = found.to_frame().fill_nan(None).write_csv().rstrip("\n")
+    elif form == "table":
+        text = repr(found) if out is None else found.table().plain()
+    else:
+        text = found.to_markdown() if form == "markdown" else found.to_latex()
+    if out is None:
+        typer.echo(text)
+        return
+    with replacing(out) as beside:
+        beside.write_text(text + "\n", encoding="utf-8")
+    typer.echo(f"written to {out}")
 
 
 def show(found: Any, *, as_json: bool, **files: Any) -> None:

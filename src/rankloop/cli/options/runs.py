@@ -9,18 +9,9 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = [
-    "MODEL",
-    "as_toml",
-    "chosen_ranker",
-    "data_facts",
-    "model_file",
-    "read_config",
-    "read_data",
-    "setting",
-]
+__all__ = ["MODEL", "as_toml", "chosen_ranker", "data_facts", "model_file", "read_config", "setting"]
 
-MODEL = "model.rank"
+MODEL = "model.rank"  # as `rankloop.load` finds it in a run folder
 _KEYS = ("data", "metrics", "out", "ranker", "space", "test", "valid")
 
 
@@ -34,7 +25,7 @@ def read_config(path: Path | None) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no configuration file {path}")
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     for key in config:
         if key not in _KEYS:
@@ -72,35 +63,42 @@ def _make_ranker(name: str, settings: Mapping[str, Any]) -> "Ranker":
     """A ranker by its class name in any case, with or without "Ranker" at its end."""
     from rankloop import rankers
     from rankloop._names import unknown
+    from rankloop.rankers.base.parameters import unknown_parameter
 
-    classes = {
-        found.lower().removesuffix("ranker"): found
-        for found in rankers.__all__
-        if found[0].isupper() and found not in ("Calibrated", "Ensemble", "Fusion", "Ranker", "Study")
-    }
-    word = name.lower().replace("_", "").replace("-", "").removesuffix("ranker")
-    if word not in classes:
-        raise unknown("ranker", name, classes)
+    classes = {found.lower().removesuffix("ranker"): found for found in rankers.__all__ if found[0].isupper()}
+    word = str(name).lower().replace("_", "").replace("-", "").removesuffix("ranker")
+    if word not in classes or not _learns_alone(getattr(rankers, classes[word])):
+        offered = [one for one, found in classes.items() if _learns_alone(getattr(rankers, found))]
+        raise unknown("ranker", name, offered)
     made: Ranker = getattr(rankers, classes[word])()
     parameters = made.get_params(deep=False)
     for key in settings:
         if key not in parameters:
-            raise unknown(f"parameter of {classes[word]}", key, parameters)
-    return made.set_params(**settings)  # type: ignore[no-any-return] # scikit-learn has no types
+            raise unknown_parameter(classes[word], key, parameters)
+    return made.set_params(**settings)
 
 
-def read_data(path: Path, n_features: int | None = None) -> "RankingDataset":
-    """A data set in any form; SVMLight text that leaves out the last features gets `n_features` of them."""
-    from rankloop.data.open_dataset import kind_of_dataset, open_dataset
+def _learns_alone(found: Any) -> bool:
+    """Whether a member of the family is a ranker that learns from a data set, and not from other rankers."""
+    from rankloop.rankers import Ranker
+    from rankloop.rankers.base.parts import RankerOfRankers
 
-    if n_features is not None and kind_of_dataset(path) == "svmlight":
-        return open_dataset(path, n_features=n_features)
-    return open_dataset(path)
+    if not (isinstance(found, type) and issubclass(found, Ranker)) or found is Ranker:
+        return False
+    return not issubclass(found, RankerOfRankers) and found.__name__ != "Calibrated"
 
 
-def model_file(path: Path) -> Path:
+def model_file(path: str | Path) -> Path:
     """The file of a ranker that is given itself or by its run folder."""
-    return path / MODEL if (path / MODEL).is_file() else path
+    given = Path(path)
+    if (given / MODEL).is_file():
+        return given / MODEL
+    if (given / "search.rank").is_file():
+        raise ValueError(
+            f"{given} holds a pipeline that was trained on an index, not a ranker of data sets; use it with "
+            f"rankloop search INDEX QUERY --pipeline {given}"
+        )
+    return given
 
 
 def data_facts(path: str, data: "RankingDataset") -> dict[str, Any]:

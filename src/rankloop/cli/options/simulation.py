@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.options.reading import Reading
+
 if TYPE_CHECKING:
     from rankloop.clicks import ClickModel
     from rankloop.data import RankingDataset
@@ -27,15 +29,15 @@ def simulated_user(name: str, eta: float, noise: float, data: "RankingDataset") 
     return user(name, eta=eta, noise=noise, max_grade=max(int(data.y.max()), 4))
 
 
-def ranking_scores(data: "RankingDataset", ranking: Path | None, by: str | None) -> Any:
+def ranking_scores(
+    data: "RankingDataset", ranking: str | None, by: str | None, reading: Reading, source: str
+) -> Any:
     """Scores in row order or a ranker, from a file or from one feature; None where neither is given."""
-    from rankloop.cli.options.inputs import read_ranking
-
     if by is not None:
         return feature_column(data, by)
     if ranking is None:
         return None
-    found = read_ranking(ranking)
+    found = reading.ranking(ranking, source)
     if not (hasattr(found, "predict") or hasattr(found, "shape")):
         raise ValueError(f"{ranking} is a run; wanted scores in row order, or a saved ranker")
     return found

@@ -5,11 +5,11 @@ from pathlib import Path
 __all__ = ["is_index", "is_service"]
 
 
-def is_index(path: Path) -> bool:
+def is_index(path: str | Path) -> bool:
     """Whether a path is an index; everything else is a data set, or refused when it is opened."""
     from rankloop.data import kind_of
 
-    return path.is_dir() and kind_of(path) == "index"
+    return Path(path).is_dir() and kind_of(path) == "index"
 
 
 def is_service(source: str | Path) -> bool:

@@ -7,6 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from rankloop.data import Qrels
+    from rankloop.metrics import Comparison
     from rankloop.rankers import Ranker
 
 __all__ = ["SEARCH", "train_search"]
@@ -24,12 +25,17 @@ def train_search(
     metrics: list[str],
     as_json: bool,
 ) -> None:
-    """Train on three fifths of the queries, validate on a fifth, test on a fifth, and write the pipeline."""
+    """Train on three fifths of the queries, validate on a fifth, compare with words alone on a fifth.
+
+    The run folder gets the pipeline, the figures, and the rankings of the held-out queries as TREC runs.
+    """
     import json
 
     import numpy as np
 
     from rankloop._atomic import replacing_folder
+    from rankloop.data import write_run
+    from rankloop.metrics.compare import compare
     from rankloop.search import Features, Index, first
 
     if qrels is None:
@@ -49,19 +55,36 @@ def train_search(
     retrieve = opened.retriever(k=CANDIDATES, typos="missing")
     search = retrieve >> Features.standard(opened) >> model
     search.fit(train, judgments, valid=valid, among="retrieved")
-    figures: dict[str, Any] = {}
-    for name, one in {"words alone": retrieve >> first(CANDIDATES), "learned": search}.items():
-        measured = one.evaluate(test, judgments, metrics)
-        figures[name] = measured.to_dict()
-        if not as_json:
-            typer.echo(f"{name}, {len(test)} held-out queries\n{measured!r}")
+    words = retrieve >> first(CANDIDATES)
+    ranked = {"words alone": words.run(test), "learned": search.run(test)}
+    held_out = {qid: judgments[qid] for qid in test}
+    found = compare(ranked, held_out, metrics)
+    figures = {name: one.to_dict() for name, one in found.systems.items()}
+    verdicts = {metric: family["learned"] for metric, family in found.verdicts.items()}
+    worse = [metric for metric, one in verdicts.items() if _is_worse(found, metric, one.difference)]
     with replacing_folder(target) as folder:
         search.save(folder / SEARCH)
-        (folder / "metrics.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        write_run(ranked["learned"], folder / "test.run")
+        write_run(ranked["words alone"], folder / "words.run")
+        written = {"metrics.json": figures, "comparison.json": found.to_dict()["verdicts"]}
+        for name, content in written.items():
+            (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps({"run": str(target), "metrics": figures}, indent=2))
-    else:
-        typer.echo(f"written to {target / SEARCH}")
+        told = {"run": str(target), "metrics": figures, "comparison": found.to_dict()["verdicts"]}
+        typer.echo(json.dumps({**told, "worse": worse}, indent=2))
+        return
+    typer.echo(f"{len(test)} held-out queries\n{found!r}")
+    if worse:
+        typer.echo(
+            f"the learned ranking is worse than words alone (BM25) by {', '.join(worse)} on the held-out "
+            "queries: keep words alone, or train on more judgments"
+        )
+    typer.echo(f"written to {target / SEARCH}, and the rankings of the held-out queries to test.run")
+
+
+def _is_worse(found: "Comparison", metric: str, difference: float) -> bool:
+    lower = metric in found.systems[found.baseline].lower_is_better
+    return difference > 0 if lower else difference < 0
 
 
 def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[dict[str, Any], Qrels]":
@@ -85,6 +108,8 @@ def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[di
 def _read_queries(path: Path) -> dict[str, Any]:
     from rankloop.search import Query
 
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file of queries {path}")
     queries = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         qid, tab, text = line.partition("\t")

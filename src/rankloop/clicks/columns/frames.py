@@ -7,21 +7,23 @@ import numpy as np
 
 from rankloop.clicks.click_log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
 
-__all__ = ["exploded", "log_columns", "require"]
+__all__ = ["exploded", "log_rows", "numpy_columns", "require"]
 
 
-def log_columns(frame: Any) -> dict[str, Any]:
-    """The columns of a log in a frame; other columns are left out, lists become rows."""
+def log_rows(frame: Any) -> Any:
+    """The columns of a log as a polars frame; other columns are left out, lists become rows."""
     rows = exploded(_polars(frame))
     require(rows.columns, REQUIRED)
-    names = [name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in rows.columns]
-    columns = {}
-    for name in names:
+    for name in REQUIRED:
         series = rows[name]
-        if name in REQUIRED and series.null_count():
+        if series.null_count():
             raise ValueError(f"{name} is missing in row {int(np.argmax(series.is_null().to_numpy()))}")
-        columns[name] = _numpy(series)
-    return columns
+    return rows.select([name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in rows.columns])
+
+
+def numpy_columns(rows: Any) -> dict[str, Any]:
+    """The columns of a frame as arrays."""
+    return {name: _numpy(rows[name]) for name in rows.columns}
 
 
 def require(names: Sequence[str], wanted: Sequence[str]) -> None:

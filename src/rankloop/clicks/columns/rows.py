@@ -39,7 +39,7 @@ def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> 
         raise ValueError(
             f"document {documents[document[lost]]} of query {queries[query[lost]]} is in the log but not in "
             f"the data set ({int(np.sum(row < 0)):,} such pairs); {numbers if data.docid is None else ''}"
-            'add it, or pass missing="mark"'
+            'add it, or leave it out: missing="mark", on the command line --missing drop'
         )
     return row
 

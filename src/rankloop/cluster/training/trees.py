@@ -64,7 +64,7 @@ def settled(ranker: LambdaMART, shards: Shards) -> LambdaMART:
     if isinstance(made.loss, str) and (made.loss == "lambdagap" or made.loss.startswith("backend:")):
         return made
     found = settle(loss(made.loss), np.array(shards.ranges.get("label", [0, 1]), np.float32))
-    return made.set_params(loss=found)  # type: ignore[no-any-return] # scikit-learn has no types
+    return made.set_params(loss=found)
 
 
 def grow(job: TreesJob, member: Member) -> bytes:

@@ -28,7 +28,14 @@ __all__ = [
 ]
 
 
-def features(X: ArrayLike) -> Singles:
+def features(X: Any) -> Singles:
+    """Rows × features in single precision; what a sparse matrix of scipy leaves out is 0."""
+    if hasattr(X, "toarray"):
+        with np.errstate(over="ignore"):
+            single = X.astype(np.float32)
+        if np.array_equal(np.isfinite(single.data), np.isfinite(X.data)):
+            return np.ascontiguousarray(single.toarray())
+        X = X.toarray()  # its error below names the row
     array = X if isinstance(X, np.memmap) else np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must be rows × features, got an array of shape {array.shape}")

@@ -130,7 +130,7 @@ def put_shard(
 def _features(schema: dict[str, str]) -> dict[str, Any]:
     """Which columns are features, and whether they are named: `to_frame` numbers those that are not."""
     names = [name for name in schema if name not in _ROLES]
-    return {"features": names, "named": names != [f"f{j}" for j in range(len(names))]}
+    return {"features": names, "named": names != [f"f{j}" for j in range(1, len(names) + 1)]}
 
 
 def _empty(schema: dict[str, str]) -> "polars.DataFrame":

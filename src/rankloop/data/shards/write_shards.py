@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankloop._names import unknown
 from rankloop._progress import progress
 from rankloop.data.convert import convert
 from rankloop.data.from_frame import as_polars, from_frame, to_frame
@@ -104,6 +105,9 @@ def _of_frames(
                 log = all(name in frame.columns for name in _LOG)
                 _refuse_lists(frame)
             if not log:
+                for old, new in names.items():
+                    if old != new and old not in frame.columns:
+                        raise unknown("column", old, frame.columns)
                 frame = frame.rename({old: new for old, new in names.items() if old in frame.columns})
             spill.add(frame, "query" if log else "qid")
             advance(note=f"{spill.rows:,} rows")

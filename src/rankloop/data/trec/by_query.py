@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints
 from rankloop._jit import kernel, part
+from rankloop._table import Table
 from rankloop.data.columns import check
 from rankloop.data.columns.group import group_rows
 from rankloop.data.trec.fields import Fields
@@ -38,6 +39,7 @@ class Columns:
 
 
 T = TypeVar("T", bound="ByQuery")
+_SHOWN = 10  # rows in a notebook
 
 
 class ByQuery(Mapping[str, dict[str, float]]):
@@ -74,6 +76,14 @@ class ByQuery(Mapping[str, dict[str, float]]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} queries, {len(self.docid):,} documents)"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        queries = np.repeat(self.qid, np.diff(self.offsets))[:_SHOWN].tolist()
+        rows = zip(queries, self.docid[:_SHOWN].tolist(), self._values[:_SHOWN].tolist(), strict=True)
+        cells = [(query, document, f"{value:g}") for query, document, value in rows]
+        kind = {"Run": "score", "Qrels": "label"}.get(type(self).__name__, "value")
+        return Table(("query", "document", kind), cells, title=repr(self), left=2).html()
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Query to document to number, as pytrec_eval, ranx and ir_measures take them."""

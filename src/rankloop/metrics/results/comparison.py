@@ -118,6 +118,19 @@ class Comparison(Tabled):
             "most_changed": changed,
         }
 
+    def to_frame(self) -> "polars.DataFrame":
+        """One row per metric and system, unrounded: its mean, and its verdict against the baseline."""
+        import polars
+
+        empty = dict.fromkeys(Verdict._fields)
+        rows = []
+        for metric in self.names:
+            for system, found in self.systems.items():
+                verdict = self.verdicts[metric].get(system)
+                against = empty if verdict is None else verdict._asdict()
+                rows.append({"metric": metric, "system": system, "mean": found.mean[metric], **against})
+        return polars.DataFrame(rows, infer_schema_length=None)
+
     def to_markdown(self) -> str:
         """Systems × metrics: the best in bold, † where the difference to the baseline is significant."""
         return self._paper_table().markdown()

@@ -89,6 +89,20 @@ class Evaluation(Tabled):
             "notes": list(self.notes),
         }
 
+    def to_frame(self) -> "polars.DataFrame":
+        """One row per metric, unrounded: its mean, interval, and the queries with and without a value."""
+        import polars
+
+        rows = [{"metric": name, **row} for name, row in self.to_dict()["metrics"].items()]
+        return polars.DataFrame(rows)
+
+    def to_markdown(self) -> str:
+        return self.table().markdown()
+
+    def to_latex(self) -> str:
+        """A booktabs `tabular`."""
+        return self.table().latex()
+
     def table(self) -> Table:
         share = f"{self.confidence * 100:g} % interval"
         rows = [

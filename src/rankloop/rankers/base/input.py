@@ -1,6 +1,6 @@
 """The arguments of `fit` and `predict`: conversion and checks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ from rankloop._arrays import Singles
 from rankloop.data import RankingDataset
 from rankloop.data.columns.check import features, ids
 from rankloop.data.columns.group import Grouping, group_rows
+from rankloop.data.from_frame import categories_of, feature_matrix
 
 __all__ = [
     "feature_rows",
+    "frame_categories",
     "group_by_query",
     "one_qid",
     "refuse_ignored",
@@ -50,18 +52,32 @@ def training_sets(
         raise ValueError(f"valid must be a RankingDataset, got {type(valid).__name__}")
     if train.n_documents == 0:
         raise ValueError("the training set has no documents")
+    if train.n_features == 0:
+        raise ValueError(
+            "the training set has no features, so there is nothing to rank by; give at least one"
+        )
     return train, valid
 
 
-def feature_rows(X: Any) -> tuple[Singles, Sequence[str] | None]:
-    """Features as float32 rows, and their names where X (a data set, a frame) has them."""
+def feature_rows(
+    X: Any, categories: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Singles, Sequence[str] | None]:
+    """Features as float32 rows, and their names where X (a data set, a frame) has them.
+
+    The categories of a frame become codes: those of the training, where they are given.
+    """
     if isinstance(X, RankingDataset):
         return X.X, X.feature_names
     columns = getattr(X, "columns", None)
     if columns is None:
         return np.ascontiguousarray(features(X)), None
     named = all(isinstance(column, str) for column in columns)
-    return np.ascontiguousarray(features(np.asarray(X))), list(columns) if named else None
+    return feature_matrix(X, categories), list(columns) if named else None
+
+
+def frame_categories(X: Any) -> dict[str, list[str]]:
+    """The categories of a frame's categorical columns; none of anything else."""
+    return {} if isinstance(X, RankingDataset) or not hasattr(X, "columns") else categories_of(X)
 
 
 def one_qid(qid: ArrayLike | None, groups: ArrayLike | None) -> ArrayLike | None:
@@ -114,6 +130,6 @@ def refuse_other_features(
         )
     at = next(i for i, (new, old) in enumerate(zip(names, trained, strict=True)) if new != old)
     raise ValueError(
-        f"{what} has the trained features in another order: feature {at} is {names[at]!r}, "
+        f"{what} has the trained features in another order: column {at} is {names[at]!r}, "
         f"was {trained[at]!r}; reorder the columns by feature_names_in_"
     )

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.input import (
     feature_rows,
+    frame_categories,
     group_by_query,
     one_qid,
     refuse_ignored,
@@ -22,6 +24,7 @@ from rankloop.rankers.base.input import (
     refuse_without_order,
     training_sets,
 )
+from rankloop.rankers.base.parameters import unknown_parameter
 
 __all__ = ["Member", "Ranker"]
 
@@ -50,8 +53,20 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
     n_features_in_: int
     fingerprint_: str
+    categories_: dict[str, list[str]]  # of categorical columns, where the training was given a frame
     metrics_: dict[str, dict[str, float]]
     propensity_: Floats | None
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Refuse a parameter by the name of another library with its name here."""
+        known = signature(cls.__init__).parameters
+        if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+            for name in given:
+                if name not in known:
+                    offered = [one for one in known if one != "self"]
+                    raise TypeError(str(unknown_parameter(cls.__name__, name, offered)))
+        made: Self = super().__new__(cls)
+        return made
 
     @abstractmethod
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
@@ -99,6 +114,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.n_features_in_ = train.n_features
         if train.feature_names is not None:
             self.feature_names_in_ = np.array(train.feature_names, dtype=object)
+        if categories := frame_categories(X):
+            self.categories_ = categories
         self.fingerprint_ = train.fingerprint()
         self.metrics_ = {}
         self.propensity_ = None
@@ -112,7 +129,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     ) -> Floats:
         """One score per row, in the order of the rows; higher is better."""
         self._check_fitted()
-        rows, names = feature_rows(X)
+        rows, names = feature_rows(X, getattr(self, "categories_", None))
         trained = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
         refuse_other_features("X", names, rows.shape[1], trained, self.n_features_in_)
         ids = one_qid(qid, groups)
@@ -154,6 +171,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         from rankloop.rankers.ranking_scorer import ranking_scorer
 
         return ranking_scorer("ndcg@10")(self, X, y, qid=qid, groups=groups)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as in scikit-learn."""
+        known = self.get_params()
+        for name in params:
+            if "__" not in name and name not in known:
+                raise unknown_parameter(type(self).__name__, name, known)
+        super().set_params(**params)
+        return self
 
     def save(self, path: str | Path) -> None:
         """Write one file that `rankloop.load` reads; it contains no pickle."""

@@ -27,8 +27,9 @@ def ablation(
 ) -> Comparison:
     """Train on all features and without each group, and compare on `test`: differences with p-values.
 
-    `groups` gives the features of each group by name or by number from 0. The ranker is not changed: copies
-    with its parameters are trained. `options` go to `rankloop.metrics.compare`.
+    `groups` gives the features of each group by name, by number ("1" is the first of a file) or by column
+    from 0. The ranker is not changed: copies with its parameters are trained. `options` go to
+    `rankloop.metrics.compare`.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM

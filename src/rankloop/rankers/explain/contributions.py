@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats, Singles
 from rankloop._progress import progress
+from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.feature_names import feature_names
 from rankloop.rankers.base.input import feature_rows
@@ -22,7 +23,7 @@ from rankloop.rankers.trees.linear_leaves import LinearForest
 __all__ = ["Contributions", "contributions"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """Scores as sums: `base + values.sum(axis=1)` are the scores.
 
@@ -35,6 +36,23 @@ class Contributions:
     names: tuple[str, ...]
     exact: bool
     error: Floats | None = None
+
+    def __repr__(self) -> str:
+        documents, features = self.values.shape
+        how = "exact" if self.exact else "sampled"
+        return f"Contributions({documents:,} documents, {features:,} features, {how})"
+
+    def table(self, most: int = 15) -> Table:
+        """The features by the mean size of their parts, the largest first."""
+        size = np.abs(self.values).mean(axis=0)
+        order = np.argsort(-size, kind="stable")[:most]
+        rows = [(self.names[i], f"{size[i]:.4f}", f"{self.values[:, i].mean():+.4f}") for i in order.tolist()]
+        left = len(self.names) - len(rows)
+        notes = [f"and {left} features below these"] if left else []
+        return Table(("feature", "mean size", "mean"), rows, title=repr(self), notes=notes)
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
 
 
 def contributions(
@@ -69,7 +87,7 @@ def contributions(
     if ranker.needs_lists and not isinstance(X, RankingDataset):
         raise ValueError(f"{type(ranker).__name__} scores a document by its list; give a RankingDataset")
     ranker.predict(X)  # checks the features
-    every = feature_rows(X)[0]
+    every = feature_rows(X, getattr(ranker, "categories_", None))[0]
     chosen = np.arange(len(every)) if rows is None else np.asarray(rows, np.int64)
     some = every[chosen]
     exact = _exact(ranker, some)

@@ -108,8 +108,8 @@ def why(
 ) -> Why:
     """Why document `a` is ranked above document `b` for a query, feature by feature.
 
-    Documents are given by docid, or by rank (from 1) where the data set has none; the default is the first
-    two of the ranking. If `a` is ranked below `b`, they are swapped.
+    Documents are given by docid or by place in the ranking (from 1; a docid comes first, and "#1" is always a
+    place); the default is the first two of the ranking. If `a` is ranked below `b`, they are swapped.
 
     >>> from rankloop.rankers import RankSVM
     >>> X, y = [[3.0, 0.0], [1.0, 1.0], [0.0, 5.0]], [2, 1, 0]
@@ -191,12 +191,16 @@ def _changes(
 def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     if one.docid is not None:
         rows = np.flatnonzero(one.docid.astype(str) == str(name))
-        if len(rows) == 0:
-            raise unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
-        return int(rows[0])
-    if not str(name).isdecimal() or not 1 <= int(name) <= len(ranking):
-        raise ValueError(f"the data set has no docids: give a document by its rank, 1 to {len(ranking)}")
-    return int(ranking[int(name) - 1])
+        if len(rows):
+            return int(rows[0])
+    place = str(name).removeprefix("#")
+    if place.isdecimal() and 1 <= int(place) <= len(ranking):
+        return int(ranking[int(place) - 1])
+    places = f"its rank, 1 to {len(ranking)}"
+    if one.docid is None:
+        raise ValueError(f"the data set has no docids: give a document by {places}, got {name!r}")
+    known = unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
+    raise ValueError(f"{known}; or give {places}")
 
 
 def _name(one: RankingDataset, row: int, rank: Ints) -> Any:

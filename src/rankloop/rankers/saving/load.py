@@ -13,8 +13,9 @@ from rankloop._names import unknown
 from rankloop.rankers.base.ranker import Member, Ranker
 from rankloop.rankers.saving.codec import decode, encode
 
-__all__ = ["class_named", "dumps", "load", "loads", "manifest", "save", "versions"]
+__all__ = ["MODEL", "class_named", "dumps", "load", "loads", "manifest", "save", "versions"]
 
+MODEL = "model.rank"  # the name of the ranker in a run folder
 _KIND = "ranker"
 _AGAIN = "copy the file again, or train the ranker again and save it"
 _STATE = "state/"
@@ -26,7 +27,7 @@ def save(ranker: Ranker, path: str | Path) -> None:
 
 
 def load(path: str | Path, *, largest: int | None = None) -> Ranker:
-    """The ranker that `save` wrote to `path`.
+    """The ranker that `save` wrote to `path`, or that `rankloop train` wrote to a run folder.
 
     A file that unpacks to more than `largest` bytes is refused; by default that is 200 times its size, and at
     least 64 MB.
@@ -35,7 +36,9 @@ def load(path: str | Path, *, largest: int | None = None) -> Ranker:
     Traceback (most recent call last):
     FileNotFoundError: there is no ranker file no-such-model
     """
-    return _restored(_archive.read(path, _KIND, again=_AGAIN, largest=largest), str(path))
+    inside = Path(path) / MODEL
+    source = inside if inside.is_file() else path
+    return _restored(_archive.read(source, _KIND, again=_AGAIN, largest=largest), str(path))
 
 
 def manifest(path: str | Path) -> dict[str, Any]:
@@ -90,7 +93,11 @@ def _parts(ranker: Ranker) -> tuple[dict[str, Any], dict[str, Member]]:
             for name, value in ranker.get_params(deep=False).items()
             if name not in ranker._unsaved
         },
-        "features": {"number": ranker.n_features_in_, "names": None if names is None else names.tolist()},
+        "features": {
+            "number": ranker.n_features_in_,
+            "names": None if names is None else names.tolist(),
+            **({"categories": ranker.categories_} if hasattr(ranker, "categories_") else {}),
+        },
         "fingerprint": ranker.fingerprint_,
         "metrics": ranker.metrics_,
         "propensity": None if ranker.propensity_ is None else np.asarray(ranker.propensity_).tolist(),
@@ -108,6 +115,8 @@ def _restored(archive: _archive.Archive, name: str) -> Ranker:
         ranker.n_features_in_ = int(about["features"]["number"])
         if about["features"]["names"] is not None:
             ranker.feature_names_in_ = np.array(about["features"]["names"], dtype=object)
+        if about["features"].get("categories"):
+            ranker.categories_ = about["features"]["categories"]
         ranker.fingerprint_ = about["fingerprint"]
         ranker.metrics_ = about["metrics"]
         curve = about["propensity"]

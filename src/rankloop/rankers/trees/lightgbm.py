@@ -19,6 +19,8 @@ from rankloop.rankers.trees.linear_leaves import LinearForest
 
 __all__ = ["LightGBMForest"]
 
+_FEW = 20  # documents, of which LightGBM would put three or more in each bin of a feature
+
 _LONGEST = 10_000  # documents per list, in its own objectives
 _GRADES = 31  # labels 0 to 30, in its own objectives
 
@@ -55,7 +57,14 @@ class LightGBMForest:
         settings = _settings(plan, train.n_features)
         if derivatives is not None:
             settings["objective"] = lambda scores, _: derivatives(scores)
-        data = _dataset(plan, train, settings)
+        if train.n_documents < _FEW:
+            settings.setdefault("min_data_in_bin", 1)
+        data = _dataset(plan, train, settings).construct()
+        if not any(data.feature_num_bin(feature) > 1 for feature in range(train.n_features)):
+            raise ValueError(
+                f"no feature tells the {train.n_documents:,} documents apart: each has one value in "
+                "all of them; check the features, and how the data were read"
+            )
         seen: dict[str, Floats] = {}
 
         def look(scores: Floats, _: Any) -> tuple[str, float, bool]:

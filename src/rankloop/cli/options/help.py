@@ -1,0 +1,93 @@
+"""How commands show themselves: the words for types in their help, and mistakes as one sentence."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperGroup, TyperOption
+
+__all__ = ["Commands", "in_one_sentence"]
+
+_WORDS = {"Path": "file", "bool": "", "float": "number", "int": "number", "str": "text"}
+# How the library spells its parameters in errors, and what a command has for them.
+_SPELLED = {
+    "pass format=": "give --log-format",
+    "features=[...]": "--feature-columns a,b",
+    "leave layout= out": "leave --layout out",
+    "use by='permutation'": "use --by permutation",
+    "with sql=...": "with --sql",
+    "n_features=": "--n-features ",
+    "raise n_features": "raise --n-features",
+}
+# Libraries whose own exceptions are complaints about the input.
+_LIBRARIES = ("catboost", "lightgbm", "polars", "pyarrow", "sqlalchemy", "xgboost", "zipfile", "zstandard")
+
+
+class Commands(TyperGroup):
+    """A group of commands whose help names types in words; brackets in it stay as they are written."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        for command in (found, *getattr(found, "commands", {}).values()):
+            for param in getattr(command, "params", ()):
+                _name_type(param)
+        return found
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Whole sentences, wrapped; they would be cut to one line."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands])
+
+
+def _name_type(param: Any) -> None:
+    if isinstance(param, TyperArgument):
+        param.display_type_rich = lambda ctx: ""  # type: ignore[method-assign] # its help says what it is
+    elif isinstance(param, TyperOption) and param.metavar is None:
+        kind = getattr(getattr(param, "type_descriptor", None), "annotation", None)
+        name = getattr(kind, "__args__", [kind])[0]
+        param.metavar = f"<{_WORDS.get(getattr(name, '__name__', ''), 'text')}>"
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """A user's mistake ends in one sentence and exit status 2, an interruption in 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("rankloop: interrupted; nothing was left half-written", err=True)
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        said = _sentence(error)
+        if said is None:
+            raise
+        typer.echo(f"rankloop: {said}", err=True)
+        raise SystemExit(2) from None
+
+
+def _sentence(error: Exception) -> str | None:
+    """What a user is told; None for our own mistakes, whose traceback is wanted."""
+    if isinstance(error, ModuleNotFoundError):
+        from rankloop._extras import extra_of
+
+        extra = extra_of(error.name)
+        if extra is not None and "pip install" not in str(error):
+            return f"this needs {error.name}; install it with: pip install 'rankloop[{extra}]'"
+        return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"a text is not in UTF-8 (byte {error.start}); convert it to UTF-8, or name another file"
+    if isinstance(error, FileExistsError | NotADirectoryError) and error.filename is not None:
+        return f"{error.filename} is a file, where a folder is wanted; choose another name"
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, (ValueError, OSError)):
+        said = str(error)
+        for theirs, ours in _SPELLED.items():
+            said = said.replace(theirs, ours)
+        return said
+    if type(error).__module__.split(".")[0] in _LIBRARIES:
+        return " ".join(str(error).split()) or type(error).__name__
+    return None
