@@ -34,6 +34,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.rate": (0, 1e9),
     "limits.burst": (1, 1e9),
     "limits.clients": (1, 1e9),
+    "limits.waiting": (0, 1e6),
+    "limits.connections": (1, 1e6),
+    "limits.header_seconds": (0.01, 3600),
     "gate.pages": (0, 1e12),
     "gate.confidence": (0.5, 0.9999),
 }
@@ -41,7 +44,7 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one client."""
+    """What clients may send, and how much of the service they may take."""
 
     body: int = 262_144  # bytes of a request
     query: int = 500  # characters
@@ -51,6 +54,9 @@ class Limits:
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once
     clients: int = 20_000  # whose rate is remembered
+    waiting: int = 100  # searches in line for a thread; more are answered with 503
+    connections: int = 1000  # open at once
+    header_seconds: float = 10.0  # in which the head of a request must have come
 
     def check(self, query: str, k: int = 1) -> None:
         """Refuse a query that is too long, and too many results."""

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from rankloop.search import Index
+from rankloop.search import Deadline, Index
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
@@ -78,17 +78,17 @@ class Service:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
+    def search(self, request: SearchRequest, *, deadline: Deadline | None = None) -> SearchAnswer:
         """A page of results; recorded unless the request is a preview."""
-        return self.searcher.search(request)
+        return self.searcher.search(request, deadline=deadline)
 
     def explain(self, query: str, document: str, against: str | None = None) -> Explanation:
         """Why a document is where it is, and why it is above or below another."""
         return self.searcher.explain(query, document, against)
 
-    def rank(self, request: RankRequest) -> SearchAnswer:
+    def rank(self, request: RankRequest, *, deadline: Deadline | None = None) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
-        return self.reranker.rank(request, self.versions.live.production, self.recorder)
+        return self.reranker.rank(request, self.versions.live.production, self.recorder, deadline=deadline)
 
     def record(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""

@@ -7,6 +7,8 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from rankloop.serve.events.address_range import address_range
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -47,7 +49,8 @@ class TokenBuckets:
 class Rates:
     """Middleware: a client that sends too many requests gets 429 with the time to wait.
 
-    A client is an address, which the server takes from the headers of trusted proxies only.
+    A client is an IPv4 address or the /64 of an IPv6 address, which one household has; the server takes it
+    from the headers of trusted proxies only.
     """
 
     def __init__(self, app: "ASGIApp", buckets: TokenBuckets) -> None:
@@ -55,13 +58,18 @@ class Rates:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] == "http" and self.buckets.rate > 0 and scope["path"] not in UNLIMITED:
-            client = str((scope.get("client") or ("unknown",))[0])
+            client = _client(scope)
             wait = self.buckets.wait(client, time.monotonic())
             if wait > 0:
                 retry = str(math.ceil(wait))
                 await refuse(send, 429, "too many requests; slow down", {"retry-after": retry})
                 return
         await self.app(scope, receive, send)
+
+
+def _client(scope: "Scope") -> str:
+    address = (scope.get("client") or (None,))[0]
+    return address_range(address, ipv4=32, ipv6=64)
 
 
 class Bodies:

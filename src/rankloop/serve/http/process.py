@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import signal
 import socket
 import webbrowser
@@ -15,6 +16,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from rankloop.serve.config import TOKEN_VARIABLE, Config
+from rankloop.serve.http.connections import ConnectionProtocol
 from rankloop.serve.http.create_app import create_app, learning
 from rankloop.serve.service import Service
 
@@ -40,6 +42,7 @@ def run(
     `places` are more paths to print at the start, by name.
     """
     signal.signal(signal.SIGTERM, _end)
+    _allow_files()
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
         service.searcher.warm()
         address = _address(host, found)
@@ -72,6 +75,7 @@ def run_workers(
 
 def worker() -> FastAPI:
     """The app of one of several processes; learning is done by the parent process."""
+    _allow_files()
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
     service.searcher.warm()
     app = create_app(service, own=True)
@@ -87,12 +91,20 @@ def web(service: Service, **options: Any) -> uvicorn.Config:
 def _options(config: Config) -> dict[str, Any]:
     """Only the X-Forwarded headers of proxies in the config are trusted."""
     return {
+        "http": ConnectionProtocol,
         "log_level": "warning",
         "server_header": False,
         "timeout_graceful_shutdown": SHUTDOWN,
         "proxy_headers": bool(config.proxies),
         "forwarded_allow_ips": list(config.proxies),
     }
+
+
+def _allow_files() -> None:
+    """As many open files as the system grants: every connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _settle() -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from rankloop.search import Deadline
 from rankloop.serve.http.answers import (
     PROBLEMS,
     in_search_thread,
@@ -36,7 +37,7 @@ Version = Annotated[str, Query(min_length=1, max_length=50)]
 @router.post("/search", response_model=SearchAnswer, responses=PROBLEMS)
 async def search(request: Request, body: SearchRequest) -> Response:
     """A page of results, with the signed id that its clicks need."""
-    return await _counted_page(request, lambda: service_of(request).search(body))
+    return await _counted_page(request, lambda deadline: service_of(request).search(body, deadline=deadline))
 
 
 @router.post("/events", response_model=Accepted, responses=PROBLEMS)
@@ -58,7 +59,7 @@ async def events(request: Request, body: EventsRequest) -> Response:
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS)
 async def rank(request: Request, body: RankRequest) -> Response:
     """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, lambda: service_of(request).rank(body))
+    return await _counted_page(request, lambda deadline: service_of(request).rank(body, deadline=deadline))
 
 
 @router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(404))
@@ -71,21 +72,25 @@ async def explain(
 ) -> Response:
     """Why a document is where it is, and, with `against`, why it is above or below another."""
     searcher = service_of(request).searcher
-    return await in_search_thread(request, lambda: searcher.explain(query, document, against, version))
+    return await in_search_thread(
+        request, lambda deadline: searcher.explain(query, document, against, version, deadline=deadline)
+    )
 
 
 @router.get("/suggest", response_model=Suggestions, responses=PROBLEMS)
 async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge=1, le=20)] = 5) -> Response:
     """Titles that fit what was typed so far."""
     searcher = service_of(request).searcher
-    return await in_search_thread(request, lambda: Suggestions(suggestions=searcher.suggest(query, n)))
+    return await in_search_thread(
+        request, lambda deadline: Suggestions(suggestions=searcher.suggest(query, n, deadline=deadline))
+    )
 
 
-async def _counted_page(request: Request, work: Callable[[], SearchAnswer]) -> Response:
+async def _counted_page(request: Request, work: Callable[[Deadline], SearchAnswer]) -> Response:
     metrics = metrics_of(request)
 
-    def counted() -> SearchAnswer:
-        answer = work()
+    def counted(deadline: Deadline) -> SearchAnswer:
+        answer = work(deadline)
         metrics.page(answer)
         return answer
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from rankloop.serve.http.answers import service_of
+from rankloop.search import Deadline
+from rankloop.serve.http.answers import in_search_thread, service_of
 from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
 from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
 
@@ -18,18 +19,23 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/why")
-def why(request: Request, q: str = "", document: str = "", above: str = "", version: str = "") -> Response:
+async def why(
+    request: Request, q: str = "", document: str = "", above: str = "", version: str = ""
+) -> Response:
     """Why a document is where it is, and why `above` is above it: a page, or a part of one (`fragment=1`)."""
     service = service_of(request)
-    found = service.searcher.explain(q, document, above or None, version or None)
 
     def title(id: str) -> str:
         return service.searcher.presenter.title_of(id, service.index[id])
 
-    view = ExplanationView.of(found, title(document), title(above) if above else "")
-    if "fragment" in request.query_params:
-        return fragment("reasons.html", why=view)
-    return page(request, "why.html", query=q, why=view)
+    def work(deadline: Deadline) -> Response:
+        found = service.searcher.explain(q, document, above or None, version or None, deadline=deadline)
+        view = ExplanationView.of(found, title(document), title(above) if above else "")
+        if "fragment" in request.query_params:
+            return fragment("reasons.html", why=view)
+        return page(request, "why.html", query=q, why=view)
+
+    return await in_search_thread(request, work)
 
 
 @dataclass(frozen=True)

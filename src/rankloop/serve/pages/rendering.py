@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
-from rankloop.serve.http.answers import service_of
+from rankloop.serve.http.answers import RETRY, service_of
+from rankloop.serve.http.search_threads import Busy
 
 __all__ = [
     "PageRoute",
@@ -67,8 +68,10 @@ class PageRoute(APIRoute):
                 return await handle(request)
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
-            except (StoreAway, DeadlineExceeded) as error:
-                return problem(request, 503, "Not available", _sentence(error))
+            except (StoreAway, DeadlineExceeded, Busy) as error:
+                answer = problem(request, 503, "Not available", _sentence(error))
+                answer.headers["Retry-After"] = RETRY
+                return answer
             except LookupError as error:
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
                     raise
