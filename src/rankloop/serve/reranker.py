@@ -31,7 +31,13 @@ class Reranker:
         self._own = _own_ranker(config.rank_with)
 
     def rank(
-        self, request: RankRequest, production: Model, recorder: Recorder, *, deadline: Deadline | None = None
+        self,
+        request: RankRequest,
+        production: Model,
+        recorder: Recorder,
+        *,
+        address: str | None = None,
+        deadline: Deadline | None = None,
     ) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
         start = time.perf_counter()
@@ -64,6 +70,7 @@ class Reranker:
                 feature_names=order.names,
                 layout=request.layout,
                 user=recorder.user(request.user),
+                origin=recorder.origin(address),
                 found=len(order.ids),
             )
             impression = recorder.page(shown)

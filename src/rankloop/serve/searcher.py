@@ -48,9 +48,12 @@ class Searcher:
         record: bool = True,
         version: str | None = None,
         bot: bool = False,
+        address: str | None = None,
         deadline: Deadline | None = None,
     ) -> SearchAnswer:
         """A page of results; recorded unless it is a preview or of one given version.
+
+        Of `address`, the person's, a keyed hash of its range is recorded.
 
         Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
         """
@@ -96,6 +99,7 @@ class Searcher:
                 feature_names=self.features.names,
                 layout=request.layout,
                 user=user,
+                origin=self._recorder.origin(address),
                 policy=page.policy,
                 experiment=arm.experiment.id if arm.experiment else None,
                 randomness=page.randomness,

@@ -41,22 +41,27 @@ class Service:
         self.config, self.index, self.store = config, index, store
         self.reranker = Reranker(config, index)
         self.registry = Registry(store, config.home / "models")
-        self.experiments = Experiments(store)
+        self.experiments = Experiments(store, config.influence)
         self.shadow = Shadow()
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
-        self._watcher = Watcher(self.versions.reload, self.tidy)
+        self._watcher = Watcher(self.look, self.tidy)
+        with suppress(StoreAway):
+            self.recorder.forgotten.catch_up()
         for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
             part.start()
 
     @classmethod
     def open(cls, config: Config | str | Path) -> Self:
-        """The service of a config, a config file, or an index; the first model is BM25."""
+        """The service of a config, a config file, or an index; the first model is BM25.
+
+        While the database does not answer, the version that served last goes on, and what is recorded waits.
+        """
         settings = config if isinstance(config, Config) else Config.read(config)
         index = Index.open(settings.index)
         settings.home.mkdir(parents=True, exist_ok=True)
-        store = Store.open(settings.database)
+        store = Store.open(settings.database, later=True)
         try:
             return cls(settings, index, store)
         except BaseException:
@@ -78,17 +83,23 @@ class Service:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def search(self, request: SearchRequest, *, deadline: Deadline | None = None) -> SearchAnswer:
-        """A page of results; recorded unless the request is a preview."""
-        return self.searcher.search(request, deadline=deadline)
+    def search(
+        self, request: SearchRequest, *, address: str | None = None, deadline: Deadline | None = None
+    ) -> SearchAnswer:
+        """A page of results; recorded unless the request is a preview, with a hash of the address range."""
+        return self.searcher.search(request, address=address, deadline=deadline)
 
     def explain(self, query: str, document: str, against: str | None = None) -> Explanation:
         """Why a document is where it is, and why it is above or below another."""
         return self.searcher.explain(query, document, against)
 
-    def rank(self, request: RankRequest, *, deadline: Deadline | None = None) -> SearchAnswer:
+    def rank(
+        self, request: RankRequest, *, address: str | None = None, deadline: Deadline | None = None
+    ) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
-        return self.reranker.rank(request, self.versions.live.production, self.recorder, deadline=deadline)
+        return self.reranker.rank(
+            request, self.versions.live.production, self.recorder, address=address, deadline=deadline
+        )
 
     def record(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
@@ -98,7 +109,12 @@ class Service:
 
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person; gives the number of pages deleted."""
-        return self.store.forget(str(self.recorder.user(user)))
+        return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+
+    def look(self) -> None:
+        """Done every second: serve what others promoted and committed, and forget whom they forgot."""
+        self.versions.reload()
+        self.recorder.forgotten.catch_up()
 
     def tidy(self) -> None:
         """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""

@@ -1,13 +1,11 @@
 """What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
 
 import asyncio
-import hmac
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import Depends, HTTPException, Request, Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Request, Response
 from pydantic import BaseModel
 
 from rankloop.search.deadline import Deadline, DeadlineExceeded
@@ -26,15 +24,14 @@ __all__ = [
     "PROBLEMS",
     "RETRY",
     "Problem",
+    "address_of",
     "call_on_start",
     "first_mistake",
     "in_search_thread",
     "in_waiting_thread",
     "json_answer",
     "metrics_of",
-    "only_admin",
     "problems",
-    "range_of",
     "service_of",
 ]
 
@@ -94,7 +91,7 @@ async def in_search_thread(request: Request, work: Callable[[Deadline], BaseMode
 
     gone = asyncio.ensure_future(_hung_up(request))
     try:
-        return await threads.run(range_of(request), answer, deadline=deadline, gone=gone)
+        return await threads.run(address_range(address_of(request)), answer, deadline=deadline, gone=gone)
     except (ClientGone, DeadlineExceeded):
         if not gone.done():
             raise
@@ -112,9 +109,9 @@ async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Res
     return await to_thread.run_sync(lambda: _answer(work()), limiter=threads)
 
 
-def range_of(request: Request) -> str:
-    """The range of addresses that a request comes from; of trusted proxies, what they say."""
-    return address_range(request.client.host if request.client else None)
+def address_of(request: Request) -> str | None:
+    """The address of the client; of trusted proxies, the one that they name."""
+    return request.client.host if request.client else None
 
 
 async def _hung_up(request: Request) -> None:
@@ -155,23 +152,3 @@ async def call_on_start(
         return send(message)
 
     await app(scope, receive, sending if scope["type"] == "http" else send)
-
-
-_bearer = HTTPBearer(auto_error=False, description="The administration token.")
-
-
-def only_admin(
-    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> None:
-    """Refuse requests without the administration token."""
-    wanted = service_of(request).config.admin_token
-    if not wanted:
-        raise HTTPException(
-            403, "administration is off; start the service with RANKLOOP_ADMIN_TOKEN or admin_token set"
-        )
-    if sent is None or not hmac.compare_digest(sent.credentials.encode(), wanted.encode()):
-        raise HTTPException(
-            401,
-            "this needs the administration token: Authorization: Bearer ...",
-            {"WWW-Authenticate": "Bearer"},
-        )

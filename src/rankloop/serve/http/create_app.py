@@ -27,6 +27,7 @@ from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
 from rankloop.serve.http.search_threads import Busy, SearchThreads
+from rankloop.serve.http.tokens import LockedOut, WrongTokens
 from rankloop.serve.pages.routes import router as pages
 from rankloop.serve.service import Service
 
@@ -65,6 +66,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.metrics = Metrics(service)
     threads = settings.threads or 2 * (os.cpu_count() or 1)
     app.state.search_threads = SearchThreads(threads, limits.waiting)
+    app.state.wrong_tokens = WrongTokens(limits.clients)
     app.state.waiting_threads = CapacityLimiter(WAITING)
     for part in (api_search, api_models, api_experiments, api_health):
         app.include_router(part.router)
@@ -127,6 +129,10 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(Busy)
     async def too_long(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+
+    @app.exception_handler(LockedOut)
+    async def locked_out(request: Request, error: LockedOut) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 429, {"Retry-After": str(error.seconds)})
 
     @app.exception_handler(OSError)
     async def broken(request: Request, error: OSError) -> Response:

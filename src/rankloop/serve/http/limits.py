@@ -37,13 +37,21 @@ class TokenBuckets:
 
     def wait(self, client: str, now: float) -> float:
         """Take a token: 0, or the seconds until there is one."""
-        left, before = self._left.pop(client, (float(self.burst), now))
-        left = min(self.burst, left + (now - before) * self.rate)
-        allowed = left >= 1.0
-        self._left[client] = (left - 1.0 if allowed else left, now)
+        wait, left = self.look(client, now), self._now(client, now)
+        self._left.pop(client, None)
+        self._left[client] = (left if wait > 0 else left - 1.0, now)
         if len(self._left) > self.most:
             self._left.popitem(last=False)
-        return 0.0 if allowed else (1.0 - left) / self.rate
+        return wait
+
+    def look(self, client: str, now: float) -> float:
+        """The same without taking it."""
+        left = self._now(client, now)
+        return 0.0 if left >= 1.0 else (1.0 - left) / self.rate
+
+    def _now(self, client: str, now: float) -> float:
+        left, before = self._left.get(client, (float(self.burst), now))
+        return min(self.burst, left + (now - before) * self.rate)
 
 
 class Rates:

@@ -1,10 +1,13 @@
 """The service as a process: it prints what it serves, and stores what waits before it ends."""
 
 import gc
+import multiprocessing
 import os
 import resource
 import signal
 import socket
+import threading
+import time
 import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
@@ -75,6 +78,7 @@ def run_workers(
 
 def worker() -> FastAPI:
     """The app of one of several processes; learning is done by the parent process."""
+    _end_with_parent()
     _allow_files()
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
     service.searcher.warm()
@@ -98,6 +102,21 @@ def _options(config: Config) -> dict[str, Any]:
         "proxy_headers": bool(config.proxies),
         "forwarded_allow_ips": list(config.proxies),
     }
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(SHUTDOWN + 5)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="rankloop-parent", daemon=True).start()
 
 
 def _allow_files() -> None:

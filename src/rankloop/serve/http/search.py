@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from rankloop.search import Deadline
 from rankloop.serve.http.answers import (
     PROBLEMS,
+    address_of,
     in_search_thread,
     in_waiting_thread,
     metrics_of,
@@ -24,6 +25,7 @@ from rankloop.serve.http.schema import (
     SearchRequest,
     Suggestions,
 )
+from rankloop.serve.http.tokens import is_admin, only_admin
 
 __all__ = ["router"]
 
@@ -32,12 +34,13 @@ router = APIRouter(tags=["search"])
 QueryText = Annotated[str, Query(max_length=LONGEST_QUERY)]
 DocumentId = Annotated[str, Query(min_length=1, max_length=500)]
 Version = Annotated[str, Query(min_length=1, max_length=50)]
+Told = Annotated[bool, Depends(is_admin)]  # whether the token came with the request
 
 
-@router.post("/search", response_model=SearchAnswer, responses=PROBLEMS)
-async def search(request: Request, body: SearchRequest) -> Response:
+@router.post("/search", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
+async def search(request: Request, body: SearchRequest, told: Told) -> Response:
     """A page of results, with the signed id that its clicks need."""
-    return await _counted_page(request, lambda deadline: service_of(request).search(body, deadline=deadline))
+    return await _counted_page(request, told, lambda **given: service_of(request).search(body, **given))
 
 
 @router.post("/events", response_model=Accepted, responses=PROBLEMS)
@@ -56,25 +59,34 @@ async def events(request: Request, body: EventsRequest) -> Response:
     return await in_waiting_thread(request, work)
 
 
-@router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS)
-async def rank(request: Request, body: RankRequest) -> Response:
+@router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
+async def rank(request: Request, body: RankRequest, told: Told) -> Response:
     """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, lambda deadline: service_of(request).rank(body, deadline=deadline))
+    return await _counted_page(request, told, lambda **given: service_of(request).rank(body, **given))
 
 
-@router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(404))
+@router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(401, 403, 404))
 async def explain(
     request: Request,
+    told: Told,
     query: QueryText,
     document: DocumentId,
     against: DocumentId | None = None,
     version: Version | None = None,
 ) -> Response:
-    """Why a document is where it is, and, with `against`, why it is above or below another."""
+    """Why a document is where it is, and, with `against`, why it is above or below another.
+
+    The name of the version, and another `version` than that in production, need the token.
+    """
     searcher = service_of(request).searcher
-    return await in_search_thread(
-        request, lambda deadline: searcher.explain(query, document, against, version, deadline=deadline)
-    )
+    if version is not None:
+        only_admin(request)
+
+    def work(deadline: Deadline) -> Explanation:
+        found = searcher.explain(query, document, against, version, deadline=deadline)
+        return found if told else found.model_copy(update={"ranker": None})
+
+    return await in_search_thread(request, work)
 
 
 @router.get("/suggest", response_model=Suggestions, responses=PROBLEMS)
@@ -86,12 +98,13 @@ async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge
     )
 
 
-async def _counted_page(request: Request, work: Callable[[Deadline], SearchAnswer]) -> Response:
+async def _counted_page(request: Request, told: bool, work: Callable[..., SearchAnswer]) -> Response:
+    """The page that `work` makes for an address and by a deadline; who ranked it is told with the token."""
     metrics = metrics_of(request)
 
     def counted(deadline: Deadline) -> SearchAnswer:
-        answer = work(deadline)
+        answer = work(address=address_of(request), deadline=deadline)
         metrics.page(answer)
-        return answer
+        return answer if told else answer.public()
 
     return await in_search_thread(request, counted)

@@ -10,6 +10,7 @@ from rankloop.search import Deadline, Index
 from rankloop.serve.http.answers import in_search_thread, service_of
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
+from rankloop.serve.pages.login import login_form, may_view
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 
@@ -25,6 +26,8 @@ async def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Re
 
 
 def _compared(request: Request, deadline: Deadline, q: str, a: str, b: str) -> Response:
+    if not may_view(request):
+        return login_form(request, status=401)
     service = service_of(request)
     query = " ".join(q.split())
     versions = {one.version: name_of(one) for one in service.registry.versions()}
@@ -65,7 +68,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Column:
-    ranker: str
+    ranker: str | None
     seconds: float
     results: list[Moved]
 

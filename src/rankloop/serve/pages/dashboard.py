@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rankloop.serve.http.answers import in_waiting_thread, service_of
-from rankloop.serve.pages.login import has_token, login_form, may_view, require_view
+from rankloop.serve.pages.login import form_token, has_token, login_form, may_view, require_view
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -43,6 +43,7 @@ def _dashboard(request: Request) -> Response:
         place="dashboard",
         spans=SPANS,
         token=has_token(request),
+        form_token=form_token(request),
         administered=bool(service.config.admin_token),
         shown=overview(service, chosen, changing=has_token(request)),
     )

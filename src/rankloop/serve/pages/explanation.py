@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from rankloop.search import Deadline
 from rankloop.serve.http.answers import in_search_thread, service_of
 from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
+from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
 
 __all__ = ["router"]
@@ -29,7 +30,11 @@ async def why(
         return service.searcher.presenter.title_of(id, service.index[id])
 
     def work(deadline: Deadline) -> Response:
+        told = shows_versions(request)
+        if version and not told:
+            raise PermissionError("versions are shown with the administration token; log in first")
         found = service.searcher.explain(q, document, above or None, version or None, deadline=deadline)
+        found = found if told else found.model_copy(update={"ranker": None})
         view = ExplanationView.of(found, title(document), title(above) if above else "")
         if "fragment" in request.query_params:
             return fragment("reasons.html", why=view)
@@ -94,7 +99,7 @@ class ExplanationView:
     """An explanation as the page shows it: the largest shares, and the sum of the others."""
 
     title: str
-    ranker: str
+    ranker: str | None
     rank: int | None
     score: float
     base: float

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request, Response
 
 from rankloop.search import Deadline
 from rankloop.serve.events.filters import is_bot
-from rankloop.serve.http.answers import in_search_thread, metrics_of, service_of
+from rankloop.serve.http.answers import address_of, in_search_thread, metrics_of, service_of
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.pages.address import SearchAddress
+from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, facet_fields, view
 from rankloop.serve.pages.visitors import COOKIE, visitor
@@ -46,7 +47,7 @@ def _whole(request: Request, deadline: Deadline) -> Response:
         address=address,
         view=_found(request, address, deadline, settled=True, user=who.id) if address.query else None,
         documents=len(service.index),
-        production=service.versions.live.roles.production,
+        production=service.versions.live.roles.production if shows_versions(request) else None,
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
@@ -139,6 +140,7 @@ def _found(
             unfinished=not settled,
         ),
         bot=is_bot(request.headers.get("user-agent")),
+        address=address_of(request),
         deadline=deadline,
     )
     metrics_of(request).page(answer)
