@@ -262,6 +262,27 @@ def test_a_client_with_slow_searches_delays_itself():
     asyncio.run(scenario())
 
 
+def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
+    monkeypatch.setattr("rankloop.serve.http.search_threads.RECENT", 2.0)  # half a second of thread
+
+    async def scenario():
+        turns = Turns(threads=2, waiting=10)
+        turns.start("honest", "h0")
+        turns.releases["h0"].set()
+        turns.start("crowd", "c0")
+        await asyncio.sleep(0.8)
+        turns.releases["c0"].set()
+        await turns.tasks[1]
+        start = time.monotonic()
+        waits = turns.start("crowd", "c1")
+        turns.releases["c1"].set()
+        assert await waits == "c1"
+        assert 0.3 < time.monotonic() - start < 2.0  # 2 ln(0.8 / 0.5) = 0.94, or less if others are long gone
+        await turns.end()
+
+    asyncio.run(scenario())
+
+
 def test_one_client_alone_has_all_threads_and_the_whole_line():
     async def scenario():
         turns = Turns(threads=3, waiting=2)

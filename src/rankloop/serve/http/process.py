@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 import threading
 import time
 import webbrowser
@@ -29,6 +30,7 @@ SOURCE = "RANKLOOP_SERVE"  # the environment variable with the config file or in
 BACKLOG = 2048
 LOCAL = ("127.0.0.1", "::1", "localhost")
 GARBAGE = 5000  # new objects between two runs of the garbage collector
+SWITCH = 0.001  # seconds after which a long computation lets short ones go on
 SHUTDOWN = 10  # seconds for requests under way when it stops
 
 
@@ -127,7 +129,7 @@ def _allow_files() -> None:
 
 
 def _settle() -> None:
-    """Exclude the objects made so far from garbage collection, and collect the others often.
+    """Exclude the objects made so far from garbage collection, collect the others often, switch threads soon.
 
     Objects of the start stay alive; all requests would wait while they are searched. The command line, to
     start fast, collects so rarely that the remains of closed connections would pile up.
@@ -135,6 +137,7 @@ def _settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE, 10, 10)
+    sys.setswitchinterval(SWITCH)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -31,8 +31,8 @@ class SearchThreads:
     """Runs searches in `threads` threads; `waiting` more wait in line, and any beyond them are `Busy`.
 
     More threads than cores would only make each search slower. The next turn goes to the client that used
-    threads least lately; while others are here, a client has a quarter of the threads and half of the line,
-    so that one with slow searches delays itself.
+    threads least lately. While others are here, a client has a quarter of the threads, in the long run for a
+    quarter of the time, and half of the line: one with slow searches delays itself.
     """
 
     def __init__(self, threads: int, waiting: int) -> None:
@@ -41,6 +41,8 @@ class SearchThreads:
         self._running: Counter[str] = Counter()
         self._line: dict[str, deque[asyncio.Future[None]]] = {}
         self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()  # seconds, and as of when
+        self._most_lately = RECENT * max(1, threads // 4) / 4
+        self._look_again: asyncio.TimerHandle | None = None
 
     @property
     def in_line(self) -> int:
@@ -72,6 +74,7 @@ class SearchThreads:
             raise Busy(f"the service is busy: {self.in_line} searches wait already; try again in a moment")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.setdefault(client, deque()).append(turn)
+        self._admit()
         left = None if math.isinf(deadline.left) else deadline.left
         try:
             await asyncio.wait({turn, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -93,25 +96,39 @@ class SearchThreads:
             del self._line[client]
 
     def _end(self, client: str, seconds: float) -> None:
-        """Give the thread to the client in line that used least."""
+        """Give the thread to the next."""
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
         self._use(client, seconds)
+        self._admit()
+
+    def _admit(self) -> None:
+        """Give free threads to those in line; who used too much lately is looked at again when it faded."""
         while self._running.total() < self.threads:
             ready = [one for one in self._line if self._may_run(one)]
             if not ready:
-                return
+                break
             chosen = min(ready, key=self._lately)
             turn = self._line[chosen].popleft()
             if not self._line[chosen]:
                 del self._line[chosen]
             self._running[chosen] += 1
             turn.set_result(None)
+        if self._look_again is not None:
+            self._look_again.cancel()
+            self._look_again = None
+        used = [self._lately(one) for one in self._line if not self._running[one]]  # others end by themselves
+        if used and self._running.total() < self.threads:
+            fades = RECENT * math.log(max(min(used) / self._most_lately, 1.0))
+            again = asyncio.get_running_loop().call_later
+            self._look_again = again(min(max(fades, 0.005), RECENT), self._admit)
 
     def _may_run(self, client: str) -> bool:
-        most = max(1, self.threads // 4) if self._others(client) else self.threads
-        return self._running[client] < most
+        if not self._others(client):
+            return self._running[client] < self.threads
+        most = max(1, self.threads // 4)
+        return self._running[client] < most and self._lately(client) <= self._most_lately
 
     def _others(self, client: str) -> bool:
         """Whether anybody else searched lately."""
