@@ -1,7 +1,7 @@
 """One address range cannot teach the ranker, decide an experiment, or see who ranked its page.
 
-The budget of the attack: 5,000 searches a day for 3 days from one address range, each with a new name or
-none, each with the clicks the attacker likes.
+The budget of the attack on learning: 5,000 searches a day for 3 days from one address range, each with a new
+name and the clicks the attacker likes; on an experiment: 3,000 of them.
 """
 
 import secrets
@@ -253,7 +253,7 @@ def test_a_crowd_of_one_address_range_is_one_person():
 
 @pytest.mark.parametrize("kind", ["interleave", "ab"])
 def test_one_address_range_decides_no_experiment(tmp_path, kind):
-    """Three days of the attacker beside people who do not care: no winner; without the bound there is one."""
+    """3,000 new names of one range beside people who do not care: no winner; without the bound one."""
     with serving(tmp_path, swap_rate=0.0) as service:
         dear = another(service)
         one = service.experiments.start("v1", dear, kind=kind)
