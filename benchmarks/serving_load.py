@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-TOKEN = "benchmark"
+TOKEN = "the token of the benchmark"
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
@@ -64,7 +64,10 @@ async def _load(
     assert place.hostname is not None
     done = Load([], [], 0, 0.0)
     next_one = iter(range(requests))
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ".encode()
+    head = (  # the stages of a search are told with the token
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\nContent-Length: "
+    ).encode()
 
     async def client() -> None:
         reader, writer = await asyncio.open_connection(place.hostname, place.port)

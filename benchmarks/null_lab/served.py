@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 import numpy as np
 import uvicorn
-
 from null_lab.cell import Cell, false_alarms, runs
+
 from null_lab.experiments import Site
 from rankloop.interleaving import method
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve import Config, Service
-from rankloop.serve.config import Limits
+from rankloop.serve.config import InfluenceSettings, Limits
 from rankloop.serve.events.shown_page import Event, ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.experiments.experiments import Experiment, Experiments
@@ -139,7 +139,13 @@ def _running(folder: Path) -> Iterator[httpx.Client]:
     index = Index.create(folder / "shop.index", {"title": "text", "price": "number"})
     index.add({"id": n, "title": f"red shoes {n % 7}", "price": (n * 37) % 101} for n in range(60))
     index.commit()
-    config = Config(index=folder / "shop.index", admin_token=TOKEN, limits=Limits(rate=0.0), swap_rate=0.0)
+    config = Config(
+        index=folder / "shop.index",
+        admin_token=TOKEN,
+        limits=Limits(rate=0.0),
+        swap_rate=0.0,
+        influence=InfluenceSettings(origin=0.0),  # all people of the laboratory have one address
+    )
     with Service.open(config) as service:
         features = Features.standard(service.index)
         ranker = FeatureSum({"value(price)": 1.0}, features=features.names)

@@ -58,6 +58,7 @@ def serving(folder, **settings):
     if not (folder / "shop.index").exists():
         make_index(folder)
     with Service.open(config(folder, **settings)) as service:
+        service.searcher.warm()  # where kernels are not compiled yet, a search would pass its deadline
         yield service
 
 

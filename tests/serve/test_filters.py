@@ -103,5 +103,7 @@ def test_the_store_leaves_machines_out_and_counts_them(store, page, click):
     )
     assert store.click_frame()["click"].to_list() == [1, 0, 0]
     assert store.click_frame(include_bots=True)["session"].n_unique() == 2
-    assert store.dropped() == {"bot": 1, "searches": 0, "time": 1, "clicks": 0, "viewport": 0}
+    rules = {"bot": 1, "searches": 0, "time": 1, "clicks": 0, "viewport": 0}
+    assert store.dropped() == rules | {"person": 0, "origin": 0, "query": 0}
+    assert store.dropped(influence=None) == rules
     assert [one.clicks for one in store.by_position()] == [1, 0, 0]

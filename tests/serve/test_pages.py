@@ -225,6 +225,7 @@ def test_nothing_found_says_what_to_do(client):
     "path", ["/?q={}", "/fragment?q={}", "/?q=hat&f.brand={}", "/compare?q={}", "/?q=hat&{}=1"]
 )
 def test_what_a_person_types_stays_text(client, path):
+    client.post("/login", data={"token": TOKEN})
     page = read(client.get(path.format(urlencode({"": EVIL})[1:])))
     assert "49" not in re.findall(r"'(\d+)$", page.text)
 
@@ -234,6 +235,7 @@ def test_what_documents_and_models_are_called_stays_text(client, service):
     assert read(client.get("/document/5")).all("h1")
     version = another(service)
     service.registry.note(version, {"name": EVIL, "report": f"{EVIL}.html"})
+    client.post("/login", data={"token": TOKEN})
     for path in ("/compare?q=hat", f"/compare?q=hat&a={version}&b=v1"):
         assert EVIL[:20] in read(client.get(path)).text
 
@@ -251,7 +253,10 @@ def test_the_reasons_are_those_of_explain(client, service):
     piece = client.get("/why", params={"q": "red shoes", "document": "0", "fragment": "1"})
     assert "<html" not in read(piece).tags
     assert read(client.get("/why", params={"q": "red", "document": "nowhere"}), 404)
-    assert read(client.get("/why", params={"q": "red", "document": "0", "version": "v99"}), 400)
+    other = {"q": "red", "document": "0", "version": "v99"}
+    assert read(client.get("/why", params=other), 403)
+    client.post("/login", data={"token": TOKEN})
+    assert read(client.get("/why", params=other), 400)
 
 
 def test_the_reasons_tell_why_another_is_above(client, service):
@@ -271,6 +276,7 @@ def test_the_reasons_tell_why_another_is_above(client, service):
 
 def test_two_rankers_side_by_side_are_not_recorded(client, service):
     version = another(service, **{"value(price)": 1.0})
+    client.post("/login", data={"token": TOKEN})
     page = read(client.get("/compare", params={"q": "blue hat", "a": "v1", "b": version}))
     order = [one["data-document"] for one in page.all("li") if "data-document" in one]
     left, right = order[:10], order[10:]
@@ -384,22 +390,24 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
         assert read(client.post(f"/dashboard/{path}", data=fields), 403)
     assert service.versions.live.roles.production == "v1"
     client.post("/login", data={"token": TOKEN})
-    assert (
-        client.post("/dashboard/promote", data={"version": version}, follow_redirects=False).status_code
-        == 303
-    )
+    for path, fields in changes.items():
+        assert read(client.post(f"/dashboard/{path}", data=fields), 403), "without the token of its form"
+    ours = {"form_token": read(client.get("/dashboard")).all("input", name="form_token")[0]["value"]}
+    start |= ours
+    changed = client.post("/dashboard/promote", data={"version": version} | ours, follow_redirects=False)
+    assert changed.status_code == 303
     assert service.versions.live.roles.production == version
     page = read(client.get("/dashboard"))
     assert page.all("button", name="version", value="v1")
     assert not page.all("button", name="version", value=version)
-    client.post("/dashboard/promote", data={"version": "v1"})
+    client.post("/dashboard/promote", data={"version": "v1"} | ours)
     assert service.versions.live.roles.production == "v1"
     client.post("/dashboard/experiments", data=start)
     [running] = service.experiments.running()
     assert (running.a, running.b, running.kind, running.share) == ("v1", version, "ab", 0.4)
     page = read(client.get("/dashboard"))
     assert page.all("input", name="share", value="60")
-    client.post("/dashboard/experiments/end", data={"experiment": running.id})
+    client.post("/dashboard/experiments/end", data={"experiment": running.id} | ours)
     assert service.experiments.running() == ()
     for wrong in (
         {"share": "0"},
@@ -410,8 +418,8 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
         {"kind": "x"},
     ):
         assert read(client.post("/dashboard/experiments", data=start | wrong), 400)
-    assert read(client.post("/dashboard/promote", data={"version": "v99"}), 400)
-    assert read(client.post("/dashboard/experiments/end", data={"experiment": "x"}), 404)
+    assert read(client.post("/dashboard/promote", data={"version": "v99"} | ours), 400)
+    assert read(client.post("/dashboard/experiments/end", data={"experiment": "x"} | ours), 404)
 
 
 def test_reports_are_read_from_their_folder_only(client, service):

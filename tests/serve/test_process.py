@@ -122,7 +122,7 @@ def test_killed_in_the_middle_of_everything(tmp_path):
     events = {event for one in visitors for event in one.events}
     with process(tmp_path) as (started, client):
         wait_until(lambda: client.get("/ready").json()["waiting"] == 0, seconds=60)
-        ready = client.get("/ready").json()
+        ready = client.get("/ready", headers=ADMIN).json()
         assert ready["ranker"] in ("v1", "v2")
         assert ready["troubles"] == []
         page = client.post("/search", json={"query": "purple"}).json()

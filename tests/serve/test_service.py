@@ -23,7 +23,7 @@ from rankloop.serve.events.segments import Segment
 from rankloop.serve.http.schema import EventIn, Range, RankRequest, SearchRequest
 from rankloop.serve.json_value import json_value
 from rankloop.serve.presenter import Presenter
-from serve.running import another, client_of, config, make_index, serving, wait_until
+from serve.running import ADMIN, another, client_of, config, make_index, serving, wait_until
 
 FIELDS = read_fields({"title": "text", "brand": "keyword", "price": "number", "added": "date"})
 
@@ -49,7 +49,7 @@ def test_searching_goes_on_while_the_database_is_away(tmp_path):
                 answer = client.post("/events", json=event(page, document=page["results"][0]["id"]))
                 assert answer.json()["accepted"] == 1
         wait_until(lambda: client.get("/ready").json()["database"] == "away")
-        ready = client.get("/ready")
+        ready = client.get("/ready", headers=ADMIN)
         assert ready.status_code == 200
         assert ready.json()["waiting"] > 0
         assert ready.json()["troubles"]
@@ -63,8 +63,6 @@ def test_searching_goes_on_while_the_database_is_away(tmp_path):
 
 
 def test_administration_says_when_the_database_is_away(tmp_path):
-    from serve.running import ADMIN
-
     with client_of(tmp_path) as (client, service):
         database = tmp_path / "shop.serve" / "events.db"
         wait_until(lambda: service.recorder.spool.waiting == 0)
@@ -280,18 +278,22 @@ def test_wrong_settings_are_errors(tmp_path, text, message):
 def test_settings_from_a_file(tmp_path, monkeypatch):
     path = tmp_path / "shop.toml"
     path.write_text(
-        "index = 'shop.index'\nswap_rate = 0\norigins = ['https://a']\nadmin_token = 'hidden'\n"
+        "index = 'shop.index'\nswap_rate = 0\norigins = ['https://a']\nadmin_token = 'hidden from others'\n"
         "weights = {title = 2}\n[limits]\nrate = 5\n[gate]\npages = 10\n"
     )
     made = Config.read(path)
     assert made.index == tmp_path / "shop.index"
     assert made.home == tmp_path / "shop.serve"
     assert (made.limits, made.gate) == (Limits(rate=5.0), GateSettings(pages=10))
-    assert (made.origins, made.weights, made.admin_token) == (("https://a",), {"title": 2.0}, "hidden")
+    assert (made.origins, made.weights, made.admin_token) == (
+        ("https://a",),
+        {"title": 2.0},
+        "hidden from others",
+    )
     assert "hidden" not in repr(made)
     assert "password" not in repr(made.but(database="postgresql+psycopg://me:password@host/name"))
-    monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "from outside")
-    assert Config.read(path).admin_token == "from outside"
+    monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "from outside the file")
+    assert Config.read(path).admin_token == "from outside the file"
     with pytest.raises(FileNotFoundError, match="neither a config file nor an index"):
         Config.read(tmp_path / "none.toml")
 

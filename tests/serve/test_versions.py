@@ -26,7 +26,7 @@ def test_swapping_under_load_fails_no_request(tmp_path):
         def searching():
             with httpx.Client(base_url=client.base_url, timeout=30) as mine:
                 while not ends.is_set():
-                    answer = mine.post("/search", json={"query": "red shoes"})
+                    answer = mine.post("/search", json={"query": "red shoes"}, headers=ADMIN)
                     seen.append(answer.json()["ranker"] if answer.status_code == 200 else None)
                     if answer.status_code != 200:
                         failures.append(answer.text)
@@ -109,7 +109,7 @@ def test_a_damaged_version_is_refused_and_the_old_one_stays(tmp_path):
             ("/experiments", {"a": "v1", "b": dear}),
         ):
             assert client.post(path, json=body, headers=ADMIN).status_code == 400
-        assert client.post("/search", json={"query": "red"}).json()["ranker"] == "v1"
+        assert client.post("/search", json={"query": "red"}, headers=ADMIN).json()["ranker"] == "v1"
 
 
 def test_a_version_damaged_behind_our_back_is_not_served(tmp_path):
@@ -119,13 +119,13 @@ def test_a_version_damaged_behind_our_back_is_not_served(tmp_path):
         damage(service, dear)
         service.registry.promote(dear)
         service.versions.reload()
-        assert client.post("/search", json={"query": "red"}).json()["ranker"] == "v1"
-        ready = client.get("/ready").json()
+        assert client.post("/search", json={"query": "red"}, headers=ADMIN).json()["ranker"] == "v1"
+        ready = client.get("/ready", headers=ADMIN).json()
         assert ready["ready"]
         assert any(f"{dear} is refused" in trouble for trouble in ready["troubles"])
         service.registry.roll_back()
         service.versions.reload()
-        assert client.get("/ready").json()["troubles"] == []
+        assert client.get("/ready", headers=ADMIN).json()["troubles"] == []
 
 
 def test_a_missing_production_model_is_one_sentence_at_the_start(tmp_path):

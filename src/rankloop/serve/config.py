@@ -13,9 +13,10 @@ from typing import Any
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
 
-__all__ = ["Config", "GateSettings", "Limits"]
+__all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
 
 TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
+SHORTEST_TOKEN = 16  # characters
 _RANGES: dict[str, tuple[float, float]] = {
     "swap_rate": (0, 1),
     "candidates": (1, 100_000),
@@ -35,14 +36,20 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.rate": (0, 1e9),
     "limits.burst": (1, 1e9),
     "limits.clients": (1, 1e9),
+    "limits.waiting": (0, 1e6),
+    "limits.connections": (1, 1e6),
+    "limits.header_seconds": (0.01, 3600),
     "gate.pages": (0, 1e12),
     "gate.confidence": (0.5, 0.9999),
+    "influence.person": (0, 1e9),
+    "influence.origin": (0, 1),
+    "influence.query": (0, 1),
 }
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one client."""
+    """What clients may send, and how much of the service they may take."""
 
     body: int = 262_144  # bytes of a request
     query: int = 500  # characters
@@ -52,6 +59,9 @@ class Limits:
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once
     clients: int = 20_000  # whose rate is remembered
+    waiting: int = 100  # searches in line for a thread; more are answered with 503
+    connections: int = 1000  # open at once
+    header_seconds: float = 10.0  # in which the head of a request must have come
 
     def check(self, query: str, k: int = 1) -> None:
         """Refuse a query that is too long, and too many results."""
@@ -69,6 +79,15 @@ class GateSettings:
     confidence: float = 0.95
     gain: float = 0.0  # the lower bound of the counterfactual gain must be above it
     metric: str = "dcg@10"
+
+
+@dataclass(frozen=True)
+class InfluenceSettings:
+    """How much one person or one address range may teach; 0 turns a rule off."""
+
+    person: int = 30  # pages of a person on a day
+    origin: float = 0.1  # pages of an address range on a day, as a share of what all others bring
+    query: float = 0.25  # the same for the pages of a query
 
 
 @dataclass(frozen=True)
@@ -114,6 +133,7 @@ class Config:
     spool_megabytes: float = 256.0
     rank_with: Path | str = ""
     gate: GateSettings = GateSettings()
+    influence: InfluenceSettings = InfluenceSettings()
     limits: Limits = Limits()
     seed: int | None = None
 
@@ -135,6 +155,11 @@ class Config:
                 value = getattr(value, part)
             if not low <= value <= high:
                 raise ValueError(f"{name} lies between {low:g} and {high:g}, got {value}")
+        if 0 < len(self.admin_token) < SHORTEST_TOKEN:
+            raise ValueError(
+                f"admin_token has at least {SHORTEST_TOKEN} characters, got {len(self.admin_token)}; "
+                "make one with: openssl rand -hex 16"
+            )
         one_of("typos", self.typos, ("never", "missing", "always"))
         _check_metric(self.gate.metric)
 
@@ -163,7 +188,7 @@ class Config:
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
-        parts: dict[str, type] = {"gate": GateSettings, "limits": Limits}
+        parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():

@@ -32,6 +32,8 @@ def explain(
         docid=ids,
         feature_names=names,
     )
+    if query.deadline is not None:
+        query.deadline.check()
     parts = contributions(search.ranker, lists, rows=[at])
     shares = parts.values[0]
     values = search.features.explain(ranked, document)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from rankloop._arrays import Floats, Singles
 from rankloop._names import unknown
 from rankloop.rankers.base.feature_names import feature_names
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.search import Pipeline, Query, Searchable
+from rankloop.search import Deadline, Pipeline, Query, Searchable
 from rankloop.serve.answer import query_of
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
@@ -30,14 +30,23 @@ class Reranker:
         self.config, self.index = config, index
         self._own = _own_ranker(config.rank_with)
 
-    def rank(self, request: RankRequest, production: Model, recorder: Recorder) -> SearchAnswer:
+    def rank(
+        self,
+        request: RankRequest,
+        production: Model,
+        recorder: Recorder,
+        *,
+        address: str | None = None,
+        deadline: Deadline | None = None,
+    ) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
         start = time.perf_counter()
         self.config.limits.check(request.query)
         ids = [one.id for one in request.candidates]
         if len(set(ids)) != len(ids):
             raise ValueError("a candidate was given twice; drop the repetition")
-        query = query_of(request.query, self.index, {})
+        until = deadline or Deadline(self.config.limits.seconds)
+        query = replace(query_of(request.query, self.index, {}), deadline=until)
         ranker = production.version
         if all(one.features is None for one in request.candidates):
             order = _by_index(production.pipeline, query, request.candidates)
@@ -61,6 +70,7 @@ class Reranker:
                 feature_names=order.names,
                 layout=request.layout,
                 user=recorder.user(request.user),
+                origin=recorder.origin(address),
                 found=len(order.ids),
             )
             impression = recorder.page(shown)

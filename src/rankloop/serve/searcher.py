@@ -48,9 +48,12 @@ class Searcher:
         record: bool = True,
         version: str | None = None,
         bot: bool = False,
+        address: str | None = None,
         deadline: Deadline | None = None,
     ) -> SearchAnswer:
         """A page of results; recorded unless it is a preview or of one given version.
+
+        Of `address`, the person's, a keyed hash of its range is recorded.
 
         Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
         """
@@ -97,6 +100,7 @@ class Searcher:
                 feature_names=self.features.names,
                 layout=request.layout,
                 user=user,
+                origin=self._recorder.origin(address),
                 policy=page.policy,
                 experiment=arm.experiment.id if arm.experiment else None,
                 randomness=page.randomness,
@@ -120,34 +124,45 @@ class Searcher:
         )
 
     def explain(
-        self, query: str, document: str, against: str | None = None, version: str | None = None
+        self,
+        query: str,
+        document: str,
+        against: str | None = None,
+        version: str | None = None,
+        *,
+        deadline: Deadline | None = None,
     ) -> Explanation:
         """Why a document is where it is, and why it is above or below another."""
         self.config.limits.check(query)
         model = self._versions.live.production if version is None else self._versions.model(version)
-        return explain(model.pipeline, model.version, self._query(query, {}), document, against)
+        asked = self._query(query, {}, deadline=deadline)
+        return explain(model.pipeline, model.version, asked, document, against)
 
-    def compare(self, query: str, versions: Sequence[str], k: int = 10) -> Comparison:
+    def compare(
+        self, query: str, versions: Sequence[str], k: int = 10, *, deadline: Deadline | None = None
+    ) -> Comparison:
         """The same query answered by several versions; nothing is recorded."""
         request = SearchRequest(query=query, k=k)
-        answers = [self.search(request, record=False, version=version) for version in versions]
+        until = deadline or Deadline(self.config.limits.seconds)
+        answers = [self.search(request, record=False, version=one, deadline=until) for one in versions]
         found = max((one.found for one in answers), default=0)
         sides = [Side(ranker=one.ranker, results=one.results, seconds=one.seconds) for one in answers]
         return Comparison(query=query, found=found, sides=sides)
 
-    def suggest(self, prefix: str, n: int = 5) -> list[str]:
+    def suggest(self, prefix: str, n: int = 5, *, deadline: Deadline | None = None) -> list[str]:
         """Titles of the best documents for what was typed so far."""
         if not prefix.strip():
             return []
         request = SearchRequest(query=prefix[: self.config.limits.query], k=3 * n, unfinished=True)
-        found = self.search(request, record=False).results
+        found = self.search(request, record=False, deadline=deadline).results
         return list(dict.fromkeys(result.title for result in found))[:n]
 
     def warm(self) -> None:
-        """Search once, so that the first person does not wait for kernels to load."""
+        """Search once, however long it takes, so that nobody waits for kernels to be compiled."""
         some = self.index.any_document()
         words = self.presenter.title_of("", some) if some else "nothing"
-        self.search(SearchRequest(query=words[: self.config.limits.query]), record=False)
+        request = SearchRequest(query=words[: self.config.limits.query])
+        self.search(request, record=False, deadline=Deadline())
 
     def _query(
         self, text: str, user: Mapping[str, float], unfinished: bool = False, deadline: Deadline | None = None

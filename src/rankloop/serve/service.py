@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from rankloop.search import Searchable
+from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
@@ -42,22 +42,27 @@ class Service:
         self.config, self.index, self.store = config, index, store
         self.reranker = Reranker(config, index)
         self.registry = Registry(store, config.home / "models")
-        self.experiments = Experiments(store)
+        self.experiments = Experiments(store, config.influence)
         self.shadow = Shadow()
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
-        self._watcher = Watcher(self.versions.reload, self.tidy)
+        self._watcher = Watcher(self.look, self.tidy)
+        with suppress(StoreAway):
+            self.recorder.forgotten.catch_up()
         for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
             part.start()
 
     @classmethod
     def open(cls, config: Config | str | Path) -> Self:
-        """The service of a config, a config file, an index, or an engine; the first model is BM25."""
+        """The service of a config, a config file, an index, or an engine; the first model is BM25.
+
+        While the database does not answer, the version that served last goes on, and what is recorded waits.
+        """
         settings = config if isinstance(config, Config) else Config.read(config)
         index = open_searchable(settings)
         settings.home.mkdir(parents=True, exist_ok=True)
-        store = Store.open(settings.database)
+        store = Store.open(settings.database, later=True)
         try:
             return cls(settings, index, store)
         except BaseException:
@@ -79,17 +84,23 @@ class Service:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
-        """A page of results; recorded unless the request is a preview."""
-        return self.searcher.search(request)
+    def search(
+        self, request: SearchRequest, *, address: str | None = None, deadline: Deadline | None = None
+    ) -> SearchAnswer:
+        """A page of results; recorded unless the request is a preview, with a hash of the address range."""
+        return self.searcher.search(request, address=address, deadline=deadline)
 
     def explain(self, query: str, document: str, against: str | None = None) -> Explanation:
         """Why a document is where it is, and why it is above or below another."""
         return self.searcher.explain(query, document, against)
 
-    def rank(self, request: RankRequest) -> SearchAnswer:
+    def rank(
+        self, request: RankRequest, *, address: str | None = None, deadline: Deadline | None = None
+    ) -> SearchAnswer:
         """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
-        return self.reranker.rank(request, self.versions.live.production, self.recorder)
+        return self.reranker.rank(
+            request, self.versions.live.production, self.recorder, address=address, deadline=deadline
+        )
 
     def record(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
@@ -99,7 +110,12 @@ class Service:
 
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person; gives the number of pages deleted."""
-        return self.store.forget(str(self.recorder.user(user)))
+        return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+
+    def look(self) -> None:
+        """Done every second: serve what others promoted and committed, and forget whom they forgot."""
+        self.versions.reload()
+        self.recorder.forgotten.catch_up()
 
     def tidy(self) -> None:
         """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""

@@ -4,9 +4,11 @@ import threading
 
 from rankloop.search import Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.events.store import StoreAway
 from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.http.schema_admin import ExperimentRequest
 from rankloop.serve.models.live import Live, Model, Models, ensure_production
+from rankloop.serve.models.memo import Memo
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shadow import Shadow
 
@@ -25,10 +27,15 @@ class Versions:
         self.index, self.registry, self.experiments = index, registry, experiments
         self._shadow = shadow
         self._loaded = Models(registry, index)
-        ensure_production(registry, index, config)
-        self._live = self._loaded.live(registry.roles(), experiments.running())
+        self._config = config
+        self._memo = Memo(config.home / "serving.json")
+        self._ensured = False
         self._swapping = threading.Lock()
         self.troubles: tuple[str, ...] = ()
+        try:
+            self._live = self._now(before=None)
+        except StoreAway:
+            self._live = self._memo.live(registry, index, config)
 
     @property
     def live(self) -> Live:
@@ -46,13 +53,22 @@ class Versions:
         """
         with self._swapping:
             newer = self.index.refresh()
-            roles, running = self.registry.roles(), tuple(self.experiments.running())
-            live = self._loaded.live(roles, running, before=self._live)
+            live = self._now(before=self._live)
             self.troubles = live.troubles
             changed = (live.roles, live.experiments) != (self._live.roles, self._live.experiments)
             if changed:
                 self._live = live
             return changed or newer
+
+    def _now(self, before: Live | None) -> Live:
+        """What the registry and the experiments say, loaded; production is also written to a file."""
+        if not self._ensured:
+            ensure_production(self.registry, self.index, self._config)
+            self._ensured = True
+        live = self._loaded.live(self.registry.roles(), self.experiments.running(), before=before)
+        if before is None or live.roles.production != before.roles.production:
+            self._memo.note(self.registry.version(live.production.version))
+        return live
 
     def promote(self, version: str) -> None:
         """Let a version serve everybody, if it can be loaded; if not, nothing changes."""

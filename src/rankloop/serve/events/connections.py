@@ -2,9 +2,11 @@
 
 import os
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ class Connections:
 
     reads: Engine
     writes: Engine
+    made: threading.Event = field(default_factory=threading.Event)  # set when its tables are there
 
     @property
     def dialect(self) -> str:
@@ -58,8 +61,11 @@ class Connections:
         self.writes.dispose()
 
 
-def open_connections(url: str) -> Connections:
-    """Connections to a store with the tables of this version; they are made where there are none."""
+def open_connections(url: str, *, later: bool = False) -> Connections:
+    """Connections to a store with the tables of this version; they are made where there are none.
+
+    With `later` a database that does not answer is no error: its tables are made when it does.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -83,10 +89,12 @@ def open_connections(url: str) -> Connections:
         )
     try:
         _make_tables(connections)
-    except BaseException as error:
+    except StoreAway:
         connections.dispose()
-        if isinstance(error, DatabaseError):
-            raise ValueError(f"{connections.name} is not an event store: {error.orig}") from error
+        if not later:
+            raise
+    except BaseException:
+        connections.dispose()
         raise
     return connections
 
@@ -94,6 +102,14 @@ def open_connections(url: str) -> Connections:
 @contextmanager
 def connected(connections: Connections, *, writes: bool) -> Iterator[Connection]:
     """A connection in one transaction; `StoreAway` where the database does not answer."""
+    if not connections.made.is_set():
+        _make_tables(connections)
+    with _transaction(connections, writes=writes) as connection:
+        yield connection
+
+
+@contextmanager
+def _transaction(connections: Connections, *, writes: bool) -> Iterator[Connection]:
     engine = connections.writes if writes else connections.reads
     try:
         with engine.connect().execution_options(writes=writes) as connection, connection.begin():
@@ -129,7 +145,7 @@ def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
 
     @event.listens_for(engine, "connect")
     def opened(connection: sqlite3.Connection, record: Any) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _use_wal(connection)
         connection.execute("PRAGMA synchronous=FULL")  # batches are large, so a flush costs little
         connection.execute("PRAGMA journal_size_limit=67108864")  # a WAL that grew in a long read shrinks
         connection.execute("PRAGMA secure_delete=ON")  # deleted people are not left in free pages
@@ -150,6 +166,20 @@ def _of_file(url: URL, path: Path, **pool: Any) -> Engine:
     return engine
 
 
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Write ahead; of processes that do this to a new file together, SQLite lets all but one fail at once."""
+    until = time.monotonic() + _BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def _open_file(path: Path) -> sqlite3.Connection:
     """Opens an existing file; one that was deleted is not created again."""
     return sqlite3.connect(
@@ -167,24 +197,32 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _make_tables(connections: Connections) -> None:
     """Tables are made once, by the first worker; those of an earlier schema are brought up to date."""
-    with connected(connections, writes=True) as connection:
-        if connections.dialect == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
-        schema_version.create(connection, checkfirst=True)
-        version = connection.execute(select(schema_version.c.version)).scalar()
-        if version is None:
-            connection.execute(insert(schema_version), {"version": SCHEMA})
-        elif version > SCHEMA:
+    try:
+        with _transaction(connections, writes=True) as connection:
+            _bring_up_to_date(connections, connection)
+    except DatabaseError as error:
+        raise ValueError(f"{connections.name} is not an event store: {error.orig}") from error
+    connections.made.set()
+
+
+def _bring_up_to_date(connections: Connections, connection: Connection) -> None:
+    if connections.dialect == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _ONE_MAKER})
+    schema_version.create(connection, checkfirst=True)
+    version = connection.execute(select(schema_version.c.version)).scalar()
+    if version is None:
+        connection.execute(insert(schema_version), {"version": SCHEMA})
+    elif version > SCHEMA:
+        raise ValueError(
+            f"the event store {connections.name} has schema {version}, written by a newer rankloop; "
+            f"this one reads schema {SCHEMA}: upgrade rankloop"
+        )
+    elif version < SCHEMA:
+        try:
+            migrate(connection, version)
+        except LookupError:
             raise ValueError(
-                f"the event store {connections.name} has schema {version}, written by a newer rankloop; "
-                f"this one reads schema {SCHEMA}: upgrade rankloop"
-            )
-        elif version < SCHEMA:
-            try:
-                migrate(connection, version)
-            except LookupError:
-                raise ValueError(
-                    f"the event store {connections.name} has schema {version}, written by an older rankloop; "
-                    "delete it, or name another folder or database in the config, and start again"
-                ) from None
-        metadata.create_all(connection)
+                f"the event store {connections.name} has schema {version}, written by an older rankloop; "
+                "delete it, or name another folder or database in the config, and start again"
+            ) from None
+    metadata.create_all(connection)

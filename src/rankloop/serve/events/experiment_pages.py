@@ -22,6 +22,7 @@ class ExperimentPage:
     time: float
     query: str
     user: str | None
+    origin: str | None
     ranker: str
     randomness: Mapping[str, Any]
     documents: tuple[str, ...]
@@ -30,7 +31,7 @@ class ExperimentPage:
 
 def experiment_pages(connection: Connection, experiment: str) -> list[ExperimentPage]:
     """The pages in the order of time; crawlers are left out."""
-    named = ("page_id", "time", "query", "user", "ranker", "randomness", "documents")
+    named = ("page_id", "time", "query", "user", "origin", "ranker", "randomness", "documents")
     shown = (
         select(*(pages.c[name] for name in named))
         .where(pages.c.experiment == experiment, pages.c.bot.is_(False))
@@ -50,12 +51,13 @@ def experiment_pages(connection: Connection, experiment: str) -> list[Experiment
             time,
             query,
             user,
+            origin,
             ranker,
             json.loads(randomness or "{}"),
             tuple(json.loads(documents)),
             tuple(by_page.get(page_id, ())),
         )
-        for page_id, time, query, user, ranker, randomness, documents in connection.execute(shown)
+        for page_id, time, query, user, origin, ranker, randomness, documents in connection.execute(shown)
     ]
 
 

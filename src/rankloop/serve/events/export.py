@@ -28,7 +28,8 @@ def export(
 
     `pages-*.parquet` has a row per page with lists of documents, scores and features (row by row; the names
     of a feature set are in `feature_sets-*.parquet`), `events-*.parquet` all events, `clicks.parquet` the
-    impressions that `rankloop.read_clicks` reads (crawlers left out), `judgments-*.parquet` all grades.
+    impressions that `rankloop.read_clicks` reads (crawlers left out), `judgments-*.parquet` all grades. Only
+    their owner can read the files.
     """
     if Path(folder).exists():
         raise ValueError(f"{folder} exists; choose another folder")
@@ -44,7 +45,10 @@ def export(
             _write(connection, select(events).where(within(events, since, until)), beside, "events")
             _write(connection, select(feature_sets), beside, "feature_sets", _with_names)
             _write(connection, select(judgments), beside, "judgments")
-        store.click_frame(since=since, until=until).write_parquet(beside / "clicks.parquet")
+        store.click_frame(since=since, until=until, influence=None).write_parquet(beside / "clicks.parquet")
+        for path in beside.iterdir():
+            path.chmod(0o600)  # people's searches; the folder is private until it is whole
+    Path(folder).chmod(0o700)
 
 
 def _write(

@@ -7,7 +7,13 @@ from rankloop.serve.events.tables import SCHEMA, schema_version
 __all__ = ["STEPS", "migrate"]
 
 # The statements that lead to each schema from the one before it. They are never changed once released.
-STEPS: dict[int, tuple[str, ...]] = {3: ("ALTER TABLE experiments ADD COLUMN planned INTEGER",)}
+STEPS: dict[int, tuple[str, ...]] = {
+    3: ("ALTER TABLE experiments ADD COLUMN planned INTEGER",),
+    4: (
+        "ALTER TABLE pages ADD COLUMN origin TEXT",
+        "ALTER TABLE forgotten ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
+    ),
+}
 
 
 def migrate(connection: Connection, version: int) -> None:

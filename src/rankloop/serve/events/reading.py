@@ -9,8 +9,10 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, select, true
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop.data import RankingDataset
+from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.filters import EARLY, LATE, HumanTraffic, human_traffic
 from rankloop.serve.events.frames import frame
+from rankloop.serve.events.influence import bounded
 from rankloop.serve.events.tables import events, feature_sets, page_features, pages
 from rankloop.serve.events.writing import having_ids
 
@@ -19,7 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = ["click_frame", "dataset", "read_traffic", "within"]
 
-_PAGE = ("page_id", "time", "query", "user", "ranker", "layout", "policy", "randomness", "documents")
+_PAGE = (
+    "page_id",
+    "time",
+    "query",
+    "user",
+    "origin",
+    "ranker",
+    "layout",
+    "policy",
+    "randomness",
+    "documents",
+)
 
 
 def within(
@@ -37,9 +50,16 @@ def within(
 
 
 def read_traffic(
-    connection: Connection, since: float | None, until: float | None, layout: str | None, bots: bool
+    connection: Connection,
+    since: float | None,
+    until: float | None,
+    layout: str | None,
+    influence: InfluenceSettings | None,
+    *,
+    bots: bool,
+    seed: int = 0,
 ) -> HumanTraffic:
-    """The pages of a window and their events; with `bots`, everything that was recorded."""
+    """The pages of a window within the caps of `influence`, and their events; with `bots`, all of them."""
     named = [pages.c[name] for name in (*_PAGE, "scores", "shown", "bot")]
     statement = (
         select(*named).where(within(pages, since, until, layout)).order_by(pages.c.time, pages.c.page_id)
@@ -53,7 +73,12 @@ def read_traffic(
     seen = frame(connection, happened)
     if bots:
         return HumanTraffic(shown, seen, {})
-    return human_traffic(shown, seen)
+    found = human_traffic(shown, seen)
+    if influence is None:
+        return found
+    kept, dropped = bounded(found.pages, influence, seed=seed)
+    happened_there = found.events.join(kept.select("page_id"), on="page_id", how="semi")
+    return HumanTraffic(kept, happened_there, found.dropped | dropped)
 
 
 def click_frame(shown: "polars.DataFrame", happened: "polars.DataFrame") -> "polars.DataFrame":

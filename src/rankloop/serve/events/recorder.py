@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rankloop.serve.config import Config
+from rankloop.serve.events.forgotten_people import ForgottenPeople
 from rankloop.serve.events.shown_page import Event, ShownPage
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.events.spool import Spool, SpoolFull
@@ -20,6 +22,7 @@ class Recorder:
         self.signer = Signer(config.secret(), lifetime=config.signature_hours * 3600)
         self.spool = Spool(config.home / "spool", int(config.spool_megabytes * 2**20))
         self.store = store
+        self.forgotten = ForgottenPeople(config.home / "forgotten", store)
         self.trouble: str | None = None
 
     def start(self) -> None:
@@ -34,10 +37,15 @@ class Recorder:
         """The keyed hash that stands for a person in the log."""
         return self.signer.user_key(user) if user else None
 
+    def origin(self, address: str | None) -> str | None:
+        """The keyed hash that stands for the range of an address in the log."""
+        return self.signer.origin_key(address) if address else None
+
     def page(self, page: ShownPage) -> str | None:
         """Put a page on disk and sign its id; None where the disk is full, and results are shown anyway."""
         try:
-            self.spool.put([page], durable=False)  # a loss of power may lose it, a kill may not
+            known = replace(page, epoch=self.forgotten.epoch)
+            self.spool.put([known], durable=False)  # a loss of power may lose it, a kill may not
         except SpoolFull as error:
             self.trouble = f"pages are not recorded: {error.strerror}"
             return None

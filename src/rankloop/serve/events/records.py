@@ -27,6 +27,7 @@ _PAGE_FIELDS = (
     "fingerprint",
     "found",
     "bot",
+    "origin",
 )
 
 
@@ -39,6 +40,7 @@ def encode(record: ShownPage | Event) -> bytes:
         {
             **{name: getattr(record, name) for name in _PAGE_FIELDS},
             "documents": record.documents,
+            "epoch": record.epoch,
             "feature_names": record.feature_names,
             "randomness": dict(record.randomness),
             "seconds": dict(record.seconds),

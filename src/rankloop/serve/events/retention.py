@@ -1,16 +1,17 @@
 """Deleting old records, and the records of one person."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, and_, delete, exists, select, text
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, text
 
-from rankloop.serve.events.tables import clicks, events, forgotten, judgments, page_features, pages
-from rankloop.serve.events.writing import upsert
+from rankloop.serve.events.tables import events, forgotten, judgments, pages
+from rankloop.serve.events.writing import drop_pages, forget_pages, upsert
 
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["forget", "retain"]
+__all__ = ["forget", "forget_epoch", "retain"]
 
 _AT_ONCE = 500  # pages in one transaction, so that writers do not wait long
 
@@ -20,26 +21,29 @@ def retain(store: "Store", days: float, now: float) -> int:
     if not days > 0:
         raise ValueError(f"days is above 0, got {days}")
     oldest = now - 86_400 * days
-    gone = _delete_pages(store, pages.c.time < oldest)
+    gone = _delete_pages(store, pages.c.time < oldest, drop_pages)
     with store.writing() as connection:
         connection.execute(
             delete(events).where(events.c.time < oldest, ~exists().where(pages.c.page_id == events.c.page_id))
         )
-        connection.execute(delete(forgotten).where(forgotten.c.time < oldest))
     return gone
 
 
 def forget(store: "Store", user: str, now: float) -> int:
-    """Delete the pages, events and judgments of a user, also from free pages and the WAL of SQLite."""
+    """Delete the pages, events and judgments of a user, also from free pages and the WAL of SQLite.
+
+    The forgetting gets a number, by which pages that come later from a spool are told apart; what the clocks
+    said when they were shown plays no part. That somebody with this key was forgotten stays on record.
+    """
     if not user:
         raise ValueError("the user is empty; give the key that Signer.user_key makes")
     with store.writing() as connection:
         if connection.dialect.name == "postgresql":  # writers that do not see this row yet end first
             connection.execute(text("LOCK TABLE forgotten IN ACCESS EXCLUSIVE MODE"))
-        upsert(connection, forgotten, {"user": user, "time": now})
-    gone = _delete_pages(store, and_(pages.c.user == user, pages.c.time <= now))
+        upsert(connection, forgotten, {"user": user, "time": now, "epoch": forget_epoch(connection) + 1})
+    gone = _delete_pages(store, pages.c.user == user, forget_pages)
     with store.writing() as connection:
-        connection.execute(delete(judgments).where(judgments.c.user == user, judgments.c.time <= now))
+        connection.execute(delete(judgments).where(judgments.c.user == user))
     if store.connections.dialect == "sqlite":
         with store.connections.writes.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(
@@ -48,14 +52,20 @@ def forget(store: "Store", user: str, now: float) -> int:
     return gone
 
 
-def _delete_pages(store: "Store", wanted: ColumnElement[bool]) -> int:
+def forget_epoch(connection: Connection) -> int:
+    """The number of the last forgetting, from 1."""
+    return int(connection.execute(select(func.max(forgotten.c.epoch))).scalar() or 0)
+
+
+def _delete_pages(
+    store: "Store", wanted: ColumnElement[bool], delete_some: Callable[[Connection, Sequence[str]], None]
+) -> int:
     """In batches; a page's own row is deleted last, so that an interrupted deletion can be resumed."""
     gone = 0
     while True:
         with store.writing() as connection:
             ids = connection.execute(select(pages.c.page_id).where(wanted).limit(_AT_ONCE)).scalars().all()
-            for table in (events, clicks, page_features, pages):
-                connection.execute(delete(table).where(table.c.page_id.in_(ids)))
+            delete_some(connection, ids)
         gone += len(ids)
         if len(ids) < _AT_ONCE:
             return gone

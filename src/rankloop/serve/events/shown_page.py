@@ -10,6 +10,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
+from rankloop.search.field import FIRST, LAST
 
 __all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "check_text", "swap"]
 
@@ -28,7 +29,7 @@ class ShownPage:
     `fingerprint` identify the index and the scores. `randomness` is what was drawn at random: `swap(...)` for
     `policy="swap"`, the page of `rankloop.interleaving` for "interleave", anything otherwise; under
     "propensity" it may hold the probability of each document to be shown at its rank. `seconds` are those of
-    the stages.
+    the stages; `user` and `origin` are keyed hashes of a person and of an address range.
 
     >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
     >>> page.features.dtype, page.policy
@@ -53,6 +54,8 @@ class ShownPage:
     seconds: Mapping[str, float] = field(default_factory=dict)
     found: int = 0
     bot: bool = False
+    origin: str | None = None
+    epoch: int | None = None  # the last forgetting that the service knew of, see `ForgottenPeople`
 
     def __post_init__(self) -> None:
         _page_id(self.page_id)
@@ -72,7 +75,7 @@ class ShownPage:
         check_text("query", self.query)
         for document in self.documents:
             check_text("document", document)
-        for name in ("ranker", "layout", "user", "experiment", "fingerprint"):
+        for name in ("ranker", "layout", "user", "experiment", "fingerprint", "origin"):
             value = getattr(self, name)
             if value is not None:
                 check_text(name, value, _LONGEST_NAME)
@@ -131,8 +134,8 @@ def _page_id(value: str) -> None:
 
 
 def _time(value: float) -> None:
-    if not math.isfinite(value):
-        raise ValueError(f"a time is in seconds since 1970, got {value}")
+    if not FIRST <= value <= LAST:
+        raise ValueError(f"a time is in seconds since 1970, in the years 1 to 9999, got {value}")
 
 
 def _check_randomness(drawn: Mapping[str, Any], shown: int) -> None:

@@ -6,6 +6,8 @@ import hmac
 import secrets
 import time
 
+from rankloop.serve.events.address_range import address_range
+
 __all__ = ["BadSignature", "Expired", "Signer", "new_page_id"]
 
 _SIGNATURE = 32  # bytes of HMAC-SHA256
@@ -78,6 +80,15 @@ class Signer:
         '64e339c5f1bda87af5af888be2951f09'
         """
         return self._digest("user", user).hex()[:32]
+
+    def origin_key(self, address: str) -> str:
+        """A keyed hash that stands for the range of an address, /24 or /48: no address is stored.
+
+        >>> signer = Signer(b"a secret of at least sixteen bytes")
+        >>> signer.origin_key("192.0.2.1") == signer.origin_key("192.0.2.9") != signer.origin_key("192.0.3.1")
+        True
+        """
+        return self._digest("origin", address_range(address)).hex()[:32]
 
     def _signature(self, page_id: str, expiry: str) -> str:
         whole = self._digest(self.purpose, page_id, expiry)[:_SIGNATURE]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from sqlalchemy import Connection, select
 
 from rankloop.data import Qrels, RankingDataset
+from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events import judgments, reading, retention, sums, writing
 from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
 from rankloop.serve.events.experiment_pages import ExperimentPage, clicks_before, experiment_pages
@@ -16,12 +17,15 @@ from rankloop.serve.events.export import export
 from rankloop.serve.events.records import page_of
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
 from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
-from rankloop.serve.events.tables import feature_sets, page_features, pages
+from rankloop.serve.events.tables import feature_sets, forgotten, page_features, pages
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["Event", "ExperimentPage", "ShownPage", "Store", "StoreAway", "swap"]
+
+
+_USUAL = InfluenceSettings()
 
 
 class Store:
@@ -47,9 +51,13 @@ class Store:
         self.connections = connections
 
     @classmethod
-    def open(cls, url: str) -> "Store":
-        """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing."""
-        return cls(open_connections(url))
+    def open(cls, url: str, *, later: bool = False) -> "Store":
+        """The store at `sqlite:///path` or `postgresql+psycopg://...`; its tables are made when missing.
+
+        With `later` a database that does not answer is opened too: every method raises `StoreAway` until it
+        does.
+        """
+        return cls(open_connections(url, later=later))
 
     def close(self) -> None:
         self.connections.dispose()
@@ -107,23 +115,43 @@ class Store:
         until: float | None = None,
         layout: str | None = None,
         include_bots: bool = False,
+        influence: InfluenceSettings | None = _USUAL,
         depth: int | None = None,
+        seed: int = 0,
     ) -> "polars.DataFrame":
         """One impression a row, as `ClickLog.from_frame` reads it; `depth` leaves out lower positions.
 
         Repeated clicks on a document of a page count once; without `include_bots` the traffic that
-        `serve.events.filters` does not take for people is left out. `intervention` and `original_position`
+        `serve.events.filters` does not take for people is left out, and of one person or address range what
+        is beyond `influence` (None: no bound), drawn by `seed`. `intervention` and `original_position`
         say what was swapped, as in a log of `rankloop.simulate`.
         """
         with self.reading() as connection:
-            traffic = reading.read_traffic(connection, since, until, layout, include_bots)
+            traffic = reading.read_traffic(
+                connection, since, until, layout, influence, bots=include_bots, seed=seed
+            )
         frame = reading.click_frame(traffic.pages, traffic.events)
         return frame if depth is None else frame.filter(frame["position"] <= depth)
 
-    def dropped(self, *, since: float | None = None, until: float | None = None) -> dict[str, int]:
-        """How many pages (and, under "time", events) each rule of `serve.events.filters` leaves out."""
+    def dropped(
+        self,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        influence: InfluenceSettings | None = _USUAL,
+        seed: int = 0,
+    ) -> dict[str, int]:
+        """How many pages (and, under "time", events) each rule of `click_frame` leaves out."""
         with self.reading() as connection:
-            return reading.read_traffic(connection, since, until, None, False).dropped
+            found = reading.read_traffic(connection, since, until, None, influence, bots=False, seed=seed)
+        return found.dropped
+
+    def origins(self, *, since: float | None = None, until: float | None = None) -> dict[str, str]:
+        """The address ranges of the pages of a window, as keyed hashes, by page id."""
+        statement = select(pages.c.page_id, pages.c.origin)
+        chosen = statement.where(reading.within(pages, since, until), pages.c.origin.is_not(None))
+        with self.reading() as connection:
+            return {page_id: str(origin) for page_id, origin in connection.execute(chosen)}
 
     def dataset(
         self,
@@ -202,11 +230,21 @@ class Store:
         return retention.retain(self, days, time.time() if now is None else now)
 
     def forget(self, user: str, *, now: float | None = None) -> int:
-        """Delete everything of a user until now, by key (see `Signer.user_key`); gives the number of pages.
+        """Delete everything of a user, by key (see `Signer.user_key`); gives the number of pages.
 
-        Pages that still wait in a spool will not be stored.
+        Pages that still wait in a spool will not be stored, nor events of pages that were deleted.
         """
         return retention.forget(self, user, time.time() if now is None else now)
+
+    def forget_epoch(self) -> int:
+        """The number of the last forgetting; pages carry the one that was known when they were shown."""
+        with self.reading() as connection:
+            return retention.forget_epoch(connection)
+
+    def forgotten(self) -> set[str]:
+        """The keys of everyone who was forgotten."""
+        with self.reading() as connection:
+            return set(connection.execute(select(forgotten.c.user)).scalars())
 
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.events.export`."""

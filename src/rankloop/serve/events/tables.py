@@ -8,10 +8,12 @@ from sqlalchemy import Boolean, Column, Double, Index, Integer, LargeBinary, Met
 __all__ = [
     "SCHEMA",
     "clicks",
+    "ended_logins",
     "events",
     "experiments",
     "feature_sets",
     "forgotten",
+    "forgotten_pages",
     "judgments",
     "learning",
     "metadata",
@@ -22,7 +24,7 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 3
+SCHEMA = 4
 metadata = MetaData()
 
 
@@ -56,6 +58,7 @@ pages = Table(
     Column("stages", Text, nullable=False),  # JSON: seconds by stage
     Column("seconds", Double, nullable=False),
     Column("bot", Boolean, nullable=False),
+    Column("origin", Text),  # a keyed hash of the address range
     Index("pages_by_time", "time", "bot", "layout", "ranker", "shown", "day", "seconds"),
     Index("pages_by_query", "query", "time", "bot", "seconds"),
     Index("pages_by_user", "user", "time", "query", "bot"),
@@ -108,9 +111,20 @@ clicks = Table(
     sqlite_with_rowid=False,
 )
 
-# Who was forgotten, and when: pages of theirs that still waited in a spool are not stored.
+# Who was forgotten, and the number of that forgetting: pages of theirs that still waited in a spool are not
+# stored, nor events of pages that were deleted.
 forgotten = Table(
-    "forgotten", metadata, Column("user", Text, primary_key=True), Column("time", Double, nullable=False)
+    "forgotten",
+    metadata,
+    Column("user", Text, primary_key=True),
+    *_required(Double, "time"),
+    Column("epoch", Integer, nullable=False, server_default="0"),
+)
+
+forgotten_pages = Table("forgotten_pages", metadata, Column("page_id", Text, primary_key=True))
+
+ended_logins = Table(
+    "ended_logins", metadata, Column("login", Text, primary_key=True), Column("until", Double, nullable=False)
 )
 
 judgments = Table(

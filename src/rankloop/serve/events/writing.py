@@ -4,16 +4,24 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVarTuple
 
-from sqlalchemy import Column, Connection, CursorResult, Select, Table, select, text
+from sqlalchemy import Column, Connection, CursorResult, Select, Table, delete, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve.events.connections import Connections, connected
 from rankloop.serve.events.filters import in_time
 from rankloop.serve.events.records import event_row, feature_key, page_row
 from rankloop.serve.events.shown_page import Event, ShownPage
-from rankloop.serve.events.tables import clicks, events, feature_sets, forgotten, page_features, pages
+from rankloop.serve.events.tables import (
+    clicks,
+    events,
+    feature_sets,
+    forgotten,
+    forgotten_pages,
+    page_features,
+    pages,
+)
 
-__all__ = ["having_ids", "insert_new", "put_events", "put_pages", "upsert"]
+__all__ = ["drop_pages", "forget_pages", "having_ids", "insert_new", "put_events", "put_pages", "upsert"]
 
 _SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
 _Row = TypeVarTuple("_Row")
@@ -29,6 +37,8 @@ def put_pages(connections: Connections, shown: Sequence[ShownPage]) -> int:
         return 0
     with connected(connections, writes=True) as connection:
         shown = _not_forgotten(connection, shown)
+        if not shown:
+            return 0
         sets = {names: feature_key(names) for names in {page.feature_names for page in shown}}
         known = [{"features": key, "names": json.dumps(names)} for names, key in sets.items()]
         insert_new(connection, feature_sets, known)
@@ -47,6 +57,14 @@ def put_events(connections: Connections, happened: Sequence[Event]) -> int:
     if not happened:
         return 0
     with connected(connections, writes=True) as connection:
+        gone = having_ids(
+            connection,
+            select(forgotten_pages.c.page_id),
+            forgotten_pages.c.page_id,
+            {one.page_id for one in happened},
+        )
+        deleted = set(gone.scalars())
+        happened = [one for one in happened if one.page_id not in deleted]
         new = insert_new(connection, events, [event_row(one) for one in happened])
     clicked = ((one.page_id, one.document, one.time) for one in happened if one.kind == "click")
     _place(connections, clicked)
@@ -104,11 +122,37 @@ def _hexadecimal(blob: bytes) -> str:
 
 
 def _not_forgotten(connection: Connection, shown: Sequence[ShownPage]) -> list[ShownPage]:
-    """The pages without those of people who were forgotten while the page waited in a spool."""
+    """The pages without those of people who were forgotten while the page waited in a spool.
+
+    Their page ids are kept, as events may still come. A page without an epoch is judged by its time.
+    """
     users = {page.user for page in shown if page.user is not None}
-    statement = select(forgotten.c.user, forgotten.c.time)
-    gone = {row[0]: row[1] for row in having_ids(connection, statement, forgotten.c.user, users)}
-    return [page for page in shown if page.user not in gone or page.time > gone[page.user]]
+    statement = select(forgotten.c.user, forgotten.c.time, forgotten.c.epoch)
+    found = having_ids(connection, statement, forgotten.c.user, users)
+    rows: dict[str | None, tuple[float, int]] = {user: (time, epoch) for user, time, epoch in found}
+
+    def is_kept(page: ShownPage) -> bool:
+        if page.user not in rows:
+            return True
+        time, epoch = rows[page.user]
+        return page.time > time if page.epoch is None else page.epoch >= epoch
+
+    gone = [page.page_id for page in shown if not is_kept(page)]
+    if gone:
+        forget_pages(connection, gone)
+    return [page for page in shown if is_kept(page)]
+
+
+def forget_pages(connection: Connection, page_ids: Sequence[str]) -> None:
+    """Delete pages with all that happened on them, and remember their ids: later events are not stored."""
+    insert_new(connection, forgotten_pages, [{"page_id": page_id} for page_id in page_ids])
+    drop_pages(connection, page_ids)
+
+
+def drop_pages(connection: Connection, page_ids: Sequence[str]) -> None:
+    """Delete pages with all that happened on them."""
+    for table in (events, clicks, page_features, pages):
+        connection.execute(delete(table).where(table.c.page_id.in_(page_ids)))
 
 
 def _place_waiting_clicks(connections: Connections, page_ids: Collection[str]) -> None:

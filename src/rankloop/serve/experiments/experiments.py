@@ -11,12 +11,15 @@ from sqlalchemy import insert, select, update
 
 from rankloop.interleaving import ABVerdict, Balanced, Page, ab_verdict, always_valid, method
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
+from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.events.tables import experiments
+from rankloop.serve.experiments.people import people_of
 
 __all__ = ["Experiment", "Experiments", "Progress"]
 
 KINDS = ("interleave", "ab")
+_USUAL = InfluenceSettings()
 CACHED = 10  # a verdict is reused for this many times the time it took to compute
 
 
@@ -55,8 +58,8 @@ class Experiments:
     Shares of running experiments are disjoint parts of all people, so they sum to 1 at most.
     """
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, influence: InfluenceSettings = _USUAL) -> None:
+        self.store, self._bound = store, influence.origin > 0
         self._known: dict[str, tuple[float, Progress]] = {}
 
     def start(
@@ -144,7 +147,7 @@ class Experiments:
             return known
         start = time.monotonic()
         pages = self.store.credits(one.id)
-        judge = self._compared if one.kind == "ab" else _interleaved
+        judge = self._compared if one.kind == "ab" else self._interleaved
         if not pages:
             return Progress(one, 0, None)
         found = Progress(one, len(pages), judge(one, pages))
@@ -155,17 +158,26 @@ class Experiments:
     def _compared(self, one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
         """Pages with a click, and beside them, without a winner, pages with a click at rank 1."""
         arms = [one.a if page.ranker == one.a else one.b for page in pages]
+        people = people_of(pages, arms, bound=self._bound)
         earlier = self.store.clicks_before(one.id, one.started)
         before = [earlier.get(page.user, np.nan) if page.user else np.nan for page in pages]
 
         def judged(values: Sequence[bool]) -> ABVerdict:
-            return ab_verdict(
-                values, arms, _users(pages), planned=one.planned, before=before, names=(one.a, one.b)
-            )
+            return ab_verdict(values, arms, people, planned=one.planned, before=before, names=(one.a, one.b))
 
         top = judged([bool(page.clicked) and page.clicked[0] == page.documents[0] for page in pages])
         shown = {name: getattr(top, name) for name in ("means", "difference", "low", "high")}
         return judged([bool(page.clicked) for page in pages]).to_dict() | {"clicked_first": shown}
+
+    def _interleaved(self, one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
+        """The verdict by credit, and beside it pages won, lost and tied."""
+        how = method(one.method)
+        credits = np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
+        people = people_of(pages, bound=self._bound)
+        found = always_valid(credits, users=people, names=(one.a, one.b))
+        gap = credits[:, 0] - credits[:, 1]
+        counts = {"wins": gap > 0, "losses": gap < 0, "ties": gap == 0}
+        return found.to_dict() | {name: int(pages.sum()) for name, pages in counts.items()}
 
 
 def _check_method(how: str, planned: int | None) -> None:
@@ -176,18 +188,3 @@ def _check_method(how: str, planned: int | None) -> None:
         )
     if planned is not None:
         raise ValueError("planned is for A/B experiments (kind ab); interleaving may be looked at any time")
-
-
-def _interleaved(one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
-    """The verdict by credit, and beside it pages won, lost and tied."""
-    how = method(one.method)
-    credits = np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
-    found = always_valid(credits, users=_users(pages), names=(one.a, one.b))
-    gap = credits[:, 0] - credits[:, 1]
-    counts = {"wins": gap > 0, "losses": gap < 0, "ties": gap == 0}
-    return found.to_dict() | {name: int(pages.sum()) for name, pages in counts.items()}
-
-
-def _users(pages: Sequence[ExperimentPage]) -> list[str]:
-    """Who saw each page; a page without a user is its own."""
-    return [page.user or page.page_id for page in pages]

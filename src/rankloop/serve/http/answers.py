@@ -1,13 +1,17 @@
 """What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
 
-import hmac
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
-from fastapi import Depends, HTTPException, Request, Response
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from anyio import CapacityLimiter, to_thread
+from fastapi import Request, Response
 from pydantic import BaseModel
+
+from rankloop.search.deadline import Deadline, DeadlineExceeded
+from rankloop.serve.events.address_range import address_range
+from rankloop.serve.http.search_threads import Busy, ClientGone, SearchThreads
+from rankloop.serve.json_value import clean_text
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,18 +24,21 @@ __all__ = [
     "PROBLEMS",
     "RETRY",
     "Problem",
+    "address_of",
     "call_on_start",
+    "first_mistake",
     "in_search_thread",
     "in_waiting_thread",
     "json_answer",
     "metrics_of",
-    "only_admin",
     "problems",
     "service_of",
 ]
 
 
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
+CLIENT_GONE = 499  # as other servers count it
+LONGEST_NAME = 100  # of a field in a message
 
 
 class Problem(BaseModel):
@@ -51,11 +58,12 @@ _MEANING = {
     403: "Administration is off: the service was started without a token.",
     404: "There is no such thing.",
     413: "The request is too large.",
+    422: "The request does not fit the schema.",
     429: "Too many requests: try again after Retry-After seconds.",
     503: "Not available: try again after Retry-After seconds.",
 }
-PROBLEMS = problems(400, 413, 429, 503)
-ADMIN = problems(400, 401, 403, 404, 413, 429, 503)
+PROBLEMS = problems(400, 413, 422, 429, 503)
+ADMIN = problems(400, 401, 403, 404, 413, 422, 429, 503)
 
 
 def service_of(request: Request) -> "Service":
@@ -69,25 +77,67 @@ def metrics_of(request: Request) -> "Metrics":
     return metrics
 
 
-async def in_search_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
-    """Compute beside the event loop, in as many threads as there are cores for.
+async def in_search_thread(request: Request, work: Callable[[Deadline], BaseModel | Response]) -> Response:
+    """Compute beside the event loop, by `limits.seconds` from now; given up when the client hangs up.
 
-    More threads would only make each search slower; requests beyond them wait in turn.
+    Requests beyond the threads wait in line, and `Busy` is raised where the line is too long.
     """
-    return await to_thread.run_sync(_answer, work, limiter=request.app.state.search_threads)
+    threads: SearchThreads = request.app.state.search_threads
+    deadline = Deadline(service_of(request).config.limits.seconds)
+
+    def answer() -> Response:
+        deadline.check()
+        return _answer(work(deadline))
+
+    gone = asyncio.ensure_future(_hung_up(request))
+    try:
+        return await threads.run(address_range(address_of(request)), answer, deadline=deadline, gone=gone)
+    except (ClientGone, DeadlineExceeded):
+        if not gone.done():
+            raise
+        return Response(status_code=CLIENT_GONE)  # nobody reads it, but it is counted
+    finally:
+        gone.cancel()
 
 
 async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
     """The same for work that waits for a disk or a database: many may wait at once."""
-    return await to_thread.run_sync(_answer, work, limiter=request.app.state.waiting_threads)
+    threads: CapacityLimiter = request.app.state.waiting_threads
+    waiting = threads.statistics().tasks_waiting
+    if waiting >= service_of(request).config.limits.waiting:
+        raise Busy(f"the service is busy: {waiting} requests wait already; try again in a moment")
+    return await to_thread.run_sync(lambda: _answer(work()), limiter=threads)
+
+
+def address_of(request: Request) -> str | None:
+    """The address of the client; of trusted proxies, the one that they name."""
+    return request.client.host if request.client else None
+
+
+async def _hung_up(request: Request) -> None:
+    """Returns when the client is gone; what it sends is read already."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def first_mistake(errors: Sequence[Any]) -> str:
+    """The first error of a request as a sentence that does not repeat what was sent.
+
+    >>> first_mistake([{"loc": ("body", "k"), "msg": "Input should be less than or equal to 100"}])
+    'k: input should be less than or equal to 100'
+    """
+    wrong = errors[0]
+    where = ".".join(str(part) for part in wrong["loc"][1:])  # the first is "body", "query" or "path"
+    message = f"{wrong['msg'][:1].lower()}{wrong['msg'][1:]}"
+    name = clean_text(where[:LONGEST_NAME])
+    return f"{name or 'the request'}: {message}"
 
 
 def json_answer(answer: BaseModel, status: int = 200) -> Response:
     return Response(answer.model_dump_json(), status, media_type="application/json")
 
 
-def _answer(work: Callable[[], BaseModel | Response]) -> Response:
-    answer = work()
+def _answer(answer: BaseModel | Response) -> Response:
     return answer if isinstance(answer, Response) else json_answer(answer)
 
 
@@ -102,23 +152,3 @@ async def call_on_start(
         return send(message)
 
     await app(scope, receive, sending if scope["type"] == "http" else send)
-
-
-_bearer = HTTPBearer(auto_error=False, description="The administration token.")
-
-
-def only_admin(
-    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> None:
-    """Refuse requests without the administration token."""
-    wanted = service_of(request).config.admin_token
-    if not wanted:
-        raise HTTPException(
-            403, "administration is off; start the service with RANKLOOP_ADMIN_TOKEN or admin_token set"
-        )
-    if sent is None or not hmac.compare_digest(sent.credentials.encode(), wanted.encode()):
-        raise HTTPException(
-            401,
-            "this needs the administration token: Authorization: Bearer ...",
-            {"WWW-Authenticate": "Bearer"},
-        )

@@ -22,10 +22,13 @@ from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
-from rankloop.serve.http.answers import RETRY, call_on_start
+from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
+from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
+from rankloop.serve.http.search_threads import Busy, SearchThreads
+from rankloop.serve.http.tokens import LockedOut, WrongTokens
 from rankloop.serve.pages.routes import router as pages
 from rankloop.serve.service import Service
 
@@ -42,12 +45,12 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     """The app of a service, a config, a config file or an index; it closes a service it opened or `own`s."""
     service = config if isinstance(config, Service) else Service.open(config)
     own = own or service is not config
-    settings = service.config
+    settings, limits = service.config, service.config.limits
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         with learning(settings):
-            yield
+            yield {"connections": OpenConnections(limits.connections, limits.header_seconds)}
         if own:
             service.close()
 
@@ -62,13 +65,14 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     )
     app.state.service = service
     app.state.metrics = Metrics(service)
-    app.state.search_threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
+    threads = settings.threads or 2 * (os.cpu_count() or 1)
+    app.state.search_threads = SearchThreads(threads, limits.waiting)
+    app.state.wrong_tokens = WrongTokens(limits.clients)
     app.state.waiting_threads = CapacityLimiter(WAITING)
     for part in (api_search, api_models, api_experiments, api_health):
         app.include_router(part.router)
     app.include_router(pages)
     _handle_errors(app)
-    limits = settings.limits
     app.add_middleware(Bodies, limit=limits.body)
     app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
     if settings.origins:
@@ -106,8 +110,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        details = [{"loc": one["loc"], "msg": one["msg"], "type": one["type"]} for one in error.errors()]
-        return JSONResponse({"detail": details}, 422)
+        return JSONResponse({"detail": first_mistake(error.errors())}, 422)
 
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Response:
@@ -125,8 +128,13 @@ def _handle_errors(app: FastAPI) -> None:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
     @app.exception_handler(DeadlineExceeded)
-    async def too_long(request: Request, error: DeadlineExceeded) -> Response:
+    @app.exception_handler(Busy)
+    async def too_long(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+
+    @app.exception_handler(LockedOut)
+    async def locked_out(request: Request, error: LockedOut) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 429, {"Retry-After": str(error.seconds)})
 
     @app.exception_handler(OSError)
     async def broken(request: Request, error: OSError) -> Response:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from rankloop.serve.http.answers import ADMIN, in_waiting_thread, only_admin, service_of
+from rankloop.serve.http.answers import ADMIN, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import ExperimentOut, ExperimentRequest, ExperimentsAnswer
+from rankloop.serve.http.tokens import only_admin
 from rankloop.serve.json_value import json_value
 
 if TYPE_CHECKING:

@@ -1,14 +1,19 @@
 """Routes for monitoring: health, readiness, metrics."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
 
 from rankloop import __version__
 from rankloop.serve.http.answers import json_answer, metrics_of, service_of
 from rankloop.serve.http.schema_admin import Health, Readiness
+from rankloop.serve.http.tokens import is_admin
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["health"])
+
+Told = Annotated[bool, Depends(is_admin)]  # whether the token came with the request
 
 
 @router.get("/health", response_model=Health)
@@ -18,10 +23,14 @@ async def health() -> Response:
 
 
 @router.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}})
-async def ready(request: Request) -> Response:
-    """Whether pages can be served and recorded; it reports a database that does not answer."""
+async def ready(request: Request, told: Told) -> Response:
+    """Whether pages can be served and recorded, and whether the database answers.
+
+    With the token it names the version in production and says what is wrong.
+    """
     found = service_of(request).readiness()
-    return json_answer(found, 200 if found.ready else 503)
+    shown = found if told else found.model_copy(update={"ranker": None, "troubles": []})
+    return json_answer(shown, 200 if found.ready else 503)
 
 
 @router.get(
@@ -29,7 +38,7 @@ async def ready(request: Request) -> Response:
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def metrics(request: Request) -> Response:
-    """Counters and gauges for Prometheus."""
+async def metrics(request: Request, told: Told) -> Response:
+    """Counters and gauges for Prometheus; those of each version with the token."""
     found = metrics_of(request)
-    return Response(found.text(), media_type=found.content_type)
+    return Response(found.text(versions=told), media_type=found.content_type)

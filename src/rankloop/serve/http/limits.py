@@ -7,6 +7,8 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from rankloop.serve.events.address_range import address_range
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,19 +37,28 @@ class TokenBuckets:
 
     def wait(self, client: str, now: float) -> float:
         """Take a token: 0, or the seconds until there is one."""
-        left, before = self._left.pop(client, (float(self.burst), now))
-        left = min(self.burst, left + (now - before) * self.rate)
-        allowed = left >= 1.0
-        self._left[client] = (left - 1.0 if allowed else left, now)
+        wait, left = self.look(client, now), self._now(client, now)
+        self._left.pop(client, None)
+        self._left[client] = (left if wait > 0 else left - 1.0, now)
         if len(self._left) > self.most:
             self._left.popitem(last=False)
-        return 0.0 if allowed else (1.0 - left) / self.rate
+        return wait
+
+    def look(self, client: str, now: float) -> float:
+        """The same without taking it."""
+        left = self._now(client, now)
+        return 0.0 if left >= 1.0 else (1.0 - left) / self.rate
+
+    def _now(self, client: str, now: float) -> float:
+        left, before = self._left.get(client, (float(self.burst), now))
+        return min(self.burst, left + (now - before) * self.rate)
 
 
 class Rates:
     """Middleware: a client that sends too many requests gets 429 with the time to wait.
 
-    A client is an address, which the server takes from the headers of trusted proxies only.
+    A client is an IPv4 address or the /64 of an IPv6 address, which one household has; the server takes it
+    from the headers of trusted proxies only.
     """
 
     def __init__(self, app: "ASGIApp", buckets: TokenBuckets) -> None:
@@ -55,13 +66,18 @@ class Rates:
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] == "http" and self.buckets.rate > 0 and scope["path"] not in UNLIMITED:
-            client = str((scope.get("client") or ("unknown",))[0])
+            client = _client(scope)
             wait = self.buckets.wait(client, time.monotonic())
             if wait > 0:
                 retry = str(math.ceil(wait))
                 await refuse(send, 429, "too many requests; slow down", {"retry-after": retry})
                 return
         await self.app(scope, receive, send)
+
+
+def _client(scope: "Scope") -> str:
+    address = (scope.get("client") or (None,))[0]
+    return address_range(address, ipv4=32, ipv6=64)
 
 
 class Bodies:

@@ -21,7 +21,7 @@ class Metrics:
         prometheus = require("prometheus_client", "serve")
         self._text = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
-        self.registry = prometheus.CollectorRegistry()
+        self.registry, self.versions = prometheus.CollectorRegistry(), prometheus.CollectorRegistry()
         options = {"registry": self.registry}
         self._requests = prometheus.Counter(
             "rankloop_requests", "Answers by route and status.", ["route", "status"], **options
@@ -37,20 +37,22 @@ class Metrics:
             "rankloop_pages",
             "Pages by ranker, and whether they were recorded.",
             ["ranker", "recorded"],
-            **options,
+            registry=self.versions,
         )
         self._events = prometheus.Counter("rankloop_events", "Events by outcome.", ["outcome"], **options)
-        self.registry.register(_Gauges(service, require("prometheus_client.core", "serve").GaugeMetricFamily))
+        gauge = require("prometheus_client.core", "serve").GaugeMetricFamily
+        self.registry.register(_Gauges(service, gauge))
+        self.versions.register(_VersionGauges(service, gauge))
 
-    def text(self) -> bytes:
-        """All metrics in the format of Prometheus."""
-        return bytes(self._text(self.registry))
+    def text(self, *, versions: bool = False) -> bytes:
+        """The metrics in the format of Prometheus; with `versions` also those that name versions."""
+        return bytes(self._text(self.registry)) + (bytes(self._text(self.versions)) if versions else b"")
 
     def request(self, route: str, status: int) -> None:
         self._requests.labels(route, str(status)).inc()
 
     def page(self, answer: SearchAnswer) -> None:
-        self._pages.labels(answer.ranker, "yes" if answer.impression else "no").inc()
+        self._pages.labels(str(answer.ranker), "yes" if answer.impression else "no").inc()
         for stage, seconds in answer.seconds.items():
             self._seconds.labels(stage).observe(seconds)
 
@@ -73,6 +75,13 @@ class _Gauges:
             "rankloop_spool_bytes", "Bytes on disk that wait for the store.", service.recorder.spool.waiting
         )
         yield self.gauge("rankloop_troubles", "Things that are wrong now.", len(service.troubles))
+
+
+class _VersionGauges(_Gauges):
+    """The same for what names versions."""
+
+    def collect(self) -> Iterator[Any]:
+        service = self.service
         serving = self.gauge("rankloop_serving", "Which version has which role.", labels=["role", "version"])
         roles = service.versions.live.roles
         for role in ("production", "canary", "shadow"):

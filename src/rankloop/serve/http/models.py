@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from rankloop.serve.http.answers import ADMIN, in_waiting_thread, only_admin, service_of
+from rankloop.serve.http.answers import ADMIN, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import (
     ForgetRequest,
     Forgotten,
@@ -14,6 +14,7 @@ from rankloop.serve.http.schema_admin import (
     PromoteRequest,
     RoleRequest,
 )
+from rankloop.serve.http.tokens import only_admin
 from rankloop.serve.json_value import json_value
 
 if TYPE_CHECKING:

@@ -1,9 +1,14 @@
 """The service as a process: it prints what it serves, and stores what waits before it ends."""
 
 import gc
+import multiprocessing
 import os
+import resource
 import signal
 import socket
+import sys
+import threading
+import time
 import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +20,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from rankloop.serve.config import TOKEN_VARIABLE, Config
+from rankloop.serve.http.connections import ConnectionProtocol
 from rankloop.serve.http.create_app import create_app, learning
 from rankloop.serve.service import Service
 
@@ -24,6 +30,7 @@ SOURCE = "RANKLOOP_SERVE"  # the environment variable with the config file or in
 BACKLOG = 2048
 LOCAL = ("127.0.0.1", "::1", "localhost")
 GARBAGE = 5000  # new objects between two runs of the garbage collector
+SWITCH = 0.001  # seconds after which a long computation lets short ones go on
 SHUTDOWN = 10  # seconds for requests under way when it stops
 
 
@@ -40,6 +47,7 @@ def run(
     `places` are more paths to print at the start, by name.
     """
     signal.signal(signal.SIGTERM, _end)
+    _allow_files()
     with suppress(KeyboardInterrupt), listening(host, port) as found, Service.open(config) as service:
         service.searcher.warm()
         address = _address(host, found)
@@ -72,6 +80,8 @@ def run_workers(
 
 def worker() -> FastAPI:
     """The app of one of several processes; learning is done by the parent process."""
+    _end_with_parent()
+    _allow_files()
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
     service.searcher.warm()
     app = create_app(service, own=True)
@@ -87,6 +97,7 @@ def web(service: Service, **options: Any) -> uvicorn.Config:
 def _options(config: Config) -> dict[str, Any]:
     """Only the X-Forwarded headers of proxies in the config are trusted."""
     return {
+        "http": ConnectionProtocol,
         "log_level": "warning",
         "server_header": False,
         "timeout_graceful_shutdown": SHUTDOWN,
@@ -95,8 +106,30 @@ def _options(config: Config) -> dict[str, Any]:
     }
 
 
+def _end_with_parent() -> None:
+    """End this worker when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(SHUTDOWN + 5)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="rankloop-parent", daemon=True).start()
+
+
+def _allow_files() -> None:
+    """As many open files as the system grants: every connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _settle() -> None:
-    """Exclude the objects made so far from garbage collection, and collect the others often.
+    """Exclude the objects made so far from garbage collection, collect the others often, switch threads soon.
 
     Objects of the start stay alive; all requests would wait while they are searched. The command line, to
     start fast, collects so rarely that the remains of closed connections would pile up.
@@ -104,6 +137,7 @@ def _settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE, 10, 10)
+    sys.setswitchinterval(SWITCH)
 
 
 def listening(host: str, port: int) -> socket.socket:

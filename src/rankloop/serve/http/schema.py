@@ -116,10 +116,15 @@ class SearchAnswer(BaseModel):
     found: int
     results: list[Result]
     facets: dict[str, dict[str, int]] = {}
-    ranker: str
+    ranker: str | None  # the version; None without the token
     generation: int
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # of each stage; without the token in total
     cut: list[str] = []  # which parts of the query were ignored, in sentences
+
+    def public(self) -> "SearchAnswer":
+        """The same without the version, and without the stages, which differ between versions."""
+        total = {name: took for name, took in self.seconds.items() if name == "total"}
+        return self.model_copy(update={"ranker": None, "seconds": total})
 
 
 class EventIn(StrictModel):
@@ -231,7 +236,7 @@ class Explanation(BaseModel):
 
     query: str
     document: str
-    ranker: str
+    ranker: str | None
     rank: int | None
     score: float
     base: float
@@ -244,7 +249,7 @@ class Explanation(BaseModel):
 class Side(BaseModel):
     """The page of one version."""
 
-    ranker: str
+    ranker: str | None
     results: list[Result]
     seconds: dict[str, float]
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
+from rankloop.search import Deadline
 from rankloop.serve.http.answers import (
     PROBLEMS,
+    address_of,
     in_search_thread,
     in_waiting_thread,
     metrics_of,
@@ -23,6 +25,7 @@ from rankloop.serve.http.schema import (
     SearchRequest,
     Suggestions,
 )
+from rankloop.serve.http.tokens import is_admin, only_admin
 
 __all__ = ["router"]
 
@@ -31,12 +34,13 @@ router = APIRouter(tags=["search"])
 QueryText = Annotated[str, Query(max_length=LONGEST_QUERY)]
 DocumentId = Annotated[str, Query(min_length=1, max_length=500)]
 Version = Annotated[str, Query(min_length=1, max_length=50)]
+Told = Annotated[bool, Depends(is_admin)]  # whether the token came with the request
 
 
-@router.post("/search", response_model=SearchAnswer, responses=PROBLEMS)
-async def search(request: Request, body: SearchRequest) -> Response:
+@router.post("/search", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
+async def search(request: Request, body: SearchRequest, told: Told) -> Response:
     """A page of results, with the signed id that its clicks need."""
-    return await _counted_page(request, lambda: service_of(request).search(body))
+    return await _counted_page(request, told, lambda **given: service_of(request).search(body, **given))
 
 
 @router.post("/events", response_model=Accepted, responses=PROBLEMS)
@@ -55,38 +59,52 @@ async def events(request: Request, body: EventsRequest) -> Response:
     return await in_waiting_thread(request, work)
 
 
-@router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS)
-async def rank(request: Request, body: RankRequest) -> Response:
+@router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
+async def rank(request: Request, body: RankRequest, told: Told) -> Response:
     """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, lambda: service_of(request).rank(body))
+    return await _counted_page(request, told, lambda **given: service_of(request).rank(body, **given))
 
 
-@router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(404))
+@router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(401, 403, 404))
 async def explain(
     request: Request,
+    told: Told,
     query: QueryText,
     document: DocumentId,
     against: DocumentId | None = None,
     version: Version | None = None,
 ) -> Response:
-    """Why a document is where it is, and, with `against`, why it is above or below another."""
+    """Why a document is where it is, and, with `against`, why it is above or below another.
+
+    The name of the version, and another `version` than that in production, need the token.
+    """
     searcher = service_of(request).searcher
-    return await in_search_thread(request, lambda: searcher.explain(query, document, against, version))
+    if version is not None:
+        only_admin(request)
+
+    def work(deadline: Deadline) -> Explanation:
+        found = searcher.explain(query, document, against, version, deadline=deadline)
+        return found if told else found.model_copy(update={"ranker": None})
+
+    return await in_search_thread(request, work)
 
 
 @router.get("/suggest", response_model=Suggestions, responses=PROBLEMS)
 async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge=1, le=20)] = 5) -> Response:
     """Titles that fit what was typed so far."""
     searcher = service_of(request).searcher
-    return await in_search_thread(request, lambda: Suggestions(suggestions=searcher.suggest(query, n)))
+    return await in_search_thread(
+        request, lambda deadline: Suggestions(suggestions=searcher.suggest(query, n, deadline=deadline))
+    )
 
 
-async def _counted_page(request: Request, work: Callable[[], SearchAnswer]) -> Response:
+async def _counted_page(request: Request, told: bool, work: Callable[..., SearchAnswer]) -> Response:
+    """The page that `work` makes for an address and by a deadline; who ranked it is told with the token."""
     metrics = metrics_of(request)
 
-    def counted() -> SearchAnswer:
-        answer = work()
+    def counted(deadline: Deadline) -> SearchAnswer:
+        answer = work(address=address_of(request), deadline=deadline)
         metrics.page(answer)
-        return answer
+        return answer if told else answer.public()
 
     return await in_search_thread(request, counted)

@@ -15,7 +15,7 @@ from rankloop.serve.json_value import json_value
 from rankloop.unbiased import Learned, candidates, ips, learn, likelihood, likelihood_ranker, naive
 from rankloop.unbiased.counterfactual_estimate import Evaluator
 
-__all__ = ["Candidate", "Gain", "Trained", "estimate_gains", "train_candidates"]
+__all__ = ["Candidate", "Curve", "Gain", "Trained", "estimate_gains", "evaluator_of", "train_candidates"]
 
 Curve = Propensity | dict[str, Propensity]
 FOLDS = 3
@@ -103,8 +103,7 @@ def estimate_gains(
 
     The interval of a value is two-sided, 95 %; each bound of a gain is one-sided, with the given confidence.
     """
-    judge = likelihood_ranker(trees=JUDGE, threads=1)
-    evaluator = Evaluator(log, data, metric, propensity=curve, seed=seed, ranker=judge)
+    evaluator = evaluator_of(log, data, curve, metric=metric, seed=seed)
     base = evaluator.weights(production)
     found = {}
     for name, one in {"production": production, **scores}.items():
@@ -115,6 +114,14 @@ def estimate_gains(
             gain = evaluator.bounds(weights - base, confidence=2 * confidence - 1, gap=True)
         found[name] = Gain(value, low, high, *gain, evaluator.effective_sample_size())
     return found
+
+
+def evaluator_of(
+    log: ClickLog, data: RankingDataset, curve: Curve, *, metric: str, seed: int = 0
+) -> Evaluator:
+    """The doubly robust estimate of the gate, ready for any ranking."""
+    judge = likelihood_ranker(trees=JUDGE, threads=1)
+    return Evaluator(log, data, metric, propensity=curve, seed=seed, ranker=judge)
 
 
 def _weights() -> LinearRanker:

@@ -23,6 +23,9 @@ _LEFT_OUT = {
     "clicks": "pages with too many clicks at once, left out",
     "viewport": "pages clicked without coming into view, left out",
     "time": "events before their page or a day after it, left out",
+    "person": "pages of people beyond what one may teach, left out",
+    "origin": "pages of address ranges beyond their share of a day, left out",
+    "query": "pages of address ranges beyond their share of a query, left out",
     "features": "pages described by other features, left out",
 }
 

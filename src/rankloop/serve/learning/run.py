@@ -20,6 +20,7 @@ from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
+from rankloop.serve.learning.influential import gain_of_a_few
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
@@ -101,7 +102,15 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     production, pipeline = _production(at)
     gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
-    window = read_window(at.store, since=since, until=now, depth=at.config.swap_top, having=having)
+    window = read_window(
+        at.store,
+        since=since,
+        until=now,
+        depth=at.config.swap_top,
+        having=having,
+        influence=at.config.influence,
+        seed=seed,
+    )
     if window is None or window.clicks < LEAST_CLICKS or window.clicked_queries < LEAST_QUERIES:
         message = (
             f"learning needs {LEAST_CLICKS} clicks on {LEAST_QUERIES} queries, there are "
@@ -111,7 +120,8 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     curves, log = curves_of(window.log, seed=seed)
     record: dict[str, Any] = {
         "window": window.to_dict(),
-        "dropped": at.store.dropped(since=since, until=now) | {"features": window.others},
+        "dropped": at.store.dropped(since=since, until=now, influence=at.config.influence, seed=seed)
+        | {"features": window.others},
         "log": asdict(check(log).facts),
         "production": production,
     }
@@ -127,6 +137,9 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     judged = _judged(at, pipeline, candidate)
     alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_changes_by_people(at, production))
     decision = decide(gate, log.n_pages, found[name], alarms)
+    if decision.opens:
+        rests = _rests_on_a_few(at, window, log, made, pipeline, name, seed)
+        decision = decide(gate, log.n_pages, found[name], (*alarms, *rests))
     record |= {
         "curves": _curves(curves, made),
         "candidates": {one: result.to_dict() for one, result in found.items()},
@@ -189,6 +202,29 @@ def _train_and_compare(
             seed=seed,
         )
     return made, found, list(dict.fromkeys([*made.learned.warnings, *(str(one.message) for one in caught)]))
+
+
+def _rests_on_a_few(
+    at: _Parts, window: Window, log: ClickLog, made: Trained, pipeline: Pipeline, name: str, seed: int
+) -> list[str]:
+    """Reasons to keep the gate shut that a second look finds, without the most influential people."""
+    gate = at.config.gate
+    origins = None
+    if at.config.influence.origin > 0:
+        known = at.store.origins(since=window.since, until=window.until)
+        origins = [known.get(page) for page in log.sessions.tolist()]
+    return gain_of_a_few(
+        log,
+        window.data,
+        made.curve,
+        _scores(pipeline, window.data),
+        made.candidates[name].scores,
+        origins=origins,
+        bar=gate.gain,
+        metric=gate.metric,
+        confidence=gate.confidence,
+        seed=seed,
+    )
 
 
 def _scores(pipeline: Pipeline, data: RankingDataset) -> Floats:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,12 @@ _READ = (
     "swap_top",
     "window_days",
 )
-_PROGRAM = (
-    "import json, os, sys; getattr(os, 'nice', int)(10); "
+_PROGRAM = (  # the pipe to it is closed when the service ends, however that ends
+    "import json, os, sys, threading; getattr(os, 'nice', int)(10); "
+    "given = json.loads(sys.stdin.readline()); "
+    "end = lambda: (os.read(0, 1), os._exit(1)); threading.Thread(target=end, daemon=True).start(); "
     "from rankloop.serve.config import Config; from rankloop.serve.learning.run import learn_once; "
-    "print(repr(learn_once(Config.from_dict(json.load(sys.stdin)))))"
+    "print(repr(learn_once(Config.from_dict(given))), flush=True); os._exit(0)"
 )
 
 
@@ -79,14 +82,25 @@ class Schedule:
         )
         if self._stopped.is_set():
             self._process.kill()
-        output, _ = self._process.communicate(json.dumps(_settings(self.config)))
-        done, self._process = self._process.returncode, None
+        output = _output(self._process, json.dumps(_settings(self.config)))
+        done, self._process = self._process.wait(), None
         if done == 0:
             return output.strip()
         failed = f"learning failed: {output.strip().rpartition(chr(10))[2]}"
         if not self._stopped.is_set():
             _LOG.warning(failed)
         return failed
+
+
+def _output(process: "subprocess.Popen[str]", line: str) -> str:
+    """Send a line, and read what is printed; the pipe stays open until the end, which ends the process."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout, suppress(BrokenPipeError):
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        return process.stdout.read()
+    return ""
 
 
 def _settings(config: Config) -> dict[str, Any]:
@@ -96,4 +110,5 @@ def _settings(config: Config) -> dict[str, Any]:
         "index": str(config.index if is_address(config.index) else Path(config.index).absolute()),
         "folder": str(config.home.absolute()),
     }
-    return {**settings, **paths, "features": list(config.features), "gate": asdict(config.gate)}
+    parts = {name: asdict(getattr(config, name)) for name in ("gate", "influence")}
+    return {**settings, **paths, "features": list(config.features), **parts}

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity, drift, swap_intervention
+from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import pages
 from rankloop.serve.learning.curve import shrunk
@@ -72,15 +73,23 @@ class Curves:
 
 
 def read_window(
-    store: Store, *, since: float | None, until: float, depth: int, having: Sequence[str] = ()
+    store: Store,
+    *,
+    since: float | None,
+    until: float,
+    depth: int,
+    having: Sequence[str] = (),
+    influence: InfluenceSettings | None = None,
+    seed: int = 0,
 ) -> Window | None:
     """The window of a store; None where nobody searched. Clicks below rank `depth` are left out.
 
-    Pages without the features `having`, such as candidates of another engine, are left out too.
+    Pages without the features `having`, such as candidates of another engine, are left out too, and of one
+    person or address range what is beyond `influence`.
     """
     if not searched(store, since=since, until=until):
         return None
-    log = ClickLog.from_store(store, since=since, until=until, depth=depth)
+    log = ClickLog.from_store(store, since=since, until=until, depth=depth, influence=influence, seed=seed)
     if not len(log):
         return None
     data = store.dataset(since=since, until=until, having=having)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankloop.serve.experiments.experiments import Experiment
     from rankloop.serve.models.registry import Registry, Roles
 
-__all__ = ["Live", "Model", "Models", "ensure_production", "logged_features"]
+__all__ = ["Live", "Model", "Models", "ensure_production", "first_model", "logged_features"]
 
 CACHED = 8  # versions in memory beside those that serve, and fingerprints of each
 BUILT_IN = {"name": "bm25", "made": "built in"}
@@ -122,12 +122,12 @@ def ensure_production(registry: "Registry", index: Searchable, config: "Config")
     """The version in production; where there is none, BM25 is registered and promoted."""
     version = registry.roles().production
     if version is None:
-        version = registry.register(_first_model(index, config), lineage=BUILT_IN)
+        version = registry.register(first_model(index, config), lineage=BUILT_IN)
         registry.promote(version)
     return version
 
 
-def _first_model(index: Searchable, config: "Config") -> Pipeline:
+def first_model(index: Searchable, config: "Config") -> Pipeline:
     """BM25 with all features logged beside it, so that learning needs no second pass over the index."""
     from rankloop.rankers import FeatureSum
 

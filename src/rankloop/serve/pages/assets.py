@@ -21,7 +21,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/static/{name}")
-def static(request: Request, name: str) -> Response:
+async def static(request: Request, name: str) -> Response:
     """A file of the page; browsers cache it and check whether it changed."""
     if name not in FILES:
         return Response(status_code=404)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from rankloop.search import Searchable
-from rankloop.serve.http.answers import service_of
+from rankloop.search import Deadline, Searchable
+from rankloop.serve.http.answers import in_search_thread, service_of
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
+from rankloop.serve.pages.login import login_form, may_view
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 
@@ -19,8 +20,14 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/compare")
-def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response:
+async def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response:
     """What each of two versions shows for a query, and how far documents move between them."""
+    return await in_search_thread(request, lambda deadline: _compared(request, deadline, q, a, b))
+
+
+def _compared(request: Request, deadline: Deadline, q: str, a: str, b: str) -> Response:
+    if not may_view(request):
+        return login_form(request, status=401)
     service = service_of(request)
     query = " ".join(q.split())
     versions = {one.version: name_of(one) for one in service.registry.versions()}
@@ -29,7 +36,7 @@ def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response
     left, right = a or (others[0] if others else production), b or production
     sides, found = [], 0
     if query:
-        compared = service.searcher.compare(query, [left, right], k=service.config.k)
+        compared = service.searcher.compare(query, [left, right], service.config.k, deadline=deadline)
         sides, found = _sides(compared, query, service.index), compared.found
     both = [{one.id for one in side.results} for side in sides]
     return page(
@@ -61,7 +68,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Column:
-    ranker: str
+    ranker: str | None
     seconds: float
     results: list[Moved]
 

@@ -5,8 +5,8 @@ import re
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from rankloop.serve.http.answers import service_of
-from rankloop.serve.pages.login import has_token, login_form, may_view, require_view
+from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.pages.login import form_token, has_token, login_form, may_view, require_view
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -20,8 +20,18 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/dashboard")
-def dashboard(request: Request) -> Response:
+async def dashboard(request: Request) -> Response:
     """Traffic, versions, experiments, learning runs, and troubles."""
+    return await in_waiting_thread(request, lambda: _dashboard(request))
+
+
+@router.get("/reports/{name}")
+async def report(request: Request, name: str) -> Response:
+    """A report that learning wrote."""
+    return await in_waiting_thread(request, lambda: _report(request, name))
+
+
+def _dashboard(request: Request) -> Response:
     service = service_of(request)
     if not may_view(request):
         return login_form(request, status=401)
@@ -33,14 +43,13 @@ def dashboard(request: Request) -> Response:
         place="dashboard",
         spans=SPANS,
         token=has_token(request),
+        form_token=form_token(request),
         administered=bool(service.config.admin_token),
         shown=overview(service, chosen, changing=has_token(request)),
     )
 
 
-@router.get("/reports/{name}")
-def report(request: Request, name: str) -> Response:
-    """A report that learning wrote."""
+def _report(request: Request, name: str) -> Response:
     require_view(request)
     path = service_of(request).config.home / "reports" / name
     if not _REPORT.fullmatch(name) or not path.is_file():

@@ -5,8 +5,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from rankloop.serve.http.answers import service_of
+from rankloop.search import Deadline
+from rankloop.serve.http.answers import in_search_thread, service_of
 from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
+from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
 
 __all__ = ["router"]
@@ -18,18 +20,27 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/why")
-def why(request: Request, q: str = "", document: str = "", above: str = "", version: str = "") -> Response:
+async def why(
+    request: Request, q: str = "", document: str = "", above: str = "", version: str = ""
+) -> Response:
     """Why a document is where it is, and why `above` is above it: a page, or a part of one (`fragment=1`)."""
     service = service_of(request)
-    found = service.searcher.explain(q, document, above or None, version or None)
 
     def title(id: str) -> str:
         return service.searcher.presenter.title_of(id, service.index[id])
 
-    view = ExplanationView.of(found, title(document), title(above) if above else "")
-    if "fragment" in request.query_params:
-        return fragment("reasons.html", why=view)
-    return page(request, "why.html", query=q, why=view)
+    def work(deadline: Deadline) -> Response:
+        told = shows_versions(request)
+        if version and not told:
+            raise PermissionError("versions are shown with the administration token; log in first")
+        found = service.searcher.explain(q, document, above or None, version or None, deadline=deadline)
+        found = found if told else found.model_copy(update={"ranker": None})
+        view = ExplanationView.of(found, title(document), title(above) if above else "")
+        if "fragment" in request.query_params:
+            return fragment("reasons.html", why=view)
+        return page(request, "why.html", query=q, why=view)
+
+    return await in_search_thread(request, work)
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ class ExplanationView:
     """An explanation as the page shows it: the largest shares, and the sum of the others."""
 
     title: str
-    ranker: str
+    ranker: str | None
     rank: int | None
     score: float
     base: float

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from rankloop.serve.http.answers import service_of
+from rankloop.serve.http.answers import in_waiting_thread, service_of
 from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.login import Form, form, require_view
 from rankloop.serve.pages.rendering import PageRoute
@@ -24,8 +24,18 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.post("/judge")
-def judge(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
+async def judge(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
     """Store that a document is a good or a poor answer; needs the signature of its page."""
+    return await in_waiting_thread(request, lambda: _judge(request, fields))
+
+
+@router.get("/judgments.qrels")
+async def qrels(request: Request) -> Response:
+    """All judgments in TREC format, for administrators."""
+    return await in_waiting_thread(request, lambda: _qrels(request))
+
+
+def _judge(request: Request, fields: Form) -> Response:
     service = service_of(request)
     page_id = service.recorder.signer.open(fields.get("impression", ""))
     grade, document = fields.get("grade", ""), fields.get("document", "")
@@ -44,9 +54,7 @@ def judge(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
     return RedirectResponse(SearchAddress(shown.query).href, status_code=303)
 
 
-@router.get("/judgments.qrels")
-def qrels(request: Request) -> Response:
-    """All judgments in TREC format, for administrators."""
+def _qrels(request: Request) -> Response:
     require_view(request)
     headers = {"Content-Disposition": 'attachment; filename="judgments.qrels"'}
     return PlainTextResponse(service_of(request).store.judgments_text(), headers=headers)

@@ -15,6 +15,9 @@ from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http.answers import RETRY, service_of
+from rankloop.serve.http.search_threads import Busy
+from rankloop.serve.http.tokens import LockedOut
+from rankloop.serve.pages.same_site import require_same_site
 
 __all__ = [
     "PageRoute",
@@ -60,12 +63,18 @@ class PageRoute(APIRoute):
 
         async def handled(request: Request) -> Response:
             try:
+                if request.method == "POST":
+                    require_same_site(request)
                 return await handle(request)
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
-            except (StoreAway, EngineAway, DeadlineExceeded) as error:
+            except (StoreAway, EngineAway, DeadlineExceeded, Busy) as error:
                 answer = problem(request, 503, "Not available", _sentence(error))
                 answer.headers["Retry-After"] = RETRY
+                return answer
+            except LockedOut as error:
+                answer = problem(request, 429, "Not now", _sentence(error))
+                answer.headers["Retry-After"] = str(error.seconds)
                 return answer
             except LookupError as error:
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake

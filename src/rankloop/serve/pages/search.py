@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
+from rankloop.search import Deadline
 from rankloop.serve.events.filters import is_bot
-from rankloop.serve.http.answers import in_search_thread, metrics_of, service_of
+from rankloop.serve.http.answers import address_of, in_search_thread, metrics_of, service_of
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.pages.address import SearchAddress
+from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, facet_fields, view
 from rankloop.serve.pages.visitors import COOKIE, visitor
@@ -25,16 +27,16 @@ async def search_page(request: Request) -> Response:
     """The whole page; its search is recorded. Requests that prefetch are refused."""
     if "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", "")):
         return Response(status_code=503)
-    return await in_search_thread(request, lambda: _whole(request))
+    return await in_search_thread(request, lambda deadline: _whole(request, deadline))
 
 
 @router.get("/fragment")
 async def results_alone(request: Request) -> Response:
     """The results for what is typed so far; only a settled query is recorded."""
-    return await in_search_thread(request, lambda: _results(request))
+    return await in_search_thread(request, lambda deadline: _results(request, deadline))
 
 
-def _whole(request: Request) -> Response:
+def _whole(request: Request, deadline: Deadline) -> Response:
     service = service_of(request)
     address = _address(request)
     who = visitor(request)
@@ -43,9 +45,9 @@ def _whole(request: Request) -> Response:
         "search.html",
         query=address.query,
         address=address,
-        view=_found(request, address, settled=True, user=who.id) if address.query else None,
+        view=_found(request, address, deadline, settled=True, user=who.id) if address.query else None,
         documents=len(service.index),
-        production=service.versions.live.roles.production,
+        production=service.versions.live.roles.production if shows_versions(request) else None,
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
@@ -54,13 +56,13 @@ def _whole(request: Request) -> Response:
     return response
 
 
-def _results(request: Request) -> Response:
+def _results(request: Request, deadline: Deadline) -> Response:
     address = _address(request)
     if not address.query:
         raise ValueError("type something to search for")
     who = visitor(request)
     settled = request.query_params.get("settled") == "1"
-    shown = _found(request, address, settled=settled, user=who.id)
+    shown = _found(request, address, deadline, settled=settled, user=who.id)
     response = fragment("results.html", address=address, view=shown)
     if settled:
         who.set_cookie(request, response)
@@ -68,13 +70,17 @@ def _results(request: Request) -> Response:
 
 
 @router.get("/document/{id:path}")
-def document_page(request: Request, id: str) -> Response:
+async def document_page(request: Request, id: str) -> Response:
     """What is stored of a document."""
     service = service_of(request)
-    if id not in service.index:
-        raise LookupError(f"no document {id[:100]!r} is in the index")
-    shown = Document.of(id, service.index[id], service.searcher.presenter)
-    return page(request, "document.html", shown=shown)
+
+    def work(deadline: Deadline) -> Response:
+        if id not in service.index:
+            raise LookupError(f"no document {id[:100]!r} is in the index")
+        shown = Document.of(id, service.index[id], service.searcher.presenter)
+        return page(request, "document.html", shown=shown)
+
+    return await in_search_thread(request, work)
 
 
 class Document(NamedTuple):
@@ -119,7 +125,9 @@ def _address(request: Request) -> SearchAddress:
     return SearchAddress.of(request.query_params.multi_items(), config.k, config.limits.k)
 
 
-def _found(request: Request, address: SearchAddress, *, settled: bool, user: str | None) -> View:
+def _found(
+    request: Request, address: SearchAddress, deadline: Deadline, *, settled: bool, user: str | None
+) -> View:
     service = service_of(request)
     answer = service.searcher.search(
         SearchRequest(
@@ -132,6 +140,8 @@ def _found(request: Request, address: SearchAddress, *, settled: bool, user: str
             unfinished=not settled,
         ),
         bot=is_bot(request.headers.get("user-agent")),
+        address=address_of(request),
+        deadline=deadline,
     )
     metrics_of(request).page(answer)
     return view(answer, address, service.index, settled=settled)

@@ -71,7 +71,6 @@ class View:
     settled: bool
     found: int
     seconds: float
-    ranker: str
     results: list[Hit]
     facets: list[Facet]
     spans: list[Span]
@@ -91,7 +90,6 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
         settled=settled,
         found=max(answer.found, len(shown)),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
-        ranker=answer.ranker,
         results=shown,
         facets=list(_facets(answer.facets, address)),
         spans=list(_spans(index.fields, address)),

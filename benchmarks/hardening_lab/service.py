@@ -1,0 +1,213 @@
+"""The service under attack: ordinary searches beside the worst queries, and kill -9 under load.
+
+    python benchmarks/hardening_lab/service.py [--documents 60000] [--seconds 30] [--kills 200]
+
+Server, people and attacker share the machine. People come from an address range each and send at a fixed
+rate; a search that waits for its turn to be sent counts as waiting. The attacker sends the worst queries of
+500 bytes from one address range, at the rate limit.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from urllib.parse import urlsplit
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from rankloop.serve import Store
+from search_latency import corpus
+from serving_load import served
+
+__all__ = ["attack", "kills"]
+
+PEOPLE, EACH = 8, 4.0  # people, and searches a second of each
+RATE = 50.0  # requests a second of the attacker: the limit of one address
+BYTES = 500
+ATTACKER = "127.0.1.1"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--documents", type=int, default=60_000)
+    options.add_argument("--seconds", type=float, default=30.0)
+    options.add_argument("--kills", type=int, default=200)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rankloop-attack-") as folder:
+        config, queries = prepared(Path(folder), given.documents)
+        attack(config, queries, seconds=given.seconds)
+        kills(config, queries, times=given.kills)
+
+
+def prepared(folder: Path, documents: int) -> tuple[Path, list[str]]:
+    """The config of a service of an index, and ordinary queries."""
+    _, queries = corpus(folder, documents)
+    config = folder / "serve.toml"
+    config.write_text(f"index = {str(folder / 'latency')!r}\ntypos = 'missing'\n")
+    return config, queries
+
+
+def worst(queries: list[str]) -> list[str]:
+    """Queries of the longest allowed length that ask for most."""
+    letters = [letter for letter, _ in Counter("".join(queries)).most_common(12) if letter.isalpha()]
+    a, b = letters[:2]
+    units = [f"+{a}* -{b}* ", f"{a}* ", f'"{a} {b}" ', " ".join(f"{one}*" for one in letters) + " "]
+    long = [" ".join(queries)[:BYTES]]
+    return [(unit * BYTES)[:BYTES] for unit in units] + long
+
+
+@dataclass
+class Answers:
+    """Seconds from when each request was due, and how many had each status."""
+
+    seconds: list[float] = field(default_factory=list)
+    status: Counter[str] = field(default_factory=Counter)
+    wall: float = 0.0
+
+    def row(self, name: str) -> str:
+        good = self.status["200"]
+        p50, p99 = np.percentile(self.seconds, [50, 99]) * 1e3 if self.seconds else (np.nan, np.nan)
+        others = ", ".join(f"{n:,} {status}" for status, n in sorted(self.status.items()) if status != "200")
+        return f"{name:<34}{good / self.wall:>10.1f}{p50:>9.1f}{p99:>9.1f}   {others or '-'}"
+
+
+def _together(answers: list[Answers]) -> Answers:
+    every = Answers(wall=max(one.wall for one in answers))
+    for one in answers:
+        every.seconds += one.seconds
+        every.status += one.status
+    return every
+
+
+def attack(config: Path, queries: list[str], *, seconds: float = 30.0) -> dict[str, float]:
+    """Ordinary searches alone and under attack; prints a table and gives the p99 of each in milliseconds."""
+    people = [(f"127.0.{10 + at}.1", queries[at::PEOPLE], EACH) for at in range(PEOPLE)]
+    print(f"\n{PEOPLE} people, {EACH:g} searches a second each; the attacker sends {RATE:g} a second")
+    print(f"{'':<34}{'200 / s':>10}{'p50, ms':>9}{'p99, ms':>9}   others")
+    found = {}
+    with served(config) as (address, _):
+        asyncio.run(_sent(address, people, 3.0))
+        for name, crowd in (("alone", []), ("under attack", [(ATTACKER, worst(queries), RATE)])):
+            answers = asyncio.run(_sent(address, [*people, *crowd], seconds))
+            ordinary = _together(answers[: len(people)])
+            print(ordinary.row(f"ordinary searches, {name}"), flush=True)
+            found[name] = float(np.percentile(ordinary.seconds, 99)) * 1e3
+            for one in answers[len(people) :]:
+                print(one.row("the attacker"), flush=True)
+    print(
+        f"p99 under attack is {found['under attack'] / found['alone']:.2f} times that alone (goal: below 2)"
+    )
+    return found
+
+
+def kills(config: Path, queries: list[str], *, times: int = 200, seed: int = 0) -> tuple[int, int]:
+    """Kill the service under load again and again; prints and gives acknowledged events, and those lost."""
+    random, acknowledged = Random(seed), set()
+    started = time.monotonic()
+    for number in range(times):
+        with served(config) as (address, process):
+            loop = asyncio.new_event_loop()
+            clicking = loop.create_task(_clicks(address, queries, f"k{number}", acknowledged))
+            loop.call_later(random.uniform(0.1, 1.5), process.kill)
+            loop.run_until_complete(clicking)
+            loop.close()
+    with served(config) as (address, _):  # stores what waits, and ends when it is asked to
+        asyncio.run(_sent(address, [("127.0.0.1", queries[:1], 1.0)], 1.0))
+    with Store.open(f"sqlite:///{config.parent}/latency.serve/events.db") as store, store.reading() as read:
+        rows = read.exec_driver_sql("SELECT page_id, event_id FROM events").all()
+    stored = {tuple(row) for row in rows}
+    lost = len(acknowledged - stored)
+    print(
+        f"\n{times} times kill -9 in {time.monotonic() - started:,.0f} s: {len(acknowledged):,} events "
+        f"acknowledged, {lost:,} lost, {len(rows) - len(stored):,} twice"
+    )
+    return len(acknowledged), lost
+
+
+async def _sent(address: str, senders: list[tuple[str, list[str], float]], seconds: float) -> list[Answers]:
+    """What each sender (address, queries, requests a second) got, all at the same time."""
+    return list(await asyncio.gather(*(_sender(address, *one, seconds) for one in senders)))
+
+
+async def _sender(address: str, local: str, queries: list[str], rate: float, seconds: float) -> Answers:
+    """Requests when they are due, each on a connection that is free at that moment."""
+    got, free = Answers(), asyncio.Queue()
+    start = time.perf_counter() + Random(local).random() / rate  # people do not search in step
+
+    async def one(number: int, due: float) -> None:
+        wire = free.get_nowait() if not free.empty() else await _connected(address, local)
+        body = {"query": queries[number % len(queries)], "user": f"{local} {number % 5}"}
+        try:
+            status, _ = await _post(wire, "/search", body)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            got.status["hung up"] += 1
+            wire[1].close()
+            return
+        got.status[status] += 1
+        if status == "200":
+            got.seconds.append(time.perf_counter() - due)
+        free.put_nowait(wire)
+
+    tasks = []
+    for number in range(int(seconds * rate)):
+        due = start + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        tasks.append(asyncio.create_task(one(number, due)))
+    await asyncio.gather(*tasks)
+    got.wall = time.perf_counter() - start
+    while not free.empty():
+        free.get_nowait()[1].close()
+    return got
+
+
+async def _clicks(address: str, queries: list[str], name: str, acknowledged: set[tuple[str, str]]) -> None:
+    """Searches, and batches of events on their pages, until the service is gone."""
+    try:
+        wire = await _connected(address, "127.0.0.1")
+        for number in range(1_000_000):
+            query = {"query": queries[number % len(queries)]}
+            status, page = await _post(wire, "/search", query)
+            if status != "200" or not page["results"]:
+                continue
+            top = page["results"][0]["id"]
+            for batch in range(5):
+                ids = [f"{name}-{number}-{batch}-{at}" for at in range(20)]
+                events = [
+                    {"id": id, "impression": page["impression"], "kind": "viewport", "document": top}
+                    for id in ids
+                ]
+                status, answer = await _post(wire, "/events", {"events": events})
+                if status == "200" and answer["accepted"] == len(ids):
+                    acknowledged |= {(page["impression"].split(".")[0], id) for id in ids}
+    except (OSError, asyncio.IncompleteReadError):
+        return
+
+
+_Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _connected(address: str, local: str) -> _Wire:
+    place = urlsplit(address)
+    return await asyncio.open_connection(place.hostname, place.port, local_addr=(local, 0))
+
+
+async def _post(wire: _Wire, path: str, body: dict) -> tuple[str, dict]:
+    reader, writer = wire
+    data = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(data)}"
+    writer.write(head.encode() + b"\r\n\r\n" + data)
+    received = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+    length = int(received.split("content-length: ")[1].split("\r\n")[0])
+    answer = await reader.readexactly(length)
+    return received.split(" ", 2)[1], json.loads(answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Connections of clients: how many are open, and how long they may take to ask and to listen."""
+
+import asyncio
+import resource
+from collections import OrderedDict
+from typing import Any, Protocol
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from rankloop.serve.events.address_range import address_range
+
+__all__ = ["ConnectionProtocol", "OpenConnections"]
+
+KEPT_FILES = 128  # file descriptors for the index, the store and the spool
+SLOWEST_READER = 30.0  # seconds in which a client takes some of its answer
+
+_Base: Any = AutoHTTPProtocol
+
+
+class Connection(Protocol):
+    """What is counted."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a request is being answered on it."""
+
+    def hang_up(self) -> None: ...
+
+
+class OpenConnections:
+    """At most `most` connections: for one more, the address range with most of them loses its oldest.
+
+    Connections on which a request is being answered are kept; if all are, the new one is closed.
+    `header_seconds` is the time in which the head of a request must have come.
+    """
+
+    def __init__(self, most: int, header_seconds: float) -> None:
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.most = max(1, min(most, files - KEPT_FILES))
+        self.header_seconds = header_seconds
+        self._by_range: dict[str, OrderedDict[int, Connection]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, connection: Connection, where: str) -> None:
+        """Count a connection, and close another one where there are too many."""
+        self._by_range.setdefault(where, OrderedDict())[id(connection)] = connection
+        self._count += 1
+        if self._count > self.most:
+            self._one_to_close(connection).hang_up()
+
+    def remove(self, connection: Connection, where: str) -> None:
+        """A connection that was closed; closing it again changes nothing."""
+        found = self._by_range.get(where, OrderedDict())
+        if found.pop(id(connection), None) is not None:
+            self._count -= 1
+        if not found:
+            self._by_range.pop(where, None)
+
+    def _one_to_close(self, newest: Connection) -> Connection:
+        for connections in sorted(self._by_range.values(), key=len, reverse=True):
+            for one in connections.values():
+                if not one.asked and one is not newest:
+                    return one
+        return newest
+
+
+class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever parser is installed
+    """A connection that counts as one of `OpenConnections`, which the app keeps in its lifespan state."""
+
+    _head: asyncio.TimerHandle | None = None
+    _reader: asyncio.TimerHandle | None = None
+    _where = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a request is being answered on it."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def hang_up(self) -> None:
+        """Close it at once."""
+        self._uncount()
+        self.transport.abort()
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._where = address_range(self.client[0] if self.client else None)
+        if self._open is not None:
+            self._open.add(self, self._where)
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._uncount()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.asked:
+            self._stop("_head")
+        elif self._head is None and not self.transport.is_closing():
+            self._await_head()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reader = self.loop.call_later(SLOWEST_READER, self.hang_up)
+
+    def resume_writing(self) -> None:
+        self._stop("_reader")
+        super().resume_writing()
+
+    @property
+    def _open(self) -> OpenConnections | None:
+        found: OpenConnections | None = self.app_state.get("connections")
+        return found
+
+    def _await_head(self) -> None:
+        assert self._open is not None
+        self._head = self.loop.call_later(self._open.header_seconds, self.hang_up)
+
+    def _stop(self, timer: str) -> None:
+        running: asyncio.TimerHandle | None = getattr(self, timer)
+        if running is not None:
+            running.cancel()
+            setattr(self, timer, None)
+
+    def _uncount(self) -> None:
+        self._stop("_head")
+        self._stop("_reader")
+        if self._open is not None:
+            self._open.remove(self, self._where)

@@ -1,0 +1,149 @@
+"""Threads for searches: few at once, a bounded line before them, and turns that are fair to each client."""
+
+import asyncio
+import math
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+from rankloop.search.deadline import Deadline
+
+__all__ = ["Busy", "ClientGone", "SearchThreads"]
+
+RECENT = 10.0  # seconds: who searched within them is here; use of threads fades at this pace
+MOST_CLIENTS = 10_000  # whose use is remembered
+
+_Answer = TypeVar("_Answer")
+
+
+class Busy(Exception):  # noqa: N818 - what happened, not a mistake of anybody
+    """Too many searches wait already."""
+
+
+class ClientGone(Exception):  # noqa: N818
+    """The client hung up before its answer was ready."""
+
+
+class SearchThreads:
+    """Runs searches in `threads` threads; `waiting` more wait in line, and any beyond them are `Busy`.
+
+    More threads than cores would only make each search slower. The next turn goes to the client that used
+    threads least lately. While others are here, a client has a quarter of the threads, in the long run for a
+    quarter of the time, and half of the line: one with slow searches delays itself.
+    """
+
+    def __init__(self, threads: int, waiting: int) -> None:
+        self.threads, self.waiting = threads, waiting
+        self._limiter = CapacityLimiter(threads)
+        self._running: Counter[str] = Counter()
+        self._line: dict[str, deque[asyncio.Future[None]]] = {}
+        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()  # seconds, and as of when
+        self._most_lately = RECENT * max(1, threads // 4) / 4
+        self._look_again: asyncio.TimerHandle | None = None
+
+    @property
+    def in_line(self) -> int:
+        """How many searches wait."""
+        return sum(len(one) for one in self._line.values())
+
+    async def run(
+        self, client: str, work: Callable[[], _Answer], *, deadline: Deadline, gone: "asyncio.Future[None]"
+    ) -> _Answer:
+        """The result of `work` in a thread, once it is this client's turn.
+
+        When `gone` is done the deadline is cancelled, and a search that still waits leaves the line.
+        """
+        await self._turn(client, deadline, gone)
+        start = time.monotonic()
+        gone.add_done_callback(lambda _: deadline.cancel())
+        try:
+            return await to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            self._end(client, time.monotonic() - start)
+
+    async def _turn(self, client: str, deadline: Deadline, gone: "asyncio.Future[None]") -> None:
+        self._use(client, 0.0)
+        if self._running.total() < self.threads and self._may_run(client):
+            self._running[client] += 1
+            return
+        mine = self._line.get(client, ())
+        if self.in_line >= self.waiting or (self._others(client) and len(mine) >= max(1, self.waiting // 2)):
+            raise Busy(f"the service is busy: {self.in_line} searches wait already; try again in a moment")
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.setdefault(client, deque()).append(turn)
+        self._admit()
+        left = None if math.isinf(deadline.left) else deadline.left
+        try:
+            await asyncio.wait({turn, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._leave(client, turn)
+            raise
+        if not turn.done():
+            self._leave(client, turn)
+            if gone.done():
+                raise ClientGone
+            raise Busy("the service is busy: no search thread became free in time; try again in a moment")
+
+    def _leave(self, client: str, turn: "asyncio.Future[None]") -> None:
+        if turn.done():  # the turn came just now: give it to the next
+            self._end(client, 0.0)
+            return
+        self._line[client].remove(turn)
+        if not self._line[client]:
+            del self._line[client]
+
+    def _end(self, client: str, seconds: float) -> None:
+        """Give the thread to the next."""
+        self._running[client] -= 1
+        if not self._running[client]:
+            del self._running[client]
+        self._use(client, seconds)
+        self._admit()
+
+    def _admit(self) -> None:
+        """Give free threads to those in line; who used too much lately is looked at again when it faded."""
+        while self._running.total() < self.threads:
+            ready = [one for one in self._line if self._may_run(one)]
+            if not ready:
+                break
+            chosen = min(ready, key=self._lately)
+            turn = self._line[chosen].popleft()
+            if not self._line[chosen]:
+                del self._line[chosen]
+            self._running[chosen] += 1
+            turn.set_result(None)
+        if self._look_again is not None:
+            self._look_again.cancel()
+            self._look_again = None
+        used = [self._lately(one) for one in self._line if not self._running[one]]  # others end by themselves
+        if used and self._running.total() < self.threads:
+            fades = RECENT * math.log(max(min(used) / self._most_lately, 1.0))
+            again = asyncio.get_running_loop().call_later
+            self._look_again = again(min(max(fades, 0.005), RECENT), self._admit)
+
+    def _may_run(self, client: str) -> bool:
+        if not self._others(client):
+            return self._running[client] < self.threads
+        most = max(1, self.threads // 4)
+        return self._running[client] < most and self._lately(client) <= self._most_lately
+
+    def _others(self, client: str) -> bool:
+        """Whether anybody else searched lately."""
+        for one in reversed(self._used):
+            if one != client:
+                return time.monotonic() - self._used[one][1] < RECENT
+        return False
+
+    def _lately(self, client: str) -> float:
+        """Seconds of threads that a client used; older ones count less."""
+        seconds, then = self._used.get(client, (0.0, 0.0))
+        return seconds * math.exp((then - time.monotonic()) / RECENT)
+
+    def _use(self, client: str, seconds: float) -> None:
+        self._used[client] = (self._lately(client) + seconds, time.monotonic())
+        self._used.move_to_end(client)
+        if len(self._used) > MOST_CLIENTS:
+            self._used.popitem(last=False)

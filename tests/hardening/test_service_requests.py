@@ -1,0 +1,364 @@
+"""Requests that are slow, many, half-sent or abandoned: others are still answered."""
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import suppress
+
+import httpx
+import pytest
+
+import rankloop.search.retriever
+from rankloop.search import Deadline
+from rankloop.serve.config import Limits
+from rankloop.serve.events.address_range import address_range
+from rankloop.serve.http.connections import OpenConnections
+from rankloop.serve.http.search_threads import Busy, ClientGone, SearchThreads
+from serve.running import ADMIN, client_of, wait_until
+
+
+def address(client):
+    return client.base_url.host, client.base_url.port
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Searches for "held" stop before retrieval until they are released, and look at their deadline."""
+    release, began, ended = threading.Event(), [], []
+    call = rankloop.search.retriever.Retriever.__call__
+
+    def slow(self, query, *args, **kwargs):
+        if "held" in query.text:
+            began.append(query)
+            try:
+                while not release.wait(0.005):
+                    query.deadline.check()
+            finally:
+                ended.append(query)
+        return call(self, query, *args, **kwargs)
+
+    monkeypatch.setattr(rankloop.search.retriever.Retriever, "__call__", slow)
+    yield began, ended, release
+    release.set()
+
+
+def hang_up_during(client, request, began):
+    """Send a request, and close the connection once its search has begun."""
+    before = len(began)
+    with socket.create_connection(address(client), timeout=10) as wire:
+        wire.sendall(request)
+        wait_until(lambda: len(began) > before)
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n"
+        b'{"query": "held"}',
+        b"GET /suggest?query=held HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /explain?query=held&document=1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /?q=held HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /why?q=held&document=1 HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+    ids=["search", "suggest", "explain", "page", "why"],
+)
+def test_hanging_up_ends_the_search(tmp_path, held, request_line):
+    began, ended, _ = held
+    with client_of(tmp_path, limits=Limits(rate=0, seconds=600)) as (client, _):
+        hang_up_during(client, request_line, began)
+        wait_until(lambda: len(ended) == len(began) == 1, seconds=10)
+        assert began[0].deadline.left == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/search", {"query": "held"}),
+        ("GET", "/suggest?query=held", None),
+        ("GET", "/explain?query=held&document=1", None),
+        ("GET", "/?q=held", None),
+        ("GET", "/fragment?q=held", None),
+        ("GET", "/why?q=held&document=1", None),
+    ],
+)
+def test_every_search_has_a_deadline(tmp_path, held, method, path, body):
+    with client_of(tmp_path, limits=Limits(rate=0, seconds=0.2)) as (client, _):
+        answer = client.request(method, path, json=body)
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) > 0
+        assert "more than 0.2 seconds" in answer.text
+
+
+def test_a_full_line_is_a_503_and_the_service_goes_on(tmp_path, held):
+    began, _, release = held
+    limits = Limits(rate=0, seconds=60, waiting=3)
+    with client_of(tmp_path, limits=limits, threads=1) as (client, _):
+        answers = []
+
+        def search():
+            answers.append(client.post("/search", json={"query": "held"}).status_code)
+
+        threads = [threading.Thread(target=search) for _ in range(4)]
+        for one in threads:
+            one.start()
+        wait_until(lambda: len(began) == 1)
+        refused = []
+
+        def full():
+            refused.append(client.post("/search", json={"query": "red"}))
+            return refused[-1].status_code == 503
+
+        wait_until(full, seconds=10)
+        assert int(refused[-1].headers["retry-after"]) > 0
+        assert "searches wait already" in refused[-1].json()["detail"]
+        page = client.get("/", params={"q": "red"})
+        assert page.status_code == 503
+        assert int(page.headers["retry-after"]) > 0
+        assert client.get("/health").status_code == 200
+        release.set()
+        for one in threads:
+            one.join()
+        assert answers.count(200) >= 3
+        assert client.post("/search", json={"query": "red"}).status_code == 200
+
+
+def test_an_ordinary_search_is_answered_beside_1200_half_sent_heads(tmp_path):
+    """Also when they come from the same address, and keep sending a byte now and then."""
+    limits = Limits(rate=0, connections=200, header_seconds=30.0)
+    with client_of(tmp_path, limits=limits) as (client, _):
+        wires = []
+        try:
+            for _ in range(1200):
+                wire = socket.create_connection(address(client), timeout=10)
+                wire.sendall(b"POST /search HTTP/1.1\r\nHost: x\r\nX-")
+                wires.append(wire)
+            for _ in range(3):
+                start = time.monotonic()
+                with httpx.Client(base_url=client.base_url, timeout=10) as another:
+                    assert another.post("/search", json={"query": "red"}).status_code == 200
+                assert time.monotonic() - start < 5
+            still_open = sum(not closed(wire) for wire in wires)
+            assert still_open <= 200
+        finally:
+            for wire in wires:
+                wire.close()
+
+
+def closed(wire):
+    wire.settimeout(0.0)
+    try:
+        return wire.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_a_head_that_does_not_end_is_hung_up_on(tmp_path):
+    limits = Limits(rate=0, header_seconds=0.3)
+    with client_of(tmp_path, limits=limits) as (client, _):
+        with socket.create_connection(address(client), timeout=10) as wire:
+            assert trickled(wire, b"G") < 5
+        with socket.create_connection(address(client), timeout=10) as wire:  # a second request on it
+            wire.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert wire.recv(1000).startswith(b"HTTP/1.1 200")
+            assert trickled(wire, b"GET /health HTTP/1.1\r\nHos") < 5
+
+
+def trickled(wire, data):
+    """Seconds until the other side hangs up, while a few bytes come now and then."""
+    started = time.monotonic()
+    with suppress(OSError):
+        while time.monotonic() - started < 10 and not closed(wire):
+            wire.settimeout(5)
+            wire.sendall(data[:1])
+            data = data[1:] or b"x"
+            time.sleep(0.05)
+    return time.monotonic() - started
+
+
+class Wire:
+    def __init__(self, asked=False):
+        self.asked, self.hung_up = asked, False
+
+    def hang_up(self):
+        self.hung_up = True
+
+
+def test_the_range_with_most_connections_loses_its_oldest():
+    opened = OpenConnections(most=4, header_seconds=1.0)
+    crowd, alone = [Wire() for _ in range(4)], Wire()
+    for one in crowd:
+        opened.add(one, "192.0.2.0/24")
+    opened.add(alone, "198.51.100.0/24")
+    assert [one.hung_up for one in (*crowd, alone)] == [True, False, False, False, False]
+    opened.remove(crowd[0], "192.0.2.0/24")
+    opened.remove(crowd[0], "192.0.2.0/24")
+    assert len(opened) == 4
+
+
+def test_where_all_are_asked_the_new_one_is_closed():
+    opened = OpenConnections(most=2, header_seconds=1.0)
+    busy, new = [Wire(asked=True), Wire(asked=True)], Wire()
+    for one in (*busy, new):
+        opened.add(one, "192.0.2.0/24")
+    assert new.hung_up
+    assert not any(one.hung_up for one in busy)
+
+
+class Turns:
+    """Searches of `SearchThreads` whose ends the test decides."""
+
+    def __init__(self, threads, waiting):
+        self.threads, self.order, self.tasks, self.releases = SearchThreads(threads, waiting), [], [], {}
+        self.gone = {}
+
+    def start(self, client, name):
+        self.releases[name] = threading.Event()
+
+        def work():
+            self.order.append(name)
+            self.releases[name].wait(20)
+            return name
+
+        gone = asyncio.get_running_loop().create_future()
+        self.gone[name] = gone
+        run = self.threads.run(client, work, deadline=Deadline(20.0), gone=gone)
+        self.tasks.append(asyncio.create_task(run))
+        return self.tasks[-1]
+
+    async def until(self, *names):
+        while len(self.order) < len(names):
+            await asyncio.sleep(0.002)
+        await asyncio.sleep(0.01)
+        assert self.order == list(names)
+
+    async def end(self):
+        for one in self.releases.values():
+            one.set()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+def test_a_client_with_slow_searches_delays_itself():
+    async def scenario():
+        turns = Turns(threads=2, waiting=10)
+        turns.start("honest", "h0")
+        await turns.until("h0")
+        turns.releases["h0"].set()
+        await turns.tasks[0]
+        for number in range(4):
+            turns.start("crowd", f"c{number}")
+        await turns.until("h0", "c0")  # one of two threads, as another client is here
+        turns.start("honest", "h1")
+        await turns.until("h0", "c0", "h1")
+        turns.start("honest", "h2")
+        turns.releases["c0"].set()
+        await turns.until("h0", "c0", "h1", "c1")
+        turns.releases["h1"].set()
+        await turns.until("h0", "c0", "h1", "c1", "h2")
+        await turns.end()
+
+    asyncio.run(scenario())
+
+
+def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
+    monkeypatch.setattr("rankloop.serve.http.search_threads.RECENT", 2.0)  # half a second of thread
+
+    async def scenario():
+        turns = Turns(threads=2, waiting=10)
+        turns.start("honest", "h0")
+        turns.releases["h0"].set()
+        turns.start("crowd", "c0")
+        await asyncio.sleep(0.8)
+        turns.releases["c0"].set()
+        await turns.tasks[1]
+        start = time.monotonic()
+        waits = turns.start("crowd", "c1")
+        turns.releases["c1"].set()
+        assert await waits == "c1"
+        assert 0.3 < time.monotonic() - start < 2.0  # 2 ln(0.8 / 0.5) = 0.94, or less if others are long gone
+        await turns.end()
+
+    asyncio.run(scenario())
+
+
+def test_one_client_alone_has_all_threads_and_the_whole_line():
+    async def scenario():
+        turns = Turns(threads=3, waiting=2)
+        for number in range(5):
+            turns.start("alone", number)
+        await turns.until(0, 1, 2)
+        with pytest.raises(Busy, match="2 searches wait already"):
+            await turns.start("alone", 5)
+        await turns.end()
+        assert sorted(turns.order) == [0, 1, 2, 3, 4]
+
+    asyncio.run(scenario())
+
+
+def test_half_of_the_line_is_left_to_others():
+    async def scenario():
+        turns = Turns(threads=1, waiting=4)
+        turns.start("honest", "h0")
+        await turns.until("h0")
+        for number in range(2):
+            turns.start("crowd", f"c{number}")
+        await asyncio.sleep(0.02)
+        with pytest.raises(Busy):
+            await turns.start("crowd", "c2")
+        turns.start("honest", "h1")
+        await asyncio.sleep(0.02)
+        assert turns.threads.in_line == 3
+        await turns.end()
+        assert sorted(turns.order) == ["c0", "c1", "h0", "h1"]
+
+    asyncio.run(scenario())
+
+
+def test_who_hangs_up_leaves_the_line():
+    async def scenario():
+        turns = Turns(threads=1, waiting=1)
+        turns.start("a", "first")
+        await turns.until("first")
+        waits = turns.start("a", "second")
+        await asyncio.sleep(0.02)
+        turns.gone["second"].set_result(None)
+        with pytest.raises(ClientGone):
+            await waits
+        assert turns.threads.in_line == 0
+        turns.start("a", "third")
+        await asyncio.sleep(0.02)
+        turns.tasks[-1].cancel()
+        await asyncio.sleep(0.02)
+        assert turns.threads.in_line == 0
+        await turns.end()
+        assert turns.order == ["first"]
+
+    asyncio.run(scenario())
+
+
+def test_errors_of_a_schema_are_one_sentence(tmp_path):
+    with client_of(tmp_path) as (client, _):
+        for body, sentence in [
+            ({"query": "red", "k": 101}, "k: input should be less than or equal to 100"),
+            ({"query": "red", "colour": 1}, "colour: extra inputs are not permitted"),
+            ({}, "query: field required"),
+        ]:
+            answer = client.post("/search", json=body)
+            assert answer.status_code == 422
+            assert answer.json() == {"detail": sentence}
+        answer = client.get("/explain", params={"query": "red"})
+        assert answer.json() == {"detail": "document: field required"}
+        answer = client.post("/models/promote", json={}, headers=ADMIN)
+        assert answer.json() == {"detail": "version: field required"}
+        schema = client.get("/openapi.json").json()
+        assert "HTTPValidationError" not in schema["components"]["schemas"]
+
+
+def test_ranges():
+    assert address_range("10.1.2.3") == address_range("10.1.2.200") != address_range("10.1.3.3")
+    assert address_range("2001:db8:1:1::1") == address_range("2001:db8:1:ffff::2")
+    assert address_range("2001:db8:1:1::1", ipv6=64) != address_range("2001:db8:1:ffff::2", ipv6=64)
+    assert address_range("fe80::1%eth0") == "fe80::/48"
+    assert address_range("") == address_range(None) == address_range("no address") == "unknown"
