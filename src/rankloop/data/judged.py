@@ -21,12 +21,12 @@ class JudgedRun:
     """The retrieved documents of every judged query with their labels, beside all judgments.
 
     One list per query of the judgments, in their order. `scores`, `labels` and `docid` belong to the
-    retrieved documents and `offsets`; a query for which nothing was retrieved is `missing` and has an
-    empty list. A retrieved document without judgment has label 0 and is `unjudged`. `pool_labels` and
+    retrieved documents and `offsets`; a query for which nothing was retrieved is `missing` and has an empty
+    list. A retrieved document without judgment has label 0 and is `unjudged`. `pool_labels` and
     `pool_offsets` are all judgments of the query, retrieved or not: ideal rankings and recall use them.
     Negative judgments count as 0; `judged` and `pool_judged` tell them apart: 1 is a judgment, 0 a negative
-    one (TREC's mark of a document that was pooled and not judged), -1 no judgment. `unknown` names the queries of the run without any judgment: they
-    cannot be measured and are left out.
+    one (TREC's mark of a document that was pooled and not judged), -1 no judgment. `unknown` names the
+    queries of the run without any judgment: they cannot be measured and are left out.
     """
 
     qid: NDArray[np.str_]
