@@ -20,6 +20,12 @@ def index(
     language: Annotated[
         str, typer.Option("--language", help="Of stop words and stemmer; none: no stemming, no stop words.")
     ] = "english",
+    embed: Annotated[
+        str | None,
+        typer.Option(
+            help="Search by meaning too: an encoder (rankloop encoders list), or a folder with one."
+        ),
+    ] = None,
     sql: Annotated[str | None, typer.Option("--sql", help="The query whose rows are the documents.")] = None,
     skip_errors: Annotated[
         bool, typer.Option("--skip-errors", help="Leave invalid documents out and report them.")
@@ -32,6 +38,8 @@ def index(
     """Put documents into an index; documents that are in it already are updated.
 
     rankloop index shop.jsonl --out shop.index --fields title:text,price:number
+
+    rankloop index shop.jsonl --out shop.index --fields title:text --embed minilm
     """
     from json import dumps
     from pathlib import Path
@@ -41,14 +49,24 @@ def index(
 
     if (Path(out) / "manifest.json").exists():
         target = Index.open(out)
-        if fields and read_fields(_declared(fields, False)) != target.fields:
+        own = {name: field for name, field in target.fields.items() if name not in target.encoders}
+        typed = (
+            {name: kind for name, kind in _declared(fields, False).items() if kind != "vector"}
+            if fields
+            else {}
+        )
+        if fields and read_fields(typed) != own:
             raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
+        if embed and embed not in [one.made.name for one in target.encoders.values()]:
+            raise ValueError(f"{out} was made without the encoder {embed}; choose another --out")
     else:
         declared = _declared(fields, sql is None and Path(source).is_dir())
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"no documents at {source}")
         analyser = Analyser(None if language == "none" else language)
-        target = Index.create(out, declared, id=id, analyser=analyser)
+        if embed and "vector" not in declared.values():
+            declared["meaning"] = "vector"
+        target = Index.create(out, declared, id=id, analyser=analyser, encoder=embed)
     documents = read_documents(source, sql=sql, fields=target.fields)
     with target:
         added = target.update(documents, on_error="skip" if skip_errors else "raise")

@@ -147,7 +147,8 @@ def _restored(
     if "retriever" in saved:
         scorer = dict(saved["model"])
         kind = _MODELS[one_of("model", scorer.pop("class"), _MODELS)]
-        vectors = {name: encoders.get(name) for name in saved["vectors"]} or None
+        known: dict[str, Callable[[str], ArrayLike]] = {**index.encoders, **encoders}
+        vectors = {name: known.get(name) for name in saved["vectors"]}
         return index.retriever(**saved["retriever"], model=kind(**scorer), vectors=vectors)
     if "features" in saved:
         missing = [name for name in saved["own"] if name not in own]

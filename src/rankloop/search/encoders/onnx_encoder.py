@@ -27,8 +27,8 @@ class OnnxEncoder:
     The vectors of a text's tokens are averaged (`pooling="mean"`), or that of the first is taken ("cls"); a
     model that gives one vector per text itself is taken as it is. Texts are cut to `tokens`. Texts of
     similar length are encoded together, `batch` at a time; an int8 model scales its numbers over a batch, so
-    the vector of a text moves a little with its neighbours (`batch=1` avoids that). The last 20,000 vectors
-    are remembered.
+    the vector of a text moves with its neighbours (cosine .986 at worst of 400 texts; `batch=1` avoids
+    that). The last 20,000 vectors are remembered.
     """
 
     def __init__(
