@@ -8,6 +8,7 @@ from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
 from rankloop.search.deadline import Deadline
+from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.link_signals import link_signals
@@ -22,6 +23,7 @@ from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
 from rankloop.search.retriever import Retriever
+from rankloop.search.rm3 import rm3
 from rankloop.search.stage import Stage
 from rankloop.search.text.analyser import Analyser
 from rankloop.search.text.generic_words import generic_words
@@ -47,12 +49,14 @@ __all__ = [
     "Stage",
     "TwoTower",
     "collapse",
+    "diversify",
     "first",
     "generic_words",
     "link_signals",
     "load_pipeline",
     "pagerank",
     "read_documents",
+    "rm3",
     "snippet",
     "tune_weights",
     "url_depth",

@@ -90,12 +90,11 @@ class MetricLists(Lists):
         one_of("ties", ties, TIES)
 
         def make() -> Ranked:
-            states, rows = self.holes.states(self.labels), slice(None)
+            scores, states = self.scores, self.holes.states(self.labels)
             if ties == "worst":
                 rows = np.lexsort((states, self._list_of_row()))
-            return top_lists(
-                self.scores[rows], states[rows], NO_WEIGHT, self.offsets, average=ties == "average"
-            )
+                scores, states = scores[rows], states[rows]
+            return top_lists(scores, states, NO_WEIGHT, self.offsets, average=ties == "average")
 
         return self.shared(("states", ties), make)
 

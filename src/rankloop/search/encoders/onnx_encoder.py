@@ -157,7 +157,7 @@ def pooled(output: Singles, mask: Ints, pooling: str) -> Floats:
         vectors = (vectors * mask[:, :, None]).sum(1) / np.maximum(mask.sum(1), 1)[:, None]
     if vectors.ndim != 2 or len(vectors) != len(mask):
         raise ValueError(f"a text encoder gives vectors per token or per text, got shape {output.shape}")
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
 def model_file(folder: Path) -> Path | None:
