@@ -18,9 +18,8 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min
 def make(folder, contents):
     index = Index.create(folder / f"i{len(list(folder.iterdir()))}", {"title": "text", "body": "text"})
     half = len(contents) // 2
-    for part in (contents[:half], contents[half:]):  # two segments
-        start = 0 if part is contents[:half] else half
-        index.add({"id": start + i, "title": text, "body": text[::-1]} for i, text in enumerate(part))
+    for numbers in (range(half), range(half, len(contents))):  # two segments
+        index.add({"id": i, "title": contents[i], "body": contents[i][::-1]} for i in numbers)
         index.commit()
     return index
 
