@@ -26,6 +26,7 @@ from search import movies as read_movies
 from search_quality import NDCG, POOL, TEXTS, as_run, split
 
 LONG = ("title", "overview", "tags", "genres")  # the text of the field `meaning`; `named` has the title alone
+HYBRIDS = {"title": ["named"], "text": ["meaning"], "title and text": ["named", "meaning"]}
 WORDS = BM25F(length="whole", fields=dict.fromkeys(TEXTS, 1.0))
 
 
@@ -44,8 +45,8 @@ def main() -> None:
         encoder = open_encoder("minilm")
         index = movie_index(Path(folder) / "movies", data, encoder)
         print(
-            f"\nmovies: {len(index):,} documents; {len(measured):,} queries of the {options.part} part; weights "
-            f"tuned on {len(train):,} training queries; {POOL} candidates a source"
+            f"\nmovies: {len(index):,} documents; {len(measured):,} queries of the {options.part} part; "
+            f"weights tuned on {len(train):,} training queries; {POOL} candidates a source"
         )
         judged = {qid: qrels[qid] for qid in measured}
         rows = retrievers(index, encoder, train, qrels)
@@ -85,8 +86,8 @@ def retrievers(index: Index, encoder: OnnxEncoder, train: dict, qrels: dict) -> 
         "BM25 with feedback (RM3)": rm3(by()),
         "MiniLM, title": by("named", words=False),
         "MiniLM, title and text": by("meaning", words=False),
-    } for name, fields in {"title": ["named"], "text": ["meaning"], "title and text": ["named",
-    "meaning"]}.items():
+    }
+    for name, fields in HYBRIDS.items():
         both = by(*fields).tune(train, qrels)
         shares = ", ".join(f"{source} {weight:.2f}" for source, weight in (both.weights or {}).items())
         print(f"hybrid with {name}: {shares}")
@@ -133,7 +134,7 @@ def judged_lists(index: Index, encoder: OnnxEncoder, measured: dict, judged: dic
         for name, field in {"MiniLM, title": "named", "MiniLM, title and text": "meaning"}.items():
             vectors = np.array([index[id][field] for id in known])
             runs[name][qid] = as_run(ordered(index, query, known, vectors @ encoder(query.plain)))
-    print(f"\nre-ranking the judged lists\n{'':<34}{'ndcg@10':>8}{'95 % interval':>19}{'less the first row':>28}")
+    print(f"\nre-ranking the judged lists\n{HEAD[:89]}")
     verdicts = compare(runs, judged, NDCG).verdicts[NDCG]
     for name, run in runs.items():
         found = evaluate(run, judged, [NDCG])

@@ -17,6 +17,7 @@ from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
 from rankloop.search.first import first
 from rankloop.search.hit import Hit
+from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
@@ -42,6 +43,7 @@ __all__ = [
     "Features",
     "Field",
     "Hit",
+    "HybridWeights",
     "Index",
     "Pipeline",
     "Query",
