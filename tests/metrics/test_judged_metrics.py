@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from rankloop import RankingDataset, metrics
+from rankloop.cli import app
 from rankloop.metrics import evaluate
 from strategies import ragged_lists
 
@@ -108,6 +110,15 @@ def test_a_run_knows_from_its_qrels_what_was_judged():
     condensed = evaluate(run, qrels, ["mrr", "recall"], condensed=True)
     assert condensed.mean == {"mrr": 0.5, "recall": 0.5}  # x and y are gone, c is still missing
     assert "condensed lists: 2 documents without judgment taken out" in str(condensed)
+
+
+def test_the_command_condenses(tmp_path):
+    (tmp_path / "a.run").write_text("q 0 x 1 3.0 r\nq 0 b 2 2.0 r\n")
+    (tmp_path / "qrels.txt").write_text("q 0 a 0\nq 0 b 1\n")
+    command = ["evaluate", str(tmp_path / "a.run"), str(tmp_path / "qrels.txt"), "-m", "mrr", "--json"]
+    for more, expected in ([], 0.5), (["--condensed"], 1.0):
+        done = CliRunner().invoke(app, [*command, *more])
+        assert f'"mrr": {expected}' in done.output.replace('"mean": ', '"mrr": '), done.output
 
 
 def test_marks_of_rows_reach_the_metrics():

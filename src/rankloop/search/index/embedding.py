@@ -1,9 +1,11 @@
 """The encoder of an index: documents get their vectors from it, and so do queries."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankloop._arrays import Singles
@@ -40,9 +42,11 @@ class Embedding:
                 "an index with an encoder has one field of kind 'vector', as in fields={'title': 'text', "
                 f"'meaning': 'vector'}}, got {given or 'none'}"
             )
+        if os.sep in name:
+            name = str(Path(name).resolve())  # the index is also opened from other folders
         encoder = open_encoder(name)
         sized = {**fields, given[0]: f"vector:{encoder.dimension}"}
-        return cls(str(name), encoder.fingerprint, given[0]), sized
+        return cls(name, encoder.fingerprint, given[0]), sized
 
     def to_dict(self) -> dict[str, str]:
         return asdict(self)
