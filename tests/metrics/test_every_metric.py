@@ -128,7 +128,81 @@ def naive_ap_correlation(ranking, pool, k):
     return 2 * total / (len(ranking) - 1) - 1
 
 
+def naive_judged_share(ranking, pool, k):
+    return len(ranking[:k]) / (len(ranking) if k is None else k)
+
+
+def naive_bpref(ranking, pool, k):
+    known = len(relevant(pool))
+    most, total, above = min(known, len(pool) - known), 0.0, 0
+    for label, _ in ranking:
+        if label < 1:
+            above += 1
+        else:
+            total += 1 - (min(above, known) / most if above else 0)
+    return total / known
+
+
+def naive_infap(ranking, pool, k):
+    total = 0.0
+    for r, (label, _) in enumerate(ranking, 1):
+        if label >= 1:
+            before = len(relevant(ranking[: r - 1]))
+            total += (1 + (r - 1) * (before + 1e-5) / (r - 1 + 2e-5)) / r
+    return total / len(relevant(pool))
+
+
+naive_infndcg = naive_ndcg  # where all are judged
+
+
+def topics(label):
+    """The subtopics of a document in these checks: the bits of its label."""
+    return [int(label) >> bit & 1 for bit in range(3)]
+
+
+def columns(ranking):
+    """The subtopics that are there, each as the marks of the documents in order."""
+    return [column for column in zip(*(topics(label) for label, _ in ranking), strict=True) if any(column)]
+
+
+def naive_subtopic_recall(ranking, pool, k):
+    found = columns(ranking)
+    return sum(any(column[:k]) for column in found) / len(found)
+
+
+def naive_err_ia(ranking, pool, k):
+    found = columns(ranking)
+    total = 0.0
+    for column in found:
+        going_on = 1.0
+        for r, marked in enumerate(column[:k], 1):
+            stop = marked * (2**1 - 1) / 2**4
+            total += going_on * stop / r
+            going_on *= 1 - stop
+    return total / len(found)
+
+
+def alpha_gains(ranking, k):
+    seen, total = [0, 0, 0], 0.0
+    for r, (label, _) in enumerate(ranking[:k], 1):
+        total += sum(0.5**c for c, has in zip(seen, topics(label), strict=True) if has) / log2(1 + r)
+        seen = [c + has for c, has in zip(seen, topics(label), strict=True)]
+    return total
+
+
+def naive_alpha_ndcg(ranking, pool, k):
+    greedy, left = [], sorted(ranking, key=lambda d: topics(d[0]))
+    while left:
+        seen = [sum(topics(label)[bit] for label, _ in greedy) for bit in range(3)]
+        best = max(left, key=lambda d: sum(0.5**c for c, has in zip(seen, topics(d[0]), strict=True) if has))
+        left.remove(best)
+        greedy.append(best)
+    return alpha_gains(ranking, k) / alpha_gains(greedy, k)
+
+
 def nothing_in(name, ranking, pool):
+    if name == "judged_share":
+        return not ranking
     if name in ("pair_accuracy", "inversions", "kendall_tau", "ap_correlation"):
         return len({label for label, _ in ranking}) < 2 or (
             name in ("pair_accuracy", "inversions") and sum(naive_pairs(ranking)) == 0
@@ -174,13 +248,19 @@ def options(name, k, ties):
     return {key: value for key, value in own.items() if key in MEASURES[name].options}
 
 
+def inputs(name, labels):
+    """What a metric needs besides scores and labels."""
+    bits = np.array([topics(label) for label in labels]).reshape(-1, 3)
+    return {"subtopics": bits} if "subtopics" in MEASURES[name].data else {}
+
+
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("ties", ["average", "stable", "worst"])
 @settings(max_examples=25)
 @given(data=ragged_lists(max_lists=2, max_length=5), k=st.none() | st.integers(1, 6))
 def test_it_is_its_slow_twin_over_all_tie_breaks(name, ties, data, k):
     scores, labels, offsets = data
-    made = getattr(metrics, name)(scores, labels, offsets, **options(name, k, ties))
+    made = getattr(metrics, name)(scores, labels, offsets, **options(name, k, ties), **inputs(name, labels))
     for q, (a, b) in enumerate(pairwise(offsets)):
         expected = twin(name, scores[a:b], labels[a:b], np.ones(b - a), None, k, ties)
         np.testing.assert_allclose(made[q], expected, rtol=1e-12, atol=1e-14)
@@ -228,14 +308,19 @@ def test_order_of_rows_and_shifts_of_scores_change_nothing(name, data, k, seed):
     scores, labels, offsets = data
     own = options(name, k, "average")
     function = getattr(metrics, name)
-    made = function(scores, labels, offsets, **own)
+    made = function(scores, labels, offsets, **own, **inputs(name, labels))
     rng = np.random.default_rng(seed)
     rows = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in pairwise(offsets)])
-    np.testing.assert_allclose(function(scores[rows], labels[rows], offsets, **own), made, rtol=1e-12)
-    np.testing.assert_allclose(function(3 * scores + 7, labels, offsets, **own), made, rtol=1e-12)
-    twice = function(
-        np.tile(scores, 2), np.tile(labels, 2), np.concatenate((offsets, offsets[-1] + offsets[1:])), **own
+    np.testing.assert_allclose(
+        function(scores[rows], labels[rows], offsets, **own, **inputs(name, labels[rows])), made, rtol=1e-12
     )
+    np.testing.assert_allclose(
+        function(3 * scores + 7, labels, offsets, **own, **inputs(name, labels)), made, rtol=1e-12
+    )
+    twice = function(
+        np.tile(scores, 2), np.tile(labels, 2), np.concatenate((offsets, offsets[-1] + offsets[1:])),
+        **own, **inputs(name, np.tile(labels, 2)),
+    )  # fmt: skip
     np.testing.assert_array_equal(twice, np.tile(made, 2))
     if MEASURES[name].bounded:
         assert np.all(np.isnan(made) | ((made >= 0) & (made <= 1 + 1e-12)))
@@ -246,22 +331,26 @@ def test_order_of_rows_and_shifts_of_scores_change_nothing(name, data, k, seed):
 @given(data=ragged_lists(max_length=60, max_lists=3), k=st.integers(1, 5))
 def test_looking_only_at_the_top_gives_what_the_whole_ranking_gives(name, data, k):
     scores, labels, offsets = data
-    together = metrics.values([f"{name}@{k}", f"{name}@100"], scores, labels, offsets)
-    alone = metrics.values([f"{name}@{k}"], scores, labels, offsets)
+    given = inputs(name, labels)
+    together = metrics.values([f"{name}@{k}", f"{name}@100"], scores, labels, offsets, **given)
+    alone = metrics.values([f"{name}@{k}"], scores, labels, offsets, **given)
     np.testing.assert_array_equal(alone[f"{name}@{k}"], together[f"{name}@{k}"])
 
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_the_ends_of_the_range(name):
-    function = getattr(metrics, name)
+    def function(scores, labels, offsets, **own):
+        return getattr(metrics, name)(scores, labels, offsets, **own, **inputs(name, labels))
+
     assert function([], [], [0]).shape == (0,)
     assert function([], [], [0, 0, 0]).shape == (2,)
     assert np.all(np.isnan(function([], [], [0, 0])))
     single = function([1.0], [1], [0, 1])
     pairs = name in ("pair_accuracy", "inversions", "kendall_tau", "ap_correlation")
     assert np.isnan(single[0]) if pairs else np.isfinite(single[0])
-    assert function([1.0, 2.0], [0, 0], [0, 2], empty="one").tolist() == [1.0]
-    assert function([1.0, 2.0], [0, 0], [0, 2], empty="zero").tolist() == [0.0]
+    nothing = ([], [], [0, 0]) if name == "judged_share" else ([1.0, 2.0], [0, 0], [0, 2])
+    assert function(*nothing, empty="one").tolist() == [1.0]
+    assert function(*nothing, empty="zero").tolist() == [0.0]
     with_infinite = function([np.inf, -np.inf, 0.0, np.inf], [1, 0, 2, 0], [0, 4])
     assert np.isfinite(with_infinite[0])
 
@@ -275,7 +364,7 @@ def test_a_very_long_list(name, spread):
     scores = {"continuous": rng.normal(size=n), "tied": rng.integers(0, 1000, n), "one tie": np.zeros(n)}[
         spread
     ]
-    made = getattr(metrics, name)(scores, labels, [0, n])
+    made = getattr(metrics, name)(scores, labels, [0, n], **inputs(name, labels))
     if name == "kendall_tau" and spread == "one tie":
         assert np.isnan(made[0])
     else:

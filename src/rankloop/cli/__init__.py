@@ -11,6 +11,7 @@ from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
 from rankloop.cli.demo import demo
+from rankloop.cli.encoders import encoders
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.explain import explain
 from rankloop.cli.export import export
@@ -65,6 +66,7 @@ for command in (demo, *_MODELS, *_LOOP, convert, shard, export, check):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")
+app.add_typer(encoders, name="encoders")
 
 
 def main() -> None:

@@ -42,6 +42,9 @@ def evaluate(
     convention: Convention = None,
     ties: Ties = None,
     empty: Empty = None,
+    condensed: Annotated[
+        bool, typer.Option("--condensed", help="Take documents without judgment out of the run first.")
+    ] = False,
     per_query: PerQuery = None,
     backend: Backend = None,
     workers: Workers = None,
@@ -82,6 +85,8 @@ def evaluate(
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
     options: dict[str, Any] = {"convention": convention, "ties": ties, "empty": empty}
+    if condensed and backend is not None:
+        raise ValueError("--condensed is for a run and its qrels on this machine; leave --backend out")
     if backend is not None:
         from rankloop.cli.options.cluster import evaluate_on
 
@@ -90,7 +95,7 @@ def evaluate(
         with compiling_metrics():
             labels = read_judgments(judged_by, reading)
             ranked = reading.ranking(ranking, judged_by) if by is None else _feature(labels, by, judged_by)
-        found = evaluation_of(ranked, labels, metric or None, **options)
+        found = evaluation_of(ranked, labels, metric or None, condensed=condensed, **options)
     if per_query is not None:
         write_frame(found.per_query, per_query)
     if report is not None:

@@ -6,6 +6,7 @@ import typer
 
 if TYPE_CHECKING:
     from rankloop.engines import Engine
+    from rankloop.search import Index
 
 __all__ = ["index"]
 
@@ -29,6 +30,12 @@ def index(
     language: Annotated[
         str, typer.Option("--language", help="Of stop words and stemmer; none: no stemming, no stop words.")
     ] = "english",
+    embed: Annotated[
+        str | None,
+        typer.Option(
+            help="Search by meaning too: an encoder (rankloop encoders list), or a folder with one."
+        ),
+    ] = None,
     sql: Annotated[str | None, typer.Option("--sql", help="The query whose rows are the documents.")] = None,
     skip_errors: Annotated[
         bool, typer.Option("--skip-errors", help="Leave invalid documents out and report them.")
@@ -43,6 +50,8 @@ def index(
     rankloop index shop.jsonl --out shop.index --fields title:text,price:number
 
     rankloop index shop.jsonl --into "opensearch://localhost:9200/shop?local=shop.index" --fields title:text
+
+    rankloop index shop.jsonl --out shop.index --fields title:text --embed minilm
     """
     from json import dumps
     from pathlib import Path
@@ -50,23 +59,25 @@ def index(
     from rankloop.cli.options.target import local_index, remote_engine
     from rankloop.engines.remote.address import is_address
     from rankloop.search import Analyser, Index, read_documents
-    from rankloop.search.field import read_fields
 
     def declared() -> dict[str, str]:
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"no documents at {source}")
-        return _declared(fields, sql is None and Path(source).is_dir())
+        kinds = _declared(fields, sql is None and Path(source).is_dir())
+        return kinds if not embed or "vector" in kinds.values() else {**kinds, "meaning": "vector"}
 
     analyser = Analyser(None if language == "none" else language)
     on_error = "skip" if skip_errors else "raise"
     target: Engine | Index
     if is_address(out):
+        if embed:
+            raise ValueError("--embed is for an index on this machine; an engine is searched by words")
         if compact:
             raise ValueError("--compact is for an index on this machine; an engine merges segments itself")
         target = remote_engine(out, declared, analyser, id)
     else:
-        target = local_index(Path(out), declared, analyser, id)
-    if fields and read_fields(_declared(fields, False)) != target.fields:
+        target = local_index(Path(out), declared, analyser, id, embed)
+    if fields and _other_fields(_declared(fields, False), target):
         raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
     documents = read_documents(source, sql=sql, fields=target.fields)
     if isinstance(target, Index):
@@ -87,6 +98,16 @@ def index(
         print(f"  skipped number {skip.number}: {skip.reason}")
     if len(added.skipped) > 10:
         print(f"  ... and {len(added.skipped) - 10} more")
+
+
+def _other_fields(typed: dict[str, str], target: "Engine | Index") -> bool:
+    """Whether the fields that were typed are not those of the target; vectors of its encoders are its own."""
+    from rankloop.search import Index
+    from rankloop.search.field import read_fields
+
+    made = set(target.encoders) if isinstance(target, Index) else set()
+    own = {name: field for name, field in target.fields.items() if name not in made}
+    return read_fields({name: kind for name, kind in typed.items() if name not in made}) != own
 
 
 def _declared(fields: str | None, folder: bool) -> dict[str, str]:

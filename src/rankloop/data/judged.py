@@ -13,17 +13,20 @@ from rankloop.data.trec.by_query import places_in
 
 __all__ = ["JudgedRun", "judged"]
 
+Marks = NDArray[np.int8]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedRun:
     """The retrieved documents of every judged query with their labels, beside all judgments.
 
     One list per query of the judgments, in their order. `scores`, `labels` and `docid` belong to the
-    retrieved documents and `offsets`; a query for which nothing was retrieved is `missing` and has an
-    empty list. A retrieved document without judgment has label 0 and is `unjudged`. `pool_labels` and
+    retrieved documents and `offsets`; a query for which nothing was retrieved is `missing` and has an empty
+    list. A retrieved document without judgment has label 0 and is `unjudged`. `pool_labels` and
     `pool_offsets` are all judgments of the query, retrieved or not: ideal rankings and recall use them.
-    Negative judgments count as 0. `unknown` names the queries of the run without any judgment: they
-    cannot be measured and are left out.
+    Negative judgments count as 0; `judged` and `pool_judged` tell them apart: 1 is a judgment, 0 a negative
+    one (TREC's mark of a document that was pooled and not judged), -1 no judgment. `unknown` names the
+    queries of the run without any judgment: they cannot be measured and are left out.
     """
 
     qid: NDArray[np.str_]
@@ -32,8 +35,10 @@ class JudgedRun:
     labels: Singles
     docid: NDArray[np.str_]
     unjudged: Bools
+    judged: Marks
     pool_labels: Singles
     pool_offsets: Ints
+    pool_judged: Marks
     unknown: tuple[str, ...]
 
     @property
@@ -64,6 +69,7 @@ class JudgedRun:
             labels=self.labels[order],
             docid=self.docid[order],
             unjudged=self.unjudged[order],
+            judged=self.judged[order],
         )
 
 
@@ -86,6 +92,7 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
     if not np.array_equal(lists, np.arange(len(run))):
         rows = np.repeat(run.offsets[lists] - offsets[:-1], lengths) + np.arange(offsets[-1])
     pool = np.maximum(qrels.labels, np.float32(0))
+    marks = (qrels.labels >= 0).astype(np.int8)
     at = found[rows]
     return JudgedRun(
         qid=qrels.qid,
@@ -94,7 +101,9 @@ def judged(run: Run, qrels: Qrels) -> JudgedRun:
         labels=np.append(pool, np.float32(0))[at],  # a document that is not judged (-1) has label 0
         docid=run.docid[rows],
         unjudged=at < 0,
+        judged=np.append(marks, np.int8(-1))[at],
         pool_labels=pool,
         pool_offsets=qrels.offsets,
+        pool_judged=marks,
         unknown=tuple(query for query in run if query not in qrels),
     )

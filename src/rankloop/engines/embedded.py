@@ -16,7 +16,8 @@ from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
 from rankloop.search import Features, Field, Index, Query, Retriever
-from rankloop.search.index.index import Added, Document
+from rankloop.search.index.added import Added
+from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Snapshot
 

@@ -8,7 +8,8 @@ from rankloop.engines.engine_features import EngineFeatures
 from rankloop.engines.health import Health
 from rankloop.engines.score_part import ScorePart
 from rankloop.search import Query, Searchable
-from rankloop.search.index.index import Added, Document
+from rankloop.search.index.added import Added
+from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 
 __all__ = ["Engine"]

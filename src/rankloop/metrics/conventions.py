@@ -107,7 +107,16 @@ CONVENTIONS = {
             {
                 "ndcg": Rule({**_BY_ID, "gain": "linear"}),
                 **dict.fromkeys(
-                    ("average_precision", "reciprocal_rank", "precision", "recall", "hit", "r_precision"),
+                    (
+                        "average_precision",
+                        "reciprocal_rank",
+                        "precision",
+                        "recall",
+                        "hit",
+                        "r_precision",
+                        "bpref",
+                        "infap",
+                    ),
                     Rule(_BY_ID),
                 ),
             },

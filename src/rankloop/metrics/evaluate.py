@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
@@ -30,6 +31,9 @@ def evaluate(
     ties: str | None = None,
     empty: str | None = None,
     confidence: float = 0.95,
+    condensed: bool = False,
+    judged: ArrayLike | None = None,
+    subtopics: ArrayLike | None = None,
 ) -> Evaluation:
     """Means over queries with intervals, and the value of each query.
 
@@ -37,6 +41,11 @@ def evaluate(
     `{query: {document: score}}`); `judgments` are a `RankingDataset`, a `Qrels` or a dict alike. A run is
     measured against all judgments: ideals and recall count the documents it missed, a query it did not
     answer found nothing, and a document without judgment counts as label 0.
+
+    Where many results were never judged, `"judged@10"`, `"bpref"`, `"infap"` and `"infndcg@10"` say more;
+    `condensed=True` takes documents without judgment out of the lists before anything is measured. A run
+    knows from its qrels what was judged; for scores by row say it with `judged`, and give `subtopics` (a row
+    per document, a column per subtopic) to metrics of diversity such as `"alpha_ndcg@10"`.
 
     Without `metrics`: NDCG@10, MAP, MRR, and ERR@10 where labels are graded. `ties` ("average", "stable",
     "worst") and `empty` ("nan", "zero", "one") go to every metric whose name does not say otherwise;
@@ -54,6 +63,9 @@ def evaluate(
         one_of("empty", empty, EMPTY)
     named = [metrics] if isinstance(metrics, (str, Metric)) else None if metrics is None else list(metrics)
     lists = matched(ranking, judgments, as_trec=_any_of_trec(named, convention))
+    lists = lists.of_rows(judged, subtopics)
+    if condensed:
+        lists = lists.condensed()
     wanted = wanted_metrics(named, lists.judged_labels, convention, {"ties": ties, "empty": empty})
     found = values(
         wanted,
@@ -64,6 +76,9 @@ def evaluate(
         pool_labels=lists.pool_labels,
         pool_offsets=lists.pool_offsets,
         tie_break=lists.tie_break,
+        judged=lists.judged,
+        pool_judged=lists.pool_judged,
+        subtopics=lists.subtopics,
     )
     heavy = lists.weight is not None and bool(lists.weight.max(initial=0) > 1)  # such as 1 / propensity
     means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}

@@ -44,10 +44,18 @@ class Metric:
         pool_labels: ArrayLike | None = None,
         pool_offsets: ArrayLike | None = None,
         tie_break: ArrayLike | None = None,
+        judged: ArrayLike | None = None,
+        pool_judged: ArrayLike | None = None,
+        subtopics: ArrayLike | None = None,
     ) -> Values:
         """One value per list."""
         given = np.asarray(scores, np.float32) if self.single else scores
-        return self.of(MetricLists(given, labels, offsets, weight, pool_labels, pool_offsets, tie_break))
+        holes_and_topics = judged, pool_judged, subtopics
+        return self.of(
+            MetricLists(
+                given, labels, offsets, weight, pool_labels, pool_offsets, tie_break, *holes_and_topics
+            )
+        )
 
     def of(self, lists: MetricLists) -> Values:
         """One value per checked list."""

@@ -21,6 +21,9 @@ def values(
     pool_labels: ArrayLike | None = None,
     pool_offsets: ArrayLike | None = None,
     tie_break: ArrayLike | None = None,
+    judged: ArrayLike | None = None,
+    pool_judged: ArrayLike | None = None,
+    subtopics: ArrayLike | None = None,
 ) -> dict[str, Values]:
     """One value per list of each metric, by its name; the lists are checked and sorted once for all.
 
@@ -32,7 +35,18 @@ def values(
     lists: dict[bool, MetricLists] = {}
     for single in {one.single for one in wanted}:
         given = np.asarray(scores, np.float32) if single else scores
-        lists[single] = MetricLists(given, labels, offsets, weight, pool_labels, pool_offsets, tie_break)
+        lists[single] = MetricLists(
+            given,
+            labels,
+            offsets,
+            weight,
+            pool_labels,
+            pool_offsets,
+            tie_break,
+            judged,
+            pool_judged,
+            subtopics,
+        )
         _rank_once(lists[single], [one for one in wanted if one.single == single])
     return {one.name: one.of(lists[one.single]) for one in wanted}
 

@@ -8,6 +8,7 @@ from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
 from rankloop.search.deadline import Deadline
+from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.link_signals import link_signals
@@ -16,12 +17,14 @@ from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
 from rankloop.search.first import first
 from rankloop.search.hit import Hit
+from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
 from rankloop.search.retriever import Retriever
+from rankloop.search.rm3 import rm3
 from rankloop.search.searchable import Searchable
 from rankloop.search.stage import Stage
 from rankloop.search.text.analyser import Analyser
@@ -41,6 +44,7 @@ __all__ = [
     "Features",
     "Field",
     "Hit",
+    "HybridWeights",
     "Index",
     "Pipeline",
     "Query",
@@ -49,12 +53,14 @@ __all__ = [
     "Stage",
     "TwoTower",
     "collapse",
+    "diversify",
     "first",
     "generic_words",
     "link_signals",
     "load_pipeline",
     "pagerank",
     "read_documents",
+    "rm3",
     "snippet",
     "tune_weights",
     "url_depth",

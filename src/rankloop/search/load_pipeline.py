@@ -17,6 +17,7 @@ from rankloop.search.bm25 import BM25
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.collapse import collapse
+from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.first import first
@@ -126,11 +127,13 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
         return {"ranker": f"model-{at}"}
     if isinstance(stage, collapse):
         return {"collapse": stage.threshold}
+    if isinstance(stage, diversify):
+        return {"diversify": stage.by, "lambda_": stage.lambda_, "k": stage.k}
     if isinstance(stage, first):
         return {"first": stage.k}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse() and first(k); "
-        "join the rest after loading"
+        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse(), diversify() "
+        "and first(k); join the rest after loading"
     )
 
 
@@ -147,7 +150,8 @@ def _restored(
     if "retriever" in saved:
         scorer = dict(saved["model"])
         kind = _MODELS[one_of("model", scorer.pop("class"), _MODELS)]
-        vectors = {name: encoders.get(name) for name in saved["vectors"]} or None
+        known: dict[str, Callable[[str], ArrayLike]] = {**getattr(index, "encoders", {}), **encoders}
+        vectors = {name: known.get(name) for name in saved["vectors"]}
         return index.retriever(**saved["retriever"], model=kind(**scorer), vectors=vectors)
     if "features" in saved:
         missing = [name for name in saved["own"] if name not in own]
@@ -161,6 +165,8 @@ def _restored(
         return Ranked(loads(model))
     if "collapse" in saved:
         return collapse(saved["collapse"])
+    if "diversify" in saved:
+        return diversify(saved["diversify"], lambda_=saved["lambda_"], k=saved["k"])
     return first(saved["first"])
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankloop.search.index.snapshot import Snapshot
     from rankloop.search.searchable import Searchable
 
-__all__ = ["WORDS", "Encoder", "Retriever"]
+__all__ = ["WORDS", "Encoder", "Retriever", "unit_scores"]
 
 WORDS = "words"
 WEAK = 0.8  # a list below this share of the best list's NDCG makes reciprocal rank fusion worse
@@ -225,7 +225,7 @@ class Retriever(Stage):
     def _summands(self, sources: Mapping[str, Floats], ranks: Mapping[str, Ints32]) -> dict[str, Floats]:
         """What each source adds to the fused score of each document at weight 1."""
         if self.fusion == "weighted":
-            return {name: _unit(values) for name, values in sources.items()}
+            return {name: unit_scores(values) for name, values in sources.items()}
         from rankloop.rankers.fuse import rrf  # scikit-learn is slow to load, and not needed otherwise
 
         last = max(1, *(int(rank.max(initial=0)) for rank in ranks.values()))
@@ -243,7 +243,7 @@ class Retriever(Stage):
         return replace(empty, rows=rows[: self.k], scores=np.zeros(min(self.k, len(rows))), matches=len(rows))
 
 
-def _unit(values: Floats) -> Floats:
+def unit_scores(values: Floats) -> Floats:
     """Scores brought to 0..1 over the pool; equal ones become 1, and nan becomes 0."""
     known = values[~np.isnan(values)]
     if not len(known):

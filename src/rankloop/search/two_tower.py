@@ -153,7 +153,7 @@ class TwoTower:
         """Per relevant document: the query, its row, hard negatives, and all relevant rows."""
         self.read_ = self._read(index)
         snapshot = index.snapshot
-        near = index.retriever(k=4 * max(self.negatives, 1) + 20) if self.negatives else None
+        near = index.retriever(k=4 * max(self.negatives, 1) + 20, vectors={}) if self.negatives else None
         rng = np.random.default_rng(self.seed)
         pairs = []
         for qid, query in queries.items():

@@ -13,13 +13,18 @@ __all__ = ["local_index", "remote_engine"]
 Declared = Callable[[], Mapping[str, str]]
 
 
-def local_index(out: Path, declared: Declared, analyser: "Analyser", id: str) -> "Index":
+def local_index(
+    out: Path, declared: Declared, analyser: "Analyser", id: str, encoder: str | None = None
+) -> "Index":
     """The index in a folder, created if it is not there."""
     from rankloop.search import Index
 
-    if (out / "manifest.json").exists():
-        return Index.open(out)
-    return Index.create(out, declared(), id=id, analyser=analyser)
+    if not (out / "manifest.json").exists():
+        return Index.create(out, declared(), id=id, analyser=analyser, encoder=encoder)
+    index = Index.open(out)
+    if encoder and encoder not in [one.made.name for one in index.encoders.values()]:
+        raise ValueError(f"{out} was made without the encoder {encoder}; choose another --out")
+    return index
 
 
 def remote_engine(out: str, declared: Declared, analyser: "Analyser", id: str) -> "Engine":

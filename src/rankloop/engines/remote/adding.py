@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankloop._progress import progress
 from rankloop.engines.requests.plain_value import plain_value
-from rankloop.search.index.index import Added, Document, Skipped
+from rankloop.search.index.added import Added, Skipped
+from rankloop.search.index.index import Document
 from rankloop.search.read_documents import Unreadable
 
 if TYPE_CHECKING:

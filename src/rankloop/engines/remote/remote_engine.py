@@ -15,7 +15,8 @@ from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
 from rankloop.search import BM25, BM25F, Candidates, Field, Index, Query
-from rankloop.search.index.index import Added, Document
+from rankloop.search.index.added import Added
+from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest, Snapshot
 

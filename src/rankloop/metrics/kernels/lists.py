@@ -6,11 +6,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._arrays import Array, Bools, Floats, Ints
+from rankloop._arrays import Array, Bools, Floats, Ints, Singles
 from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.lists import Lists, Ranked, check_offsets, top_lists
 from rankloop.lists.lists import check_weight
+from rankloop.metrics.kernels.holes import Holes
 from rankloop.metrics.kernels.relevant import Relevant, count_relevant
 
 __all__ = ["EMPTY", "TIES", "MetricLists", "Values", "cutoff"]
@@ -20,6 +21,7 @@ Values = Floats
 T = TypeVar("T")
 
 TIES = ("average", "stable", "worst")
+NO_WEIGHT = np.zeros(0, np.float32)
 EMPTY = {"nan": np.nan, "zero": 0.0, "one": 1.0}
 
 
@@ -28,7 +30,9 @@ class MetricLists(Lists):
 
     `pool_labels` and `pool_offsets` hold every judged label of each list, retrieved or not: the best
     order and the number of relevant documents are taken from them. `tie_break` orders documents with
-    equal scores: the larger key first.
+    equal scores: the larger key first. `judged` says of each document whether it was judged, `pool_judged`
+    the same of the pool (see `Holes`); the label of a document that was not is 0, whatever is given.
+    `subtopics` has a row per document and a column per subtopic.
 
     >>> lists = MetricLists([0.2, 0.9, 0.5], [0, 1, 2], [0, 3])
     >>> lists.ranked("average", 2).labels[:2]
@@ -44,13 +48,24 @@ class MetricLists(Lists):
         pool_labels: ArrayLike | None = None,
         pool_offsets: ArrayLike | None = None,
         tie_break: ArrayLike | None = None,
+        judged: ArrayLike | None = None,
+        pool_judged: ArrayLike | None = None,
+        subtopics: ArrayLike | None = None,
     ) -> None:
         super().__init__(scores, labels, offsets, weight)
+        self.holes = Holes.of(judged, len(self.labels), "judged")
+        self.labels = self.holes.filled(self.labels)
+        self.subtopics = check_subtopics(subtopics, len(self.labels))
         self.pool_labels, self.pool_offsets, self.pool_weight = self.labels, self.offsets, self.weight
         if (pool_labels is None) != (pool_offsets is None):
             raise ValueError("pool_labels and pool_offsets come together; give both or neither")
+        self.pool_holes = self.holes
         if pool_labels is not None and pool_offsets is not None:
             self._take_pool(pool_labels, pool_offsets)
+            self.pool_holes = Holes.of(pool_judged, len(self.pool_labels), "pool_judged")
+            self.pool_labels = self.pool_holes.filled(self.pool_labels)
+        elif pool_judged is not None:
+            raise ValueError("pool_judged comes with pool_labels; judged is for the documents of the lists")
         if tie_break is not None:
             self._arrange(np.asarray(tie_break))
         self._ranked: dict[str, Ranked] = {}
@@ -63,10 +78,25 @@ class MetricLists(Lists):
         if known is None or not known.reaches(depth):
             columns = self.scores, self.labels, self.weight
             if ties == "worst":
-                columns = self._lowest_first()
+                order = self.lowest_first()
+                weight = self.weight[order] if len(self.weight) else self.weight
+                columns = self.scores[order], self.labels[order], weight
             known = top_lists(*columns, self.offsets, depth, average=ties == "average")
             self._ranked[ties] = known
         return known
+
+    def ranked_states(self, ties: str) -> Ranked:
+        """The same order whole, with states for labels: the label, or -1 (not judged) or -2 (not pooled)."""
+        one_of("ties", ties, TIES)
+
+        def make() -> Ranked:
+            scores, states = self.scores, self.holes.states(self.labels)
+            if ties == "worst":
+                rows = np.lexsort((states, self._list_of_row()))
+                scores, states = scores[rows], states[rows]
+            return top_lists(scores, states, NO_WEIGHT, self.offsets, average=ties == "average")
+
+        return self.shared(("states", ties), make)
 
     def relevant(self, relevance_threshold: float) -> Relevant:
         """The number of relevant judged documents of each list, and the sum of their weights."""
@@ -120,20 +150,41 @@ class MetricLists(Lists):
         order = np.lexsort((-np.unique(key, return_inverse=True)[1], self._list_of_row()))
         pooled = self.pool_labels is not self.labels
         self.scores, self.labels = self.scores[order], self.labels[order]
+        self.subtopics = self.subtopics[order]
+        holes, self.holes = self.holes, self.holes.take(order)
         if len(self.weight):
             self.weight = self.weight[order]
         if not pooled:
             self.pool_labels, self.pool_weight = self.labels, self.weight
+        if self.pool_holes is holes:
+            self.pool_holes = self.holes
 
-    def _lowest_first(self) -> tuple[Any, Any, Any]:
+    def lowest_first(self) -> Ints:
         """The rows of each list by rising label, then weight: ties in that order are at their worst."""
         by = (self.labels, self._list_of_row())
-        order = np.lexsort((self.weight, *by) if len(self.weight) else by)
-        weight = self.weight[order] if len(self.weight) else self.weight
-        return self.scores[order], self.labels[order], weight
+        return np.lexsort((self.weight, *by) if len(self.weight) else by)
 
     def _list_of_row(self) -> Ints:
         return self.spread(np.arange(self.n_lists))
+
+
+def check_subtopics(given: ArrayLike | None, documents: int) -> Singles:
+    """A row per document and a column per subtopic: how far the document is relevant to it, 0 if not."""
+    if given is None:
+        return np.zeros((documents, 0), np.float32)
+    array = np.asarray(given)
+    if array.ndim != 2 or len(array) != documents or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"subtopics is a matrix of numbers with one row per document ({documents}) and one column per "
+            f"subtopic, got {array.dtype} of shape {array.shape}"
+        )
+    made = np.ascontiguousarray(array, np.float32)
+    if not (np.isfinite(made).all() and made.min(initial=0) >= 0):
+        row, column = np.argwhere(~(np.isfinite(made) & (made >= 0)))[0].tolist()
+        raise ValueError(
+            f"subtopics must be finite and >= 0, got {made[row, column]:g} in row {row}, subtopic {column}"
+        )
+    return made
 
 
 def cutoff(k: int | None) -> int:

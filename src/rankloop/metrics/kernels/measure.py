@@ -11,7 +11,7 @@ __all__ = ["MEASURES", "Measure", "measure"]
 
 F = TypeVar("F", bound=Callable[..., Values])
 
-DATA = ("weight", "pool_labels", "pool_offsets")
+DATA = ("weight", "pool_labels", "pool_offsets", "judged", "pool_judged", "subtopics")
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Any ranking and any judgments, matched into lists of scores and labels."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from rankloop.data.judged import JudgedRun, judged
 from rankloop.data.qrels import Qrels
 from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.run import Run
+from rankloop.metrics.condense import condense
+from rankloop.metrics.kernels.holes import Holes
 
 __all__ = ["Judgments", "Matched", "matched"]
 
@@ -31,12 +33,46 @@ class Matched:
     pool_labels: Singles | None = None
     pool_offsets: Ints | None = None
     tie_break: NDArray[np.str_] | None = None
+    judged: NDArray[np.int8] | None = None
+    pool_judged: NDArray[np.int8] | None = None
+    subtopics: Array | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def judged_labels(self) -> Singles:
         """Every label there is, retrieved or not."""
         return self.labels if self.pool_labels is None else self.pool_labels
+
+    def of_rows(self, judged: ArrayLike | None, subtopics: ArrayLike | None) -> "Matched":
+        """The same with marks and subtopics of the rows of a data set; a run's rows are its own."""
+        if judged is None and subtopics is None:
+            return self
+        if self.pool_labels is not None:
+            raise ValueError(
+                "judged= and subtopics= go by the rows of a data set; a run takes judged from its qrels, "
+                "and for subtopics give scores in row order, -inf for what was not retrieved"
+            )
+        marks = None if judged is None else Holes.of(judged, len(self.scores), "judged").marks
+        topics = None if subtopics is None else np.asarray(subtopics)
+        return replace(self, judged=marks, subtopics=topics)
+
+    def condensed(self) -> "Matched":
+        """The same without documents that were not judged."""
+        if self.judged is None:
+            return self
+        made = condense(self.scores, self.labels, self.offsets, judged=self.judged)
+        found = int(len(self.scores) - len(made.kept))
+        return replace(
+            self,
+            scores=made.scores,
+            labels=made.labels,
+            offsets=made.offsets,
+            weight=None if self.weight is None else self.weight[made.kept],
+            tie_break=None if self.tie_break is None else self.tie_break[made.kept],
+            judged=None,
+            subtopics=None if self.subtopics is None else self.subtopics[made.kept],
+            notes=(*self.notes, f"condensed lists: {found:,} documents without judgment taken out"),
+        )
 
 
 def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Matched:
@@ -121,6 +157,8 @@ def _match_run(ranking: Mapping[Any, Any], judgments: Judgments, as_trec: bool) 
         query_weight=query_weight,
         pool_labels=both.pool_labels,
         pool_offsets=both.pool_offsets,
+        judged=both.judged,
+        pool_judged=both.pool_judged,
         notes=_notes(both),
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.search.bm25 import BM25
 from rankloop.search.field import Field, read_fields
+from rankloop.search.index.added import Added, Skipped
+from rankloop.search.index.embedding import Embedder, Embedding
 from rankloop.search.index.expand import Expander
 from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
 from rankloop.search.index.segment import name_of_field
@@ -24,20 +26,6 @@ from rankloop.search.text.query import Query, as_query
 __all__ = ["Added", "Index", "Skipped"]
 
 Document = Mapping[str, Any] | Unreadable
-
-
-class Skipped(NamedTuple):
-    """A document that was left out: its number in the order given, and why."""
-
-    number: int
-    reason: str
-
-
-class Added(NamedTuple):
-    """How many documents were taken, and which were skipped."""
-
-    documents: int
-    skipped: list[Skipped]
 
 
 class Index:
@@ -61,6 +49,8 @@ class Index:
         self.path = Path(path)
         self.snapshot = Snapshot.newest(self.path)
         self._writer: Writer | None = None
+        made = self.snapshot.manifest.embedding
+        self._embedder = None if made is None else Embedder(made, self.snapshot.fields)
 
     @classmethod
     def create(
@@ -70,9 +60,15 @@ class Index:
         *,
         analyser: Analyser | None = None,
         id: str = "id",
+        encoder: str | None = None,
     ) -> "Index":
-        """A new, empty index. `id` is the name under which documents have their id."""
+        """A new, empty index. `id` is the name under which documents have their id.
+
+        With an `encoder` ("minilm", or a folder) one field is of kind "vector": it gets the vector of the
+        texts of each document, and `retriever` searches by words and by meaning.
+        """
         folder = Path(path)
+        embedding, fields = Embedding.declared(encoder, fields)
         known = read_fields(fields)
         if id in known:
             raise ValueError(
@@ -84,7 +80,7 @@ class Index:
             )
             raise ValueError(f"{folder} {what}, or choose another path")
         folder.mkdir(parents=True, exist_ok=True)
-        Manifest(known, analyser or Analyser(), id_field=id).write(folder)
+        Manifest(known, analyser or Analyser(), id_field=id, embedding=embedding).write(folder)
         return cls(folder)
 
     @classmethod
@@ -116,6 +112,11 @@ class Index:
     @property
     def fields(self) -> dict[str, Field]:
         return self.snapshot.fields
+
+    @property
+    def encoders(self) -> dict[str, Embedder]:
+        """The encoder that the index was made with, by its vector field; none where there is none."""
+        return {} if self._embedder is None else {self._embedder.made.field: self._embedder}
 
     @property
     def generation(self) -> int:
@@ -188,7 +189,11 @@ class Index:
         return self.snapshot.check()
 
     def retriever(self, k: int = 1000, **options: Any) -> Retriever:
-        """A stage from a query to its k best documents; the options are those of `Retriever`."""
+        """A stage from a query to its k best documents; the options are those of `Retriever`.
+
+        An index with an encoder searches by words and vectors; `vectors={}` leaves the vectors out.
+        """
+        options.setdefault("vectors", self.encoders or None)
         return Retriever(self, k, **options)
 
     def facets(
@@ -251,6 +256,8 @@ class Index:
         writer = self._writing()
         count, skipped = 0, []
         total = len(documents) if isinstance(documents, Sized) else None
+        if self._embedder is not None:
+            documents = self._embedder.read_ahead(documents, self.snapshot.manifest.id_field, writer.document)
         with progress("indexing", total) as advance:
             for number, document in enumerate(documents):
                 try:
@@ -280,9 +287,10 @@ class Index:
         id, given = self._identified(writer, document)
         if writer.has(id):
             raise ValueError(f"document {id!r} is in the index already; update() replaces it")
-        writer.add(id, given)
+        writer.add(id, given if self._embedder is None else self._embedder.completed(given, given))
 
     def _update_one(self, writer: Writer, document: Document) -> None:
         id, given = self._identified(writer, document)
-        whole = {**(writer.document(id) or {}), **given}
-        writer.put(id, whole)
+        old = writer.document(id)
+        whole = {**(old or {}), **given}
+        writer.put(id, whole if self._embedder is None else self._embedder.completed(whole, given, old))

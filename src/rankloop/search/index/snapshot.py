@@ -16,6 +16,7 @@ from rankloop._atomic import replacing
 from rankloop._checksums import checked_json, damaged_at, signed_json
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
+from rankloop.search.index.embedding import Embedding
 from rankloop.search.index.segment import REMEMBERED, Segment, id_hashes
 from rankloop.search.text.analyser import Analyser
 
@@ -66,6 +67,7 @@ class Manifest:
     generation: int = 0
     next_number: int = 1
     parts: tuple[Part, ...] = ()
+    embedding: Embedding | None = None
 
     def write(self, folder: Path) -> None:
         saved = {
@@ -78,6 +80,8 @@ class Manifest:
             "fields": {name: field.to_dict() for name, field in self.fields.items()},
             "segments": [{**asdict(part), "graphs": dict(part.graphs)} for part in self.parts],
         }
+        if self.embedding is not None:
+            saved["encoder"] = self.embedding.to_dict()
         with replacing(folder / MANIFEST) as beside:
             beside.write_text(signed_json(saved), encoding="utf-8", newline="")
 
@@ -115,6 +119,7 @@ class Manifest:
                 )
                 for part in saved["segments"]
             ),
+            embedding=Embedding(**saved["encoder"]) if "encoder" in saved else None,
         )
 
 

@@ -1,16 +1,14 @@
-"""Pretrained encoders: functions from a query to its vector."""
+"""Texts to vectors by any pretrained model."""
 
 import hashlib
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop._extras import require
 
-__all__ = ["PretrainedEncoder", "sentence_transformer", "wordllama"]
+__all__ = ["PretrainedEncoder"]
 
 
 class PretrainedEncoder:
@@ -48,18 +46,3 @@ class PretrainedEncoder:
         """A hash of the name and of the vector of a fixed text."""
         seen = self.encode(["the quick brown fox"]).round(4).tobytes()
         return hashlib.blake2b(self.name.encode() + seen, digest_size=8).hexdigest()
-
-
-def sentence_transformer(name: str, **options: Any) -> PretrainedEncoder:
-    """A model of sentence-transformers by its name or folder; the options go to `SentenceTransformer`."""
-    model = require("sentence_transformers", "encoders").SentenceTransformer(name, **options)
-    return PretrainedEncoder(name, model.encode)
-
-
-def wordllama(dimension: int = 256) -> PretrainedEncoder:
-    """The static embedding inside the package wordllama; nothing is downloaded."""
-    package = require("wordllama", "encoders")
-    # By default it looks for its tokenizer in a folder that does not exist; its own folder has it.
-    inside = Path(package.__file__).parent
-    model = package.WordLlama.load(dim=dimension, cache_dir=inside, disable_download=True)
-    return PretrainedEncoder(f"wordllama-{dimension}", model.embed)

@@ -1,0 +1,82 @@
+"""Binary preference: relevant documents above judged irrelevant ones."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankloop._arrays import Floats
+from rankloop._jit import kernel
+from rankloop.lists import Ranked
+from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.measure import measure
+
+__all__ = ["bpref"]
+
+
+def bpref(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    relevance_threshold: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    judged: ArrayLike | None = None,
+    pool_labels: ArrayLike | None = None,
+    pool_offsets: ArrayLike | None = None,
+    pool_judged: ArrayLike | None = None,
+) -> Values:
+    r"""bpref of each list (Buckley & Voorhees, 2004), which reads judged documents only.
+
+    .. math:: \mathrm{bpref} = \frac{1}{R} \sum_{\text{relevant } d} 1 - \frac{\min(n_d, R)}{\min(N, R)}
+
+    with :math:`n_d` judged irrelevant documents above the relevant document d, and R relevant and N
+    irrelevant documents among all judged. Relevant documents that were not retrieved add nothing. As in
+    trec_eval.
+
+    >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 0, 1, 1], [0, 4], judged=[False, True, True, True])
+    array([0.])
+    >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 1, 0, 1], [0, 4], judged=[False, True, True, True])
+    array([0.5])
+    """
+    lists = MetricLists(
+        scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
+    )
+    return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
+
+
+@measure(bpref, "bpref")
+def per_list(lists: MetricLists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
+    relevant = lists.relevant(relevance_threshold).number
+    irrelevant = lists.pool_holes.counts(lists.pool_offsets)[0] - relevant
+    most = np.minimum(relevant, irrelevant)
+    found = lists.fill(_preferences, lists.ranked_states(ties), np.float32(relevance_threshold), most)
+    return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)
+
+
+@kernel
+def _preferences(
+    ranked: Ranked, relevance_threshold: np.float32, most: Floats, values: Floats, first: int, last: int
+) -> None:
+    states, tied = ranked.labels, ranked.tied
+    for q in range(first, last):
+        start = ranked.start[q]
+        end = start + ranked.kept[q]
+        bound = most[q] if most[q] > 1 else 1.0
+        above = 0  # judged irrelevant documents above this tie
+        values[q] = 0.0
+        i = start
+        while i < end:
+            relevant = 0
+            irrelevant = 0
+            j = i
+            while j == i or (j < end and tied[j]):
+                relevant += states[j] >= relevance_threshold
+                irrelevant += states[j] >= 0 and states[j] < relevance_threshold
+                j += 1
+            if relevant > 0:
+                lost = 0.0  # a relevant document has 0, 1, ... of the tie's irrelevant ones above it alike
+                for more in range(irrelevant + 1):
+                    lost += min(float(above + more), bound)
+                values[q] += relevant * (1 - lost / (irrelevant + 1) / bound)
+            above += irrelevant
+            i = j

@@ -1,0 +1,46 @@
+"""Expected reciprocal rank over the aspects of a query."""
+
+from numpy.typing import ArrayLike
+
+from rankloop.metrics.err import per_list as errs
+from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.subtopics import mean_over_subtopics, needs_subtopics
+
+__all__ = ["err_ia"]
+
+
+def err_ia(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    max_label: float | None = None,
+    ties: str = "average",
+    empty: str = "nan",
+    subtopics: ArrayLike | None = None,
+) -> Values:
+    r"""Intent-aware ERR of each list (Chapelle et al., 2011): the mean of ERR over its subtopics.
+
+    .. math:: \mathrm{ERR\text{-}IA@k} = \frac{1}{|T|} \sum_{t \in T} \mathrm{ERR@k}_t
+
+    `subtopics` has a row per document and a column per subtopic of its query, with grades (0: not about it);
+    labels are not read. `max_label` is the best grade of the data set, by default the largest there is.
+
+    >>> err_ia([2.0, 1.0], [1, 1], [0, 2], subtopics=[[1, 0], [0, 1]])
+    array([0.375])
+    """
+    lists = MetricLists(scores, labels, offsets, subtopics=subtopics)
+    return per_list(lists, k=k, max_label=max_label, ties=ties, empty=empty)
+
+
+@measure(err_ia, "err_ia", "err-ia", reads="top")
+def per_list(lists: MetricLists, *, k: int | None, max_label: float | None, ties: str, empty: str) -> Values:
+    needs_subtopics(lists, "err_ia")
+    best = float(lists.subtopics.max(initial=0)) if max_label is None else max_label
+
+    def of_one(one: MetricLists, how: str) -> Values:
+        return errs(one, k=k, max_label=best, gain="exp2", ties=how, empty="zero")
+
+    return mean_over_subtopics(lists, ties, empty, of_one)

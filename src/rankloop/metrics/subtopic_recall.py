@@ -1,0 +1,47 @@
+"""Subtopic recall: how many aspects of the query the first k documents cover."""
+
+from numpy.typing import ArrayLike
+
+from rankloop.metrics.hit import per_list as hits
+from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.subtopics import mean_over_subtopics, needs_subtopics
+
+__all__ = ["subtopic_recall"]
+
+
+def subtopic_recall(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    k: int | None = None,
+    relevance_threshold: float = 1,
+    ties: str = "average",
+    empty: str = "nan",
+    subtopics: ArrayLike | None = None,
+) -> Values:
+    r"""The share of the subtopics of each list that its first `k` documents cover (Zhai et al., 2003).
+
+    .. math:: \mathrm{S\text{-}recall@k} = \frac{|\bigcup_{r \le k} \mathrm{subtopics}(d_r)|}{|\bigcup_d
+        \mathrm{subtopics}(d)|}
+
+    `subtopics` has a row per document and a column per subtopic of its query; labels are not read.
+
+    >>> subtopic_recall([3.0, 2.0, 1.0], [1, 1, 1], [0, 3], k=2, subtopics=[[1, 0], [1, 0], [0, 1]])
+    array([0.5])
+    """
+    lists = MetricLists(scores, labels, offsets, subtopics=subtopics)
+    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
+
+
+@measure(subtopic_recall, "subtopic_recall", "s_recall", reads="top")
+def per_list(
+    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
+) -> Values:
+    needs_subtopics(lists, "subtopic_recall")
+
+    def covered(one: MetricLists, how: str) -> Values:
+        return hits(one, k=k, relevance_threshold=relevance_threshold, ties=how, empty="zero")
+
+    return mean_over_subtopics(lists, ties, empty, covered)

@@ -1,0 +1,82 @@
+"""Weights per query: learned where they help, refused where nothing differs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankloop.search import HybridWeights, Index, first
+from rankloop.search.hybrid_weights import looks
+
+
+def world(rng, queries, *, depends):
+    """Two sources; where it depends on the query, one number of the query says which of them is good."""
+    pools, shapes, labels = [], [], []
+    for _ in range(queries):
+        label = rng.integers(0, 2, 12)
+        label[0] = 1
+        sign = rng.choice([-1.0, 1.0])
+        noise = np.array([0.3, 3.0]) if sign > 0 else np.array([3.0, 0.3])
+        if not depends:
+            noise = np.array([0.8, 0.8])
+        scores = label[:, None] + noise * rng.normal(size=(12, 2))
+        low, high = scores.min(0), scores.max(0)
+        pools.append((scores - low) / (high - low))
+        shapes.append([sign, *rng.normal(size=4)])
+        labels.append(label.astype(float).tolist())
+    return pools, np.array(shapes), labels
+
+
+def test_weights_per_query_are_found_where_queries_differ():
+    stage = HybridWeights(folds=3)
+    stage.learn(*world(np.random.default_rng(0), 60, depends=True))
+    assert stage.ranker_ is not None
+    assert stage.verdict_.low > 0
+    assert stage.verdict_.wins > 5 * stage.verdict_.losses
+
+
+def test_one_weight_is_kept_where_nothing_differs():
+    """The guard errs in at most a few of 30 worlds without a difference: about 2.5 % is what it promises."""
+    wrong = 0
+    for seed in range(30):
+        stage = HybridWeights(folds=2)
+        stage.learn(*world(np.random.default_rng(seed), 24, depends=False))
+        wrong += stage.ranker_ is not None
+        assert stage.weights_.sum() == pytest.approx(1)
+    assert wrong <= 3
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    made = Index.create(tmp_path_factory.mktemp("h") / "i", {"title": "text", "v": "vector:2"})
+    made.add({"id": i, "title": f"red thing {'blue ' * (i % 3)}", "v": [1, i]} for i in range(30))
+    made.commit()
+    return made
+
+
+def test_the_stage_over_an_index(index):
+    search = index.retriever(k=20, vectors={"v": lambda text: [1.0, float(len(text))]})
+    queries = {i: "red blue" if i % 2 else "thing" for i in range(20)}
+    judged = {i: {j: int(j % 5 == i % 5) for j in range(30)} for i in range(20)}
+    stage = HybridWeights(folds=2).fit(search, queries, judged)
+    found = (search >> stage >> first(5))("red")
+    assert len(found) == 5
+    assert np.all(np.diff(found.scores) <= 0)
+    assert sorted((search >> stage)("red").ids.tolist()) == sorted(search("red").ids.tolist())
+    assert np.isfinite(looks(search("red blue"))).all()
+    assert np.isfinite(looks(search("zebra"))).all()
+    other = replace(search("red").take([0, 1]), sources={"a": np.ones(2), "b": np.ones(2)})
+    with pytest.raises(ValueError, match="it learned weights of"):
+        stage(other)
+
+
+def test_wrong_use_says_so(index):
+    with pytest.raises(ValueError, match="one source needs no weights"):
+        HybridWeights().fit(index.retriever(), {1: "red"}, {1: {1: 1}})
+    search = index.retriever(k=20, vectors={"v": lambda text: [1.0, 1.0]})
+    with pytest.raises(ValueError, match="at least 10 queries"):
+        HybridWeights().fit(search, {1: "red"}, {1: {1: 1}})
+    with pytest.raises(ValueError, match="not fitted"):
+        HybridWeights()(search("red"))
+    with pytest.raises(ValueError, match="folds is at least 2"):
+        HybridWeights(folds=1)
