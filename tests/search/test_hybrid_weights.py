@@ -70,6 +70,19 @@ def test_the_stage_over_an_index(index):
         stage(other)
 
 
+def test_without_a_gain_the_weights_of_the_retriever_stay(index):
+    """Labels at random: nothing can be learned, and the page is the retriever's to the last bit."""
+    rng = np.random.default_rng(0)
+    queries = {i: "red blue" if i % 2 else "thing" for i in range(20)}
+    judged = {i: {j: int(rng.random() < 0.3) for j in range(30)} for i in range(20)}
+    search = index.retriever(
+        k=20, vectors={"v": lambda text: [1.0, float(len(text))]}, weights={"words": 0.2, "v": 0.8}
+    )
+    stage = HybridWeights(folds=2).fit(search, queries, judged)
+    assert stage.ranker_ is None
+    np.testing.assert_array_equal((search >> stage)("red").scores, search("red").scores)
+
+
 def test_wrong_use_says_so(index):
     with pytest.raises(ValueError, match="one source needs no weights"):
         HybridWeights().fit(index.retriever(), {1: "red"}, {1: {1: 1}})

@@ -32,8 +32,8 @@ class HybridWeights(Stage):
     and clarity, the best score, gap and spread of each list, and the overlap of the lists. The weights are
     those of `LinearRanker` under `loss`. They are used only if they are better than one weight per source on
     queries that they were not learned from (`folds` parts, paired NDCG@k): the interval of the gain must be
-    above 0. Else `ranker_` is None and the single weights in `weights_` serve. `verdict_` holds the
-    comparison.
+    above 0. Else `ranker_` is None and single weights serve: those of the retriever, or `weights_` where it
+    has none. `verdict_` holds the comparison.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class HybridWeights(Stage):
             )
         self.sources_ = list(retriever(next(iter(queries.values()))).sources)
         self.learn(pools, np.array(shapes), labels)
+        self.tuned_ = retriever.weights is not None
         return self
 
     def learn(self, pools: Sequence[Floats], shapes: Floats, labels: Sequence[Sequence[float]]) -> None:
@@ -103,6 +104,8 @@ class HybridWeights(Stage):
             raise ValueError(
                 f"it learned weights of {self.sources_}, the candidates have {list(given.sources)}"
             )
+        if self.ranker_ is None and self.tuned_:
+            return given
         pool = _units(given)
         if self.ranker_ is None:
             return given.scored(pool @ self.weights_)
