@@ -38,6 +38,7 @@ class TrustPBM(ClickModel):
     attraction: Any = None
 
     ranked: ClassVar[tuple[str, ...]] = ("relevant", "other")
+    reads_ranks: ClassVar[bool] = True
 
     def alpha(self, depth: int) -> Floats:
         """The slope at each rank."""
