@@ -2,22 +2,21 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from rankloop._arrays import Bools, Floats, Ints
+from rankloop._arrays import Bools, Floats
 from rankloop._jit import kernel
 from rankloop.clicks import ClickLog
+from rankloop.clicks.fitting.moved import Moved, compared, over_expected, people_or_pages, two_halves
 from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.people import has_people
 from rankloop.propensity.trust_warning import TrustWarning
 
 __all__ = ["TrustTest", "trust_test", "warn_of_trust"]
 
 LEAST = 5  # clicks at each of two ranks, weighted, in each half of the pages
-RANKS = 50  # compared at most
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ def trust_test(
     j whether it is attractive or not. Trust gives clicks at high ranks to unattractive documents, which lose
     more. Half of the people (or pages) say how attractive each document is; on the pages of the other half
     the mean attraction of what was clicked is compared between every two ranks that showed the same
-    documents, each weighted as by `harvest`; then the halves change places. The standard error is clustered by query and by person, whichever is wider.
+    documents, each weighted as by `harvest`; then the halves change places. The standard error is
+    clustered by query and by person, whichever is wider.
     Pages that were part of an experiment are used where there are any.
 
     >>> from rankloop.clicks import simulate
@@ -65,7 +65,8 @@ def trust_test(
     found = _tested(log, confidence, seed)
     if found is None:
         raise ValueError(
-            "the test compares clicks on the same documents at two ranks, of which this log has too few; swap ranks on some pages, or log more of them"
+            "the test compares clicks on the same documents at two ranks, of which this log has too "
+            "few; swap ranks on some pages, or log more of them"
         )
     return found
 
@@ -85,64 +86,41 @@ def warn_of_trust(log: ClickLog, seed: int) -> None:
 
 
 def _tested(log: ClickLog, confidence: float, seed: int) -> TrustTest | None:
-    used = _experiment(log)[log.row_page] & (log.position <= RANKS)
-    people = has_people(log)
-    unit = log.page_user.code if people and log.page_user is not None else np.arange(log.n_pages)
-    side = np.random.default_rng([seed, 7]).random(int(unit.max(initial=0)) + 1) < 0.5
-    side = side[unit][log.row_page]
-    halves = [_half(log, used & (side == one), _attraction(log, side != one)) for one in (False, True)]
-    found = [half for half in halves if half is not None]
-    whole = sum(half.weight for half in found)
+    used = _experiment(log)[log.row_page]
+    shares = [(half.rows, *_shares_of(log, half)) for half in two_halves(log, used, seed)]
+    whole = sum(weight for _, _, weight in shares)
     if whole == 0:
         return None
-    rows = np.concatenate([half.rows for half in found])
-    share = np.concatenate([half.share for half in found]) / whole
+    rows = np.concatenate([part for part, _, _ in shares])
+    share = np.concatenate([part for _, part, _ in shares]) / whole
     click, page = log.click[rows], log.row_page[rows]
     difference = float(share @ click)
     noise = share * (click - _expected(log, used)[rows])
-    error, units = 0.0, 2.0
-    for code in (log.page_query.code[page], unit[page]):
-        spread = float(np.sqrt(np.sum(np.bincount(code, noise) ** 2)))
+    error, units = 1e-12, 2.0
+    for code in (log.page_query.code[page], people_or_pages(log)[page]):
         mass = np.bincount(code, np.abs(noise))
         alike = max(float(mass.sum() ** 2 / max(np.sum(mass**2), 1e-300)), 2.0)
-        spread *= np.sqrt(alike / (alike - 1.0))
+        spread = float(np.sqrt(np.sum(np.bincount(code, noise) ** 2) * alike / (alike - 1.0)))
         if spread > error:
             error, units = spread, alike
-    error = max(error, 1e-12)
     reach = float(student.ppf((1 + confidence) / 2, units - 1.0)) * error
     p_value = 2 * float(student.sf(abs(difference) / error, units - 1.0))
     return TrustTest(difference, difference - reach, difference + reach, p_value, units, confidence)
 
 
-class _Half(NamedTuple):
-    """The rows of a half, what a click on each adds to the weighted sum of differences, and the weight."""
-
-    rows: Ints
-    share: Floats
-    weight: float
-
-
-def _half(log: ClickLog, used: Bools, attraction: Floats) -> _Half | None:
-    """One half of the pages, with the attraction that the other half gives to each pair."""
-    rows = np.flatnonzero(used)
-    if len(rows) == 0:
-        return None
-    ranks = int(log.position[rows].max())
-    place = log.pairs.code[rows].astype(np.int64) * ranks + log.position[rows] - 1
-    key, cell = np.unique(place, return_inverse=True)
-    pair, rank = np.divmod(key, ranks)
-    shown = np.bincount(cell).astype(np.float64)
-    clicks = np.bincount(cell, log.click[rows], len(key))
-    sums = np.zeros((ranks, ranks, 4))
-    _compare(pair, rank, shown, clicks, attraction[pair], sums)
+def _shares_of(log: ClickLog, half: Moved) -> tuple[Floats, float]:
+    """What a click on each row adds to the weighted sum of differences, and the sum of the weights."""
+    shown = np.bincount(half.cell).astype(np.float64)
+    clicks = np.bincount(half.cell, log.click[half.rows], len(shown)).astype(np.float64)
+    sums = compared(half, shown, clicks)
     at_low, at_high = sums[:, :, 0], sums[:, :, 1]
     enough = np.minimum(at_low, at_high) >= LEAST
     total = np.where(enough, at_low + at_high, 1.0)
     weight = np.where(enough, at_low * at_high / total, 0.0)
     middle = np.where(enough, (sums[:, :, 2] + sums[:, :, 3]) / total, 0.0)
-    share = np.zeros(len(key))
-    _shares(pair, rank, shown, attraction[pair], at_low, at_high, weight, middle, share)
-    return _Half(rows, share[cell], float(weight.sum()))
+    share = np.zeros(len(shown))
+    _shares(half.pair, half.rank, shown, half.attraction, at_low, at_high, weight, middle, share)
+    return share[half.cell], float(weight.sum())
 
 
 def _experiment(log: ClickLog) -> Bools:
@@ -153,42 +131,11 @@ def _experiment(log: ClickLog) -> Bools:
     return part if part.any() else np.ones(log.n_pages, bool)
 
 
-def _attraction(log: ClickLog, rows: Bools) -> Floats:
-    """For each pair the logarithm of its clicks over those expected at its ranks, one added to both."""
-    clicks, expected, _ = _over_expected(log, rows)
-    return np.asarray(np.log((clicks + 1.0) / (expected + 1.0)))
-
-
 def _expected(log: ClickLog, rows: Bools) -> Floats:
     """The clicks of each row under the position-based model, roughly."""
-    clicks, expected, rate = _over_expected(log, rows)
+    clicks, expected, rate = over_expected(log, rows)
     gamma = (clicks + 1.0) / (expected + 1.0)
     return np.minimum(gamma[log.pairs.code] * rate[np.minimum(log.position, len(rate) - 1)], 1.0)
-
-
-def _over_expected(log: ClickLog, rows: Bools) -> tuple[Floats, Floats, Floats]:
-    """By pair its clicks and those that its ranks would have on average; and the rate of each rank."""
-    position, click, code = log.position[rows], log.click[rows], log.pairs.code[rows]
-    rate = np.bincount(position, click) / np.maximum(np.bincount(position), 1)
-    size = len(log.pairs)
-    return np.bincount(code, click, size), np.bincount(code, rate[position], size), rate
-
-
-@kernel
-def _compare(pair: Any, rank: Any, shown: Any, clicks: Any, attraction: Any, out: Any) -> None:
-    """By two ranks: weighted clicks at both, and the same times attraction; ranks rise within a pair."""
-    first = 0
-    for i in range(len(pair)):
-        if pair[i] != pair[first]:
-            first = i
-        for j in range(first, i):
-            weight = shown[i] * shown[j] / (shown[i] + shown[j])
-            low, high = weight * clicks[j] / shown[j], weight * clicks[i] / shown[i]
-            cell = out[rank[j], rank[i]]
-            cell[0] += low
-            cell[1] += high
-            cell[2] += low * attraction[i]
-            cell[3] += high * attraction[i]
 
 
 @kernel

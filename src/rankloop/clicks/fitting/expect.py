@@ -57,7 +57,7 @@ class Cells:
         first = (clicks[anchor] + 0.5) / (shown[anchor] + 1)
         rate = (clicks + first) / (shown + 1) / first
         rate[anchor] = 1.0
-        return np.clip(rate, 1e-3, 1.0)
+        return np.asarray(np.clip(rate, 1e-3, 1.0))
 
 
 def factors(cells: Cells, attraction: Floats, examination: Floats) -> tuple[float, Counts]:
