@@ -248,6 +248,8 @@ class ClickModel(ABC):
         """The same problem on parts of the pages, and on the pages held out."""
         parts = []
         for pair in folds(seen):
+            if min(len(part.pages) for part in pair) == 0:  # of a log with fewer pages than folds
+                continue
             train, held = (self._problem(part) for part in pair)
             train.start = {name: value.copy() for name, value in whole.start.items()}
             train.prior, train.held = dict(whole.prior), whole.held

@@ -58,7 +58,10 @@ def over_expected(log: ClickLog, rows: Bools) -> tuple[Floats, Floats, Floats]:
     position, click, code = log.position[rows], log.click[rows], log.pairs.code[rows]
     rate = np.bincount(position, click) / np.maximum(np.bincount(position), 1)
     size = len(log.pairs)
-    return np.bincount(code, click, size), np.bincount(code, rate[position], size), rate
+    clicks, expected = (
+        np.asarray(np.bincount(code, one, size), np.float64) for one in (click, rate[position])
+    )
+    return clicks, expected, rate
 
 
 def compared(half: Moved, shown: Floats, clicks: Floats) -> Floats:

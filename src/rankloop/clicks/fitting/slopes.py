@@ -64,8 +64,8 @@ def _curve(halves: list[Moved], log: ClickLog, kept: Bools | None, depth: int) -
     total = np.zeros((depth, depth, 4))
     for half in halves:
         weight = np.ones(len(half.rows)) if kept is None else kept[half.rows].astype(np.float64)
-        shown = np.bincount(half.cell, weight, len(half.pair))
-        clicks = np.bincount(half.cell, weight * log.click[half.rows], len(half.pair))
+        both = (weight, weight * log.click[half.rows])
+        shown, clicks = (np.asarray(np.bincount(half.cell, one, len(half.pair)), np.float64) for one in both)
         sums = compared(half, shown, clicks)
         middle = sums[:, :, 4:5] / np.maximum(sums[:, :, 5:6], 1e-300)
         covariance = sums[:, :, 2:4] - middle * sums[:, :, 0:2]
