@@ -11,7 +11,7 @@ import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog, TrustPBM
 from rankloop.clicks.fitting.moved import Moved, compared
 from rankloop.data import RankingDataset
-from rankloop.propensity import TrustWarning, fair_pairs, harvest, randomized, swap_intervention, trust_test
+from rankloop.propensity import TrustWarning, fair_pairs, harvest, randomized, swap_intervention, trust_bias
 
 QUERIES, DOCUMENTS = 60, 5
 
@@ -50,12 +50,12 @@ def with_people(log, rng, people):
 def test_false_alarms_are_rare_without_trust(people):
     """At most 5 % by chance; 9 of 80 would be seen once in 50 sets of experiments with exactly 5 %."""
     designs = ("shuffle", "swap")
-    found = [trust_test(log_of("pbm", designs[i % 2], i, people=people)).found for i in range(80)]
+    found = [trust_bias(log_of("pbm", designs[i % 2], i, people=people)).found for i in range(80)]
     assert sum(found) < 9
 
 
 def test_power():
-    found = [trust_test(log_of("trust", "shuffle", i)).found for i in range(20)]
+    found = [trust_bias(log_of("trust", "shuffle", i)).found for i in range(20)]
     assert sum(found) >= 18
 
 
@@ -81,7 +81,7 @@ def test_the_result_does_not_depend_on_names_or_row_order():
         intervention=log.intervention,
         original_position=log.original_position,
     )
-    assert trust_test(same).difference == pytest.approx(trust_test(log).difference, rel=1e-9)
+    assert trust_bias(same).difference == pytest.approx(trust_bias(log).difference, rel=1e-9)
 
 
 def test_what_cannot_be_tested_is_said():
@@ -89,9 +89,9 @@ def test_what_cannot_be_tested_is_said():
     data = RankingDataset.from_groups(np.zeros((20, 1)), grades, [4] * 5)
     fixed = clicks.simulate(data, logging_policy=np.arange(20.0), user="pbm", sessions=500, k=4, seed=0)
     with pytest.raises(ValueError, match="same documents at two ranks"):
-        trust_test(fixed)
+        trust_bias(fixed)
     with pytest.raises(ValueError, match="confidence lies between 0 and 1"):
-        trust_test(fixed, confidence=95)
+        trust_bias(fixed, confidence=95)
 
 
 CELLS = st.lists(

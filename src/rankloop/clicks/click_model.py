@@ -34,7 +34,7 @@ class ClickModel(ABC):
     priors by held-out pages (`strength_`), centred on the documents of the same rank, or on those of the
     first in models that say how often each rank is examined. A number is a strength in impressions, around
     the value that fits all documents best; a pair gives pseudo-counts (successes, failures) directly. What
-    all documents share has a symmetric prior of this strength (one impression with "auto").
+    all documents share has a symmetric prior of this strength (two impressions with "auto").
     """
 
     prior: str | float | tuple[float, float] = "auto"
@@ -260,7 +260,7 @@ class ClickModel(ABC):
         """A problem with this model's priors; those of parameters that all documents share are symmetric."""
         if isinstance(self.prior, str):
             one_of("prior", self.prior, ("auto",))
-            pair = 0.5, 0.5
+            pair = 1.0, 1.0
         else:
             pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
         if min(pair) < 0:

@@ -23,7 +23,7 @@ from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention
-from rankloop.propensity.trust_test import TrustTest, trust_test
+from rankloop.propensity.trust_bias import TrustBias, trust_bias
 from rankloop.propensity.trust_warning import TrustWarning
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "Preferences",
     "Propensity",
     "SwapPlan",
-    "TrustTest",
+    "TrustBias",
     "TrustWarning",
     "by_layout",
     "contextual",
@@ -50,5 +50,5 @@ __all__ = [
     "randomized",
     "regression_em",
     "swap_intervention",
-    "trust_test",
+    "trust_bias",
 ]

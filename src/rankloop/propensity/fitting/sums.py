@@ -15,7 +15,7 @@ from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootst
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.fitting.people import has_people, wider
 from rankloop.propensity.propensity import Propensity
-from rankloop.propensity.trust_test import warn_of_trust
+from rankloop.propensity.trust_bias import warn_of_trust
 
 __all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
 

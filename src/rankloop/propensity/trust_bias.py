@@ -14,13 +14,13 @@ from rankloop.clicks.fitting.moved import Moved, compared, over_expected, people
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.trust_warning import TrustWarning
 
-__all__ = ["TrustTest", "trust_test", "warn_of_trust"]
+__all__ = ["TrustBias", "trust_bias", "warn_of_trust"]
 
 LEAST = 5  # clicks at each of two ranks, weighted, in each half of the pages
 
 
 @dataclass(frozen=True)
-class TrustTest:
+class TrustBias:
     """How much more attractive clicked documents are at the lower of two ranks: a difference of logarithms.
 
     `found` says that it is above 0 with this confidence: people click on high ranks what they would not click
@@ -39,9 +39,9 @@ class TrustTest:
         return self.low > 0
 
 
-def trust_test(
+def trust_bias(
     log: ClickLog, *, confidence: float = 0.95, layout: str | None = None, seed: int = 0
-) -> TrustTest:
+) -> TrustBias:
     r"""Test the position-based model against trust in high ranks.
 
     If clicks are :math:`\theta_k \gamma_d`, a document loses the same share of its clicks from rank i to rank
@@ -56,7 +56,7 @@ def trust_test(
     >>> from rankloop.data import synthetic
     >>> data = synthetic(n_queries=50, docs_per_query=5, n_features=3, seed=0)
     >>> pages = {"logging_policy": data.y, "sessions": 40_000, "k": 4, "randomize": "shuffle", "seed": 0}
-    >>> [trust_test(simulate(data, user=user, **pages)).found for user in ("pbm", "trust")]
+    >>> [trust_bias(simulate(data, user=user, **pages)).found for user in ("pbm", "trust")]
     [False, True]
     """
     if not 0 < confidence < 1:
@@ -85,7 +85,7 @@ def warn_of_trust(log: ClickLog, seed: int) -> None:
         )
 
 
-def _tested(log: ClickLog, confidence: float, seed: int) -> TrustTest | None:
+def _tested(log: ClickLog, confidence: float, seed: int) -> TrustBias | None:
     used = _experiment(log)[log.row_page]
     shares = [(half.rows, *_shares_of(log, half)) for half in two_halves(log, used, seed)]
     whole = sum(weight for _, _, weight in shares)
@@ -105,7 +105,7 @@ def _tested(log: ClickLog, confidence: float, seed: int) -> TrustTest | None:
             error, units = spread, alike
     reach = float(student.ppf((1 + confidence) / 2, units - 1.0)) * error
     p_value = 2 * float(student.sf(abs(difference) / error, units - 1.0))
-    return TrustTest(difference, difference - reach, difference + reach, p_value, units, confidence)
+    return TrustBias(difference, difference - reach, difference + reach, p_value, units, confidence)
 
 
 def _shares_of(log: ClickLog, half: Moved) -> tuple[Floats, float]:
