@@ -1,13 +1,16 @@
 """Click models and the simulator: speed against peers, and what real clicks say.
 
-    python benchmarks/clicks.py [speed] [simulate] [trec]
+    python benchmarks/clicks.py [speed] [simulate] [trec] [perplexity]
 
-`speed` fits the same simulated log with PyClick (where it is on the path; it has no release) and with us, in
+`speed` fits the same simulated log with PyClick (from RANKLOOP_PYCLICK; it has no release) and with us, in
 session-iterations per second. `simulate` draws the same experiment with vectorised numpy and with us.
 `trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
+`perplexity` fits logs of several sizes with PyClick (from the checkout that RANKLOOP_PYCLICK names) and with
+us, and compares held-out pages: simulated Zipf queries of seeds that nothing was developed on, and TREC 2014.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -27,6 +30,22 @@ QUERIES, DOCUMENTS, K, SESSIONS, SEED = 1000, 20, 10, 1_000_000, 0
 PEER_SESSIONS, PEER_ITERATIONS = 1000, 2
 PRIORS = (1.0, 2.0, 5.0, 10.0, 20.0)
 BOOTSTRAPS = 2000
+SIZES, TEST_PAGES, REPORTED = (
+    (1000, 4000, 12_000),
+    5000,
+    11,
+)  # of `perplexity`; seeds 1 to 4 were developed on
+PEERS = {
+    "rankctr": ("CTR", "RCTR"),
+    "documentctr": ("CTR", "DCTR"),
+    "pbm": ("PBM", "PBM"),
+    "ubm": ("UBM", "UBM"),
+    "dcm": ("DCM", "DCM"),
+    "sdbn": ("SDBN", "SDBN"),
+    "dbn": ("DBN", "DBN"),
+    "ccm": ("CCM", "CCM"),
+}
+SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more
 
 
 def made_data() -> tuple[RankingDataset, np.ndarray]:
@@ -71,25 +90,15 @@ def speed() -> None:
 
 def peer_rates(log: ClickLog) -> dict[str, float]:
     if importlib.util.find_spec("pyclick") is None:
-        print("PyClick is not on the path; put its checkout on PYTHONPATH to measure it in the same run")
+        print("PyClick is not at hand; set RANKLOOP_PYCLICK to its checkout to measure it in the same run")
         return {}
     from pyclick.click_models.CCM import CCM
     from pyclick.click_models.DBN import DBN
     from pyclick.click_models.Inference import EMInference
     from pyclick.click_models.PBM import PBM
     from pyclick.click_models.UBM import UBM
-    from pyclick.search_session.SearchResult import SearchResult
-    from pyclick.search_session.SearchSession import SearchSession
 
-    part = log.select(np.arange(PEER_SESSIONS))
-    sessions = []
-    for page in range(part.n_pages):
-        a, b = part.offsets[page : page + 2]
-        session = SearchSession(str(part.page_query.code[page]))
-        session.web_results = [
-            SearchResult(str(d), int(c)) for d, c in zip(part.document[a:b], part.click[a:b], strict=True)
-        ]
-        sessions.append(session)
+    sessions = peer_pages(log.select(np.arange(PEER_SESSIONS)))
     rates = {}
     for name, kind in {"pbm": PBM, "ubm": UBM, "dbn": DBN, "ccm": CCM}.items():
         model = kind()
@@ -98,6 +107,93 @@ def peer_rates(log: ClickLog) -> dict[str, float]:
         model.train(sessions)
         rates[name] = PEER_SESSIONS * PEER_ITERATIONS / (time.process_time() - start)
     return rates
+
+
+def perplexity() -> None:
+    """Held-out perplexity of PyClick's models and of ours, and the interval of the difference over pages."""
+    print(
+        "\nPerplexity of held-out pages; the difference of bits per impression with its 95 % interval by page"
+    )
+    print(f"{'log':<26}{'model':<13}{'PyClick':>9}{'rankloop':>10}   {'difference in bits':<30}seconds, both")
+    for name, (train, test) in held_out_logs():
+        sessions = (
+            None if importlib.util.find_spec("pyclick") is None else (peer_pages(train), peer_pages(test))
+        )
+        for model in PEERS:
+            if model in SLOW and train.n_pages > SLOW_PAGES:
+                continue
+            start = time.process_time()
+            ours = clicks.model(model)().fit(train)
+            taken = time.process_time() - start
+            bits = bits_of(ours.click_probability(test), test)
+            row = f"{name:<26}{model:<13}"
+            if sessions is None:
+                print(f"{row}{'-':>9}{2 ** bits.mean():>10.4f}   {'-':<30}{taken:.1f}")
+                continue
+            start = time.process_time()
+            peer = new_peer(model)
+            peer.train(sessions[0])
+            longer = time.process_time() - start
+            chances = np.concatenate([peer.get_full_click_probs(one) for one in sessions[1]])
+            other = bits_of(chances, test)
+            gap = np.bincount(test.row_page, bits - other)
+            mean, error = gap.sum() / len(test), 1.96 * gap.std() * np.sqrt(len(gap)) / len(test)
+            between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
+            rest = (
+                f"{2 ** other.mean():>9.4f}{2 ** bits.mean():>10.4f}   {between:<30}{longer:.1f} {taken:.2f}"
+            )
+            print(row + rest, flush=True)
+
+
+def bits_of(chance: np.ndarray, log: ClickLog) -> np.ndarray:
+    return -np.log2(np.maximum(np.where(log.click == 1, chance, 1 - chance), 1e-12))
+
+
+def held_out_logs():
+    root = os.environ.get("RANKLOOP_DATA")
+    if root:
+        folder = Path(root) / "trec_session2014_graphcm"
+        parts = [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
+        yield f"TREC, {parts[0].n_pages + parts[1].n_pages:,} pages", (ClickLog.concat(parts[:2]), parts[2])
+    for size in SIZES:
+        for number, user in enumerate(("eye_tracking", "dbn", "trust")):
+            log = zipf_log(user, size + TEST_PAGES, REPORTED + number)
+            pages = np.arange(log.n_pages)
+            yield f"{user}, {size:,} pages", (log.select(pages[:size]), log.select(pages[size:]))
+
+
+def zipf_log(user: str, pages: int, seed: int) -> ClickLog:
+    """Queries by Zipf's law, each of 15 documents with a click rate of its own, ranked well but not fixed."""
+    rng = np.random.default_rng(seed)
+    utility = rng.normal(size=2000 * 15) + 0.7 * np.repeat(rng.normal(size=2000), 15)
+    grades = np.digitize(utility, [0.3, 1.0, 1.7, 2.4])
+    data = RankingDataset.from_groups(
+        np.zeros((len(utility), 1)), grades, [15] * 2000, query_weight=1 / np.arange(1, 2001)
+    )
+    scores = utility + 0.8 * rng.normal(size=len(utility))
+    return clicks.simulate(
+        data, logging_policy=scores, user=clicks.user(user), sessions=pages, temperature=0.3, seed=seed
+    )
+
+
+def new_peer(name: str):
+    module, kind = PEERS[name]
+    return getattr(importlib.import_module(f"pyclick.click_models.{module}"), kind)()
+
+
+def peer_pages(log: ClickLog) -> list:
+    from pyclick.search_session.SearchResult import SearchResult
+    from pyclick.search_session.SearchSession import SearchSession
+
+    sessions = []
+    for page in range(log.n_pages):
+        a, b = log.offsets[page : page + 2]
+        session = SearchSession(str(log.page_query.table[log.page_query.code[page]]))
+        session.web_results = [
+            SearchResult(str(d), int(c)) for d, c in zip(log.document[a:b], log.click[a:b], strict=True)
+        ]
+        sessions.append(session)
+    return sessions
 
 
 def simulate() -> None:
@@ -227,6 +323,8 @@ def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    parts = {"speed": speed, "simulate": simulate, "trec": trec}
+    if "RANKLOOP_PYCLICK" in os.environ:
+        sys.path.insert(0, os.environ["RANKLOOP_PYCLICK"])
+    parts = {"speed": speed, "simulate": simulate, "trec": trec, "perplexity": perplexity}
     for part in sys.argv[1:] or parts:
         parts[part]()

@@ -13,6 +13,7 @@ from rankloop.clicks import ClickLog, simulate
 from rankloop.data import RankingDataset, synthetic
 from rankloop.propensity import (
     Propensity,
+    TrustWarning,
     contextual,
     drift,
     dual_learning,
@@ -40,7 +41,7 @@ PEOPLE = {"light": 600, "zipf": 400, "heavy": 600}
 RESAMPLES = 300  # of a curve: a third of the default, for the same interval in less time
 FEW = 100  # experiments of what is slow, or known to miss
 OWN = 0.6  # spread of people's own exponents
-TRUST = "clicks that trust brings are taken for examination; nothing in these pages shows it"
+TRUST = "clicks that trust brings are taken for examination; a TrustWarning says so in {said:.0%}"
 STOP = "people who stop reading have no curve by rank; learn() compares both models, estimators do not"
 
 
@@ -79,14 +80,17 @@ def _cell(
     """How often the interval of the last rank holds the truth, in logs with a result."""
     rng = np.random.default_rng(len(how))
     true = mean_examination(world)
-    held = made = 0
+    held = made = said = 0
     while made < experiments:
-        curve = _estimated(log_of(world, people_of(rng, crowd), rng)[0], estimator)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            curve = _estimated(log_of(world, people_of(rng, crowd), rng)[0], estimator)
         if curve is None:
             continue
         made += 1
         held += curve.low[-1] <= true[-1] <= curve.high[-1]
-    return coverage(name, how, held, experiments, note=note)
+        said += any(issubclass(one.category, TrustWarning) for one in caught)
+    return coverage(name, how, held, experiments, note=note.format(said=said / experiments))
 
 
 def people_of(rng: np.random.Generator, crowd: str) -> NDArray[np.int64]:
@@ -108,6 +112,7 @@ def mean_examination(world: Crowd) -> Floats:
 def _estimated(log: ClickLog, estimator: Callable[..., Propensity], *more: Any) -> Propensity | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", TrustWarning)  # counted where it is expected
         try:
             return estimator(log, *more, **({"resamples": RESAMPLES} if not more else {}))
         except ValueError:  # no click at a rank: there is no curve, and it says so

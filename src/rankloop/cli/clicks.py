@@ -68,7 +68,10 @@ def fit(
         str | None, typer.Option(help="A data set whose features predict attraction.")
     ] = None,
     iterations: Annotated[int, typer.Option(help="EM iterations at most.")] = 200,
-    prior: Annotated[float, typer.Option(help="Strength of the priors, in impressions.")] = 1.0,
+    prior: Annotated[
+        float | None,
+        typer.Option(help="Strength of the priors, in impressions; by default chosen on the log."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
     missing: Missing = "raise",
     log_format: LogFormat = None,
@@ -96,7 +99,9 @@ def fit(
     names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
     rows = []
     for name in names:
-        fitted = family.model(name)(iterations=iterations, prior=prior).fit(train, features=data)
+        fitted = family.model(name)(iterations=iterations, prior="auto" if prior is None else prior).fit(
+            train, features=data
+        )
         unconditional = fitted.perplexity(tested, data)
         rows.append(
             {

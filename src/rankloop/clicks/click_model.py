@@ -1,22 +1,24 @@
 """What all click models share: fit, sample, click probabilities, likelihood, relevance, saving."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop._arrays import Floats
+from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.fitting.behaviour import Behaviour, conditional, draw, marginal
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.fit import Problem, Values, em, gradient, pooled
+from rankloop.clicks.fitting.folds import folds
 from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
-from rankloop.clicks.fitting.parameters import Parameter, by_document, by_rank
+from rankloop.clicks.fitting.parameters import ByPair, Parameter, by_document, by_rank
+from rankloop.clicks.fitting.shrink import Ranks, centred, strengths
 from rankloop.clicks.perplexity import Perplexity
 from rankloop.clicks.simulation.random import key_of
 from rankloop.data import RankingDataset
@@ -28,11 +30,14 @@ __all__ = ["ClickModel"]
 class ClickModel(ABC):
     """The contract. Parameters given to the constructor are kept; `fit` learns the others.
 
-    `prior` is the strength of the Beta priors in impressions; those of documents are centred on the value
-    that fits all documents best. A pair gives pseudo-counts (successes, failures) for documents directly.
+    `prior` shrinks the parameters of documents. "auto" (empirical Bayes) chooses the strength of their Beta
+    priors by held-out pages (`strength_`), centred on the documents of the same rank, or on those of the
+    first in models that say how often each rank is examined. A number is a strength in impressions, around
+    the value that fits all documents best; a pair gives pseudo-counts (successes, failures) directly. What
+    all documents share has a symmetric prior of this strength (two impressions with "auto").
     """
 
-    prior: float | tuple[float, float] = 1.0
+    prior: str | float | tuple[float, float] = "auto"
     iterations: int = 200
     tolerance: float = 1e-8  # stop when the log-likelihood per impression improves by less
     l2: float = 1e-6  # on the weights of features
@@ -41,6 +46,7 @@ class ClickModel(ABC):
     ranked: ClassVar[tuple[str, ...]] = ()  # one per rank
     scalars: ClassVar[tuple[str, ...]] = ()  # one
     from_features: ClassVar[bool] = True  # whether features can replace parameters by document
+    reads_ranks: ClassVar[bool] = False  # whether ranks have parameters that explain their click rates
 
     def fit(
         self,
@@ -69,7 +75,7 @@ class ClickModel(ABC):
             if given is not None:
                 problem.start[name] = self._given(name, given, seen, problem.start[name])
                 problem.held[name] = np.ones(len(problem.start[name]), bool)
-        self._centre(problem)
+        self._centre(problem, seen, fixed=features is not None)
         linear: dict[str, Any] = {}
         if how == "em":
             values, history = em(problem, self.iterations, self.tolerance)
@@ -79,10 +85,11 @@ class ClickModel(ABC):
             problem.prior.update(dict.fromkeys(X, (0.0, 0.0)))  # weights have their own: l2
             values, linear, history = gradient(problem, self.iterations, self.tolerance, X, self.l2)
         self.learned_: dict[str, Any] = {
-            name: linear[name] if name in linear else self._stored(name, value, seen, problem.centre(name))
+            name: linear[name] if name in linear else self._stored(name, value, seen, problem)
             for name, value in values.items()
         }
         self.history_ = np.array(history)
+        problem.check(values)
         return self
 
     def sample(
@@ -149,7 +156,7 @@ class ClickModel(ABC):
         """The model's estimate of relevance, one per impression (or row of a data set)."""
         if "attraction" not in self.documents:
             raise ValueError(f"{type(self).__name__} has no parameters of documents; fit a PBM or a DBN")
-        return self._document("attraction", pages_of(shown, data))
+        return self._document("attraction", pages_of(shown, data), ranked=False)
 
     def save(self, path: str | Path) -> None:
         """One file, without pickle; `rankloop.clicks.load_model` reads it."""
@@ -190,8 +197,11 @@ class ClickModel(ABC):
             )
         return learned[name]
 
-    def _document(self, name: str, pages: Pages) -> Floats:
+    def _document(self, name: str, pages: Pages, *, ranked: bool = True) -> Floats:
+        """A parameter of each document; where it was never seen, what its rank says, or all documents do."""
         parameter: Parameter = by_document(self._learned(name), name)
+        if not ranked and isinstance(parameter, ByPair):
+            parameter = replace(parameter, unseen=None)
         return parameter.at(pages)
 
     def _rank(self, name: str, depth: int) -> Floats:
@@ -206,24 +216,53 @@ class ClickModel(ABC):
             return seen.by_pair(by_document(given, name))
         return by_rank(given, len(like), name)
 
-    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
-        """A learned parameter in the form in which it would be given; `default` for unseen documents."""
+    def _stored(self, name: str, value: Floats, seen: Evidence, problem: Problem) -> Any:
+        """A learned parameter in the form in which it would be given; the prior's centre for the unseen."""
         if name in self.documents:
-            return seen.table(value, default)
+            return seen.table(value, problem.centre(name), problem.centres(name, self._rank_of_entry(seen)))
         return float(value[0]) if name in self.scalars else value
 
-    def _centre(self, problem: Problem) -> None:
-        """Start documents at, and shrink them to, the value that fits all documents best."""
+    def _rank_of_entry(self, seen: Evidence) -> Ints:
+        """For each entry of a parameter of documents the index of the rank where it was shown."""
+        return seen.usual_rank
+
+    def _centre(self, problem: Problem, seen: Evidence, *, fixed: bool) -> None:
+        """Start documents at, and shrink them to, a value that fits many of them."""
+        free = [name for name in self.documents if getattr(self, name) is None]
         if isinstance(self.prior, tuple):
             return
-        free = [name for name in self.documents if getattr(self, name) is None]
+        strength = 1.0 if isinstance(self.prior, str) else self.prior
+        if isinstance(self.prior, str):
+            problem.start.update(
+                {name: value for name, value in problem.alike.items() if getattr(self, name) is None}
+            )
         for name, value in pooled(problem, free).items():
             problem.start[name][:] = value
-            problem.prior[name] = self.prior * value, self.prior * (1 - value)
+            problem.prior[name] = strength * value, strength * (1 - value)
+        if isinstance(self.prior, str) and free and not fixed:
+            ranks = Ranks(free, self._rank_of_entry(seen), self.reads_ranks)
+            self.strength_ = strengths(self._folds(seen, problem), ranks)
+            problem.start = centred(problem, self.strength_, ranks, rounds=10)
+
+    def _folds(self, seen: Evidence, whole: Problem) -> list[tuple[Problem, Problem]]:
+        """The same problem on parts of the pages, and on the pages held out."""
+        parts = []
+        for pair in folds(seen):
+            if min(len(part.pages) for part in pair) == 0:  # of a log with fewer pages than folds
+                continue
+            train, held = (self._problem(part) for part in pair)
+            train.start = {name: value.copy() for name, value in whole.start.items()}
+            train.prior, train.held = dict(whole.prior), whole.held
+            parts.append((train, held))
+        return parts
 
     def _make(self, seen: Evidence, expect: Any, **start: Floats) -> Problem:
         """A problem with this model's priors; those of parameters that all documents share are symmetric."""
-        pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
+        if isinstance(self.prior, str):
+            one_of("prior", self.prior, ("auto",))
+            pair = 1.0, 1.0
+        else:
+            pair = self.prior if isinstance(self.prior, tuple) else (self.prior / 2, self.prior / 2)
         if min(pair) < 0:
             raise ValueError(f"prior holds pseudo-counts >= 0, got {self.prior}")
         even = (sum(pair) / 2, sum(pair) / 2)

@@ -36,6 +36,7 @@ class ContextualPBM(ClickModel):
     attraction: Any = None
 
     ranked: ClassVar[tuple[str, ...]] = ("examination",)
+    reads_ranks: ClassVar[bool] = True
 
     def at(self, layout: str) -> PBM:
         """The position-based model of one layout."""
@@ -64,6 +65,7 @@ class ContextualPBM(ClickModel):
         start[anchor] = 1.0
         problem = self._make(seen, expect, examination=start)
         problem.held["examination"] = np.arange(len(start)) == anchor
+        problem.alike["examination"] = cells.relative_rates(len(start), anchor)
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
@@ -86,10 +88,10 @@ class ContextualPBM(ClickModel):
             return np.concatenate(curves)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, problem: Problem) -> Any:
         if name == "examination":
             return dict(zip(self._layouts(seen), value.reshape(-1, seen.depth), strict=True))
-        return super()._stored(name, value, seen, default)
+        return super()._stored(name, value, seen, problem)
 
 
 def _layout_of_rows(pages: Pages) -> Ints32:

@@ -77,7 +77,8 @@ class DBN(ClickModel):
 
     def relevance(self, shown: Shown, data: RankingDataset | None = None) -> Floats:
         pages = pages_of(shown, data)
-        return self._document("attraction", pages) * self._document("satisfaction", pages)
+        attraction = self._document("attraction", pages, ranked=False)
+        return attraction * self._document("satisfaction", pages, ranked=False)
 
     @property
     def relevance_(self) -> Any:

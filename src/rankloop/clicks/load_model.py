@@ -37,6 +37,8 @@ def load_model(path: str | Path) -> ClickModel:
     if about["learned"] is not None:
         model.learned_ = {name: _unpacked(it, arrays) for name, it in about["learned"].items()}
         model.history_ = np.asarray(arrays["history"])
+        if about.get("strength"):
+            model.strength_ = about["strength"]
     return model
 
 
@@ -46,6 +48,7 @@ def save(model: ClickModel, path: str | Path) -> None:
     options = {field.name: getattr(model, field.name) for field in fields(model)}
     learned = model.__dict__.get("learned_")
     about = {
+        "strength": model.__dict__.get("strength_"),
         "model": type(model).__name__,
         "options": {name: _packed(value, f"options.{name}", arrays) for name, value in options.items()},
         "learned": None

@@ -7,6 +7,7 @@ import numpy as np
 
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
+from rankloop.clicks.fitting.bound import said_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, factors
 from rankloop.clicks.fitting.fit import Problem, Values
@@ -32,6 +33,7 @@ class PBM(ClickModel):
     attraction: Any = None
 
     ranked: ClassVar[tuple[str, ...]] = ("examination",)
+    reads_ranks: ClassVar[bool] = True
 
     def _problem(self, seen: Evidence) -> Problem:
         cells = seen.cells()
@@ -41,6 +43,15 @@ class PBM(ClickModel):
 
         problem = self._make(seen, expect, examination=np.sqrt(1.0 / np.arange(1, seen.depth + 1)))
         problem.held["examination"] = np.arange(seen.depth) == 0
+        problem.alike["examination"] = cells.relative_rates(seen.depth, 0)
+        if self.examination is None:
+            problem.check = lambda values: said_if_bound(
+                cells,
+                values["attraction"],
+                values["examination"],
+                problem.held["examination"],
+                lambda rank: f"rank {rank + 1}",
+            )
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:

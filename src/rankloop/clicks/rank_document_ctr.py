@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankloop._arrays import Floats
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
@@ -42,5 +42,8 @@ class RankDocumentCTR(ClickModel):
     def _given(self, name: str, given: Any, seen: Evidence, like: Floats) -> Floats:
         return np.repeat(super()._given(name, given, seen, like), seen.depth)
 
-    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
-        return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen, default)
+    def _stored(self, name: str, value: Floats, seen: Evidence, problem: Problem) -> Any:
+        return super()._stored(name, value.reshape(seen.n_pairs, seen.depth), seen, problem)
+
+    def _rank_of_entry(self, seen: Evidence) -> Ints:
+        return np.tile(np.arange(seen.depth), seen.n_pairs)

@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankloop._arrays import Floats
+from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, mixture
 from rankloop.clicks.fitting.fit import Problem, Values
+from rankloop.clicks.fitting.linked import said_if_apart
 from rankloop.clicks.fitting.pages import Pages
+from rankloop.clicks.fitting.slopes import Slopes, slopes_of
 
 __all__ = ["TrustPBM"]
 
@@ -26,7 +29,8 @@ class TrustPBM(ClickModel):
     `relevant[k - 1]` is :math:`\theta_k \epsilon^+_k`, how often a relevant document is clicked there, and
     `other[k - 1]` is :math:`\theta_k \epsilon^-_k`. Fitting fixes `relevant` at 1 in rank 1. Clicks identify
     :math:`\alpha_k / \alpha_1`, but not how much of `other` is trust and how much is relevance (the priors
-    decide): give `relevant` and `other` where they are known.
+    decide): give `relevant` and `other` where they are known. `slopes` gives the ratios with intervals; `fit`
+    warns where no documents link a rank to the first.
 
     >>> user = TrustPBM(relevant=[1.0, 0.5], other=[0.6, 0.1], attraction={0: 0.0, 1: 1.0})
     >>> user.click_probability([0, 1]), user.alpha(2)
@@ -38,6 +42,7 @@ class TrustPBM(ClickModel):
     attraction: Any = None
 
     ranked: ClassVar[tuple[str, ...]] = ("relevant", "other")
+    reads_ranks: ClassVar[bool] = True
 
     def alpha(self, depth: int) -> Floats:
         """The slope at each rank."""
@@ -46,6 +51,18 @@ class TrustPBM(ClickModel):
     def beta(self, depth: int) -> Floats:
         """The intercept at each rank: clicks that do not depend on relevance."""
         return self._rank("other", depth)
+
+    def slopes(self, log: ClickLog, *, confidence: float = 0.95, seed: int = 0) -> Slopes:
+        r"""The ratios :math:`\alpha_k / \alpha_1` that a log identifies, with intervals.
+
+        Where it does not, `identified` is False and the value nan.
+
+        They are estimated from covariances of clicks on documents that moved, not by the likelihood, whose
+        slopes are pulled by documents with few clicks: compare `alpha` with them.
+        """
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence lies between 0 and 1, as in 0.95, got {confidence}")
+        return slopes_of(log, confidence, seed)
 
     def _problem(self, seen: Evidence) -> Problem:
         cells = seen.cells()
@@ -57,6 +74,8 @@ class TrustPBM(ClickModel):
         relevant, other = np.sqrt(1.0 / rank), 0.25 * seen.first_rate / rank
         problem = self._make(seen, expect, relevant=relevant, other=other)
         problem.held["relevant"] = rank == 1
+        if self.relevant is None or self.other is None:
+            problem.check = lambda values: said_if_apart(cells, seen.depth)
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:

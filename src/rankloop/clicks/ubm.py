@@ -8,6 +8,7 @@ import numpy as np
 from rankloop._arrays import Floats, Ints32
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
+from rankloop.clicks.fitting.bound import said_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, factors
 from rankloop.clicks.fitting.fit import Problem, Values
@@ -33,6 +34,7 @@ class UBM(ClickModel):
     attraction: Any = None
 
     ranked: ClassVar[tuple[str, ...]] = ("examination",)
+    reads_ranks: ClassVar[bool] = True
 
     def _problem(self, seen: Evidence) -> Problem:
         pages = seen.pages_only("UBM")
@@ -48,6 +50,15 @@ class UBM(ClickModel):
         start[0, 0] = 1.0
         problem = self._make(seen, expect, examination=start.reshape(-1))
         problem.held["examination"] = np.arange(depth * (depth + 1)) == 0
+        problem.alike["examination"] = cells.relative_rates(depth * (depth + 1), 0)
+        if self.examination is None:
+            problem.check = lambda values: said_if_bound(
+                cells,
+                values["attraction"],
+                values["examination"],
+                problem.held["examination"],
+                lambda factor: _place(*divmod(factor, depth + 1)),
+            )
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
@@ -59,10 +70,10 @@ class UBM(ClickModel):
             return _matrix(given, seen.depth).reshape(-1)
         return super()._given(name, given, seen, like)
 
-    def _stored(self, name: str, value: Floats, seen: Evidence, default: float) -> Any:
+    def _stored(self, name: str, value: Floats, seen: Evidence, problem: Problem) -> Any:
         if name == "examination":
             return value.reshape(seen.depth, seen.depth + 1)
-        return super()._stored(name, value, seen, default)
+        return super()._stored(name, value, seen, problem)
 
 
 def last_click(pages: Pages) -> Ints32:
@@ -71,6 +82,10 @@ def last_click(pages: Pages) -> Ints32:
     latest = np.concatenate(([-1], np.maximum.accumulate(at)[:-1]))
     inside = latest >= np.repeat(pages.offsets[:-1], np.diff(pages.offsets))
     return np.where(inside, pages.position[latest], 0).astype(np.int32)
+
+
+def _place(rank: int, last: int) -> str:
+    return f"rank {rank + 1}" + (f" after a click at {last}" if last else "")
 
 
 def _matrix(given: Any, depth: int) -> Floats:

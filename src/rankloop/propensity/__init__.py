@@ -23,6 +23,8 @@ from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention
+from rankloop.propensity.trust_bias import TrustBias, trust_bias
+from rankloop.propensity.trust_warning import TrustWarning
 
 __all__ = [
     "ContextualPropensity",
@@ -32,6 +34,8 @@ __all__ = [
     "Preferences",
     "Propensity",
     "SwapPlan",
+    "TrustBias",
+    "TrustWarning",
     "by_layout",
     "contextual",
     "drift",
@@ -46,4 +50,5 @@ __all__ = [
     "randomized",
     "regression_em",
     "swap_intervention",
+    "trust_bias",
 ]

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints32, Singles
+from rankloop._arrays import Floats, Ints, Ints32, Singles
 from rankloop.clicks.aggregate import Aggregate
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.grouping import Pairs
@@ -22,6 +22,7 @@ class Evidence:
     pages: Pages
     names: Pairs
     counts: Aggregate | None
+    ranks: int = 0  # at least; a part of a log may have shorter pages
 
     @staticmethod
     def of(log: ClickLog | Aggregate, data: RankingDataset | None) -> "Evidence":
@@ -40,7 +41,7 @@ class Evidence:
 
     @property
     def depth(self) -> int:
-        return self.pages.depth
+        return max(self.pages.depth, self.ranks)
 
     @cached_property
     def impressions(self) -> int:
@@ -87,6 +88,15 @@ class Evidence:
         row[self.names.code] = self.pages.row
         return self.pages.known_data.X[row]
 
-    def table(self, values: Floats, default: float) -> ByPair:
+    def table(self, values: Floats, default: float, unseen: Floats | None) -> ByPair:
         names = self.names
-        return ByPair(names.queries, names.query, names.documents, names.document, values, default)
+        return ByPair(names.queries, names.query, names.documents, names.document, values, default, unseen)
+
+    @cached_property
+    def usual_rank(self) -> Ints:
+        """For each pair the index of the rank at which it was shown, on average."""
+        shown = None if self.counts is None else self.counts.impressions
+        total = np.bincount(self.names.code, shown, self.n_pairs)
+        weight = self.pages.position * (1 if shown is None else shown)
+        mean = np.bincount(self.names.code, weight, self.n_pairs) / np.maximum(total, 1)
+        return np.maximum(np.rint(mean).astype(np.int64) - 1, 0)

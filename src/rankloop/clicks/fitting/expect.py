@@ -47,6 +47,18 @@ class Cells:
             one.astype(np.int32), other.astype(np.int32), shown.astype(np.float64), clicked.astype(np.float64)
         )
 
+    def relative_rates(self, n_factors: int, anchor: int) -> Floats:
+        """The click rate of each factor over that of `anchor`, at most 1: examination if all were alike.
+
+        One impression with the rate of `anchor` is added, so that rare factors are near it.
+        """
+        clicks = np.bincount(self.factor, self.clicks, n_factors)
+        shown = np.bincount(self.factor, self.impressions, n_factors)
+        first = (clicks[anchor] + 0.5) / (shown[anchor] + 1)
+        rate = (clicks + first) / (shown + 1) / first
+        rate[anchor] = 1.0
+        return np.asarray(np.clip(rate, 1e-3, 1.0))
+
 
 def factors(cells: Cells, attraction: Floats, examination: Floats) -> tuple[float, Counts]:
     """A clicked document is examined and attractive: P = examination[factor] * attraction[pair]."""

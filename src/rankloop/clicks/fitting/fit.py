@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from rankloop._arrays import Bools, Floats, Singles
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._progress import progress
 from rankloop.clicks.fitting.expect import Counts
 from rankloop.clicks.fitting.parameters import ByFeatures, scaled
 
-__all__ = ["Problem", "Values", "em", "gradient", "pooled"]
+__all__ = ["Problem", "Values", "em", "gradient", "improved", "pooled"]
 
 Values = dict[str, Floats]
 Pseudo = float | Floats
@@ -23,7 +23,7 @@ class Problem:
     """A model on a log: its probabilities, their starting values, and the expected counts.
 
     `prior` holds pseudo-counts (successes, failures) by parameter, one for all or one per entry; `held` marks
-    entries that are fixed.
+    entries that are fixed; `alike` are better values to start from where documents are shrunk together.
     """
 
     start: Values
@@ -31,12 +31,23 @@ class Problem:
     prior: dict[str, tuple[Pseudo, Pseudo]]
     impressions: int
     held: dict[str, Bools] = field(default_factory=dict)
+    alike: Values = field(default_factory=dict)  # of what documents share: the best if all were the same
+    check: Callable[[Values], None] = lambda values: None  # warns of fitted values that should be known
 
     def centre(self, name: str) -> float:
         """The centre of the prior of a parameter; its starting value where it has none."""
         yes, no = self.prior[name]
         total = float(np.mean(yes) + np.mean(no))
         return float(np.mean(yes)) / total if total > 0 else float(self.start[name].mean())
+
+    def centres(self, name: str, group: Ints) -> Floats | None:
+        """The centre of the prior by group, the mean of all for groups without entries; None if it is one."""
+        yes, no = self.prior[name]
+        if np.ndim(yes) == 0 or np.ptp(yes) == 0:
+            return None
+        found = np.full(int(group.max()) + 1, self.centre(name))
+        found[group] = yes / (yes + no)
+        return found
 
     def penalised(self, values: Values) -> tuple[float, Counts]:
         """Log-likelihood plus log-prior, and the counts with the prior's in them."""
@@ -77,12 +88,19 @@ def em(problem: Problem, iterations: int, tolerance: float) -> tuple[Values, lis
             advance(1, f"log-likelihood {value / max(problem.impressions, 1):.6f}")
             if len(history) > 1 and value - history[-2] <= tolerance * problem.impressions:
                 break
-            for name, (successes, trials) in counts.items():
-                new = np.divide(successes, trials, out=values[name].copy(), where=trials > 0)
-                if name in problem.held:
-                    new[problem.held[name]] = values[name][problem.held[name]]
-                values[name] = np.clip(new, 0.0, 1.0)
+            values = improved(problem, values, counts)
     return values, history
+
+
+def improved(problem: Problem, values: Values, counts: Counts) -> Values:
+    """The M step: successes over trials, but for what is held."""
+    new: Values = {}
+    for name, (successes, trials) in counts.items():
+        share = np.divide(successes, trials, out=values[name].copy(), where=trials > 0)
+        if name in problem.held:
+            share[problem.held[name]] = values[name][problem.held[name]]
+        new[name] = np.clip(share, 0.0, 1.0)
+    return new
 
 
 def gradient(

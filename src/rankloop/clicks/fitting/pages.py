@@ -28,6 +28,7 @@ class Pages:
     data: RankingDataset | None = None
     names: Pairs | None = None
     layout: Coded | None = None
+    person: Coded | None = None
 
     def __len__(self) -> int:
         return len(self.position)
@@ -73,7 +74,8 @@ class Pages:
 
 def pages_of(shown: Shown, data: RankingDataset | None = None, offsets: ArrayLike | None = None) -> Pages:
     if isinstance(shown, ClickLog):
-        return Pages(shown.offsets, shown.position, shown.click, None, data, shown.pairs, shown.page_layout)
+        by_page = shown.page_layout, shown.page_user
+        return Pages(shown.offsets, shown.position, shown.click, None, data, shown.pairs, *by_page)
     if isinstance(shown, RankingDataset):
         row = np.arange(shown.n_documents, dtype=np.int32)
         names = Pairs(shown.qid, shown.row_query.astype(np.int32), dataset_documents(shown), row, row)

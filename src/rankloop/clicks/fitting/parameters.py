@@ -63,6 +63,8 @@ class ByLabel:
 class ByPair:
     """One value per (query, document), or one per rank of it; `default` for pairs never seen.
 
+    `unseen` holds the defaults by rank where these are known; a document without a rank gets `default`.
+
     >>> one, documents = np.array([1]), np.array(["d", "e"])
     >>> table = ByPair(np.array(["p", "q"]), one, documents, one, np.array([0.3]), default=0.1)
     >>> table["q", "e"], table["q", "d"]
@@ -75,16 +77,20 @@ class ByPair:
     document: Ints32
     values: Floats
     default: float
+    unseen: Floats | None = None
 
     def at(self, pages: Pages) -> Floats:
+        default: float | Floats = self.default
+        if self.unseen is not None:
+            default = self.unseen[np.minimum(pages.position, len(self.unseen)) - 1]
         names = pages.known_names
         place = self._find(names.queries, names.query, names.documents, names.document)[names.code]
         known = place >= 0
         if self.values.ndim == 1:
-            return np.where(known, self.values[place], self.default)
+            return np.where(known, self.values[place], default)
         known &= pages.position <= self.values.shape[1]
         rank = np.where(known, pages.position - 1, 0)
-        return np.where(known, self.values[place, rank], self.default)
+        return np.where(known, self.values[place, rank], default)
 
     def __getitem__(self, pair: tuple[Any, Any]) -> Any:
         query, document = (np.array([one]) for one in pair)

@@ -15,6 +15,7 @@ from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootst
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.fitting.people import has_people, wider
 from rankloop.propensity.propensity import Propensity
+from rankloop.propensity.trust_bias import warn_of_trust
 
 __all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
 
@@ -76,6 +77,7 @@ def estimate_here(
     log, layout = one_layout(log, layout)
     estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
     options |= {"layout": layout, "seed": seed}
+    warn_of_trust(log, seed)
     found = estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
     if not estimator.needs_pages or not has_people(log):
         return found

@@ -29,6 +29,7 @@ def stop_reading(log: ClickLog, seed: int) -> bool:
     queries, query = np.unique(test.page_query.code, return_inverse=True)
     if len(queries) < LEAST:
         return False
-    by_rank, stopping = (user.fit(train).log_likelihood(test) for user in (PBM(), DBN()))
+    users = PBM(prior=1.0), DBN(prior=1.0)  # priors by rank would explain what only stopping should
+    by_rank, stopping = (user.fit(train).log_likelihood(test) for user in users)
     gain = np.bincount(query, stopping - by_rank)
     return bool(gain.sum() > CLEARLY * np.sqrt(len(gain)) * gain.std())
