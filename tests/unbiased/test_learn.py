@@ -138,10 +138,8 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
     few = {"one": candidates(trees=3, threads=1)["plain leaves"]}
     found = learn(kept, part, propensity=THETA, rankers=few, budget="quick")
     assert any("every page has a click" in one for one in found.warnings)
-    assert not any(
-        "without a click" in one
-        for one in learn(log, part, propensity=THETA, rankers=few, budget="quick").warnings
-    )
+    found = learn(log, part, propensity=THETA, rankers=few, budget="quick")
+    assert not any("every page has a click" in one for one in found.warnings)
 
 
 def test_features_are_kept_where_nothing_tells(data):

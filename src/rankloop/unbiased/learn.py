@@ -25,7 +25,7 @@ from rankloop.unbiased.estimation.held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
+from rankloop.unbiased.estimation.stacked import POWER, out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
 from rankloop.unbiased.estimation.voters import Vote, thorough
 from rankloop.unbiased.likelihood import boosted
@@ -113,8 +113,8 @@ def learn(
     trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
     who read on until they are satisfied have no curve by rank.
 
-    With the usual budget a dozen corrections (pairs, likelihood and regression with the curve in full, by half
-    and not at all, doubly robust, two towers) are fitted in three folds of queries and added up with the
+    With the usual budget a dozen corrections (pairs, likelihood and regression with the curve in full, by
+    half and not at all, doubly robust, two towers) are fitted in three folds of queries and added up with the
     weights that make the clicks on the other queries most likely, together with a new curve and, where they
     are clear, clicks from trust. The sum is one forest; `summary` says in one paragraph what was found. Its
     dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first of
@@ -212,6 +212,7 @@ def _stacked(
     selection = out_of_fold(log, found, given)
     notes += _doubt(selection)
     chosen = f"a stack of {len(found.weights)} corrections"
+    found.ranker.propensity_ = found.curve
     return Learned(
         found.ranker,
         chosen,
@@ -221,6 +222,7 @@ def _stacked(
         selection,
         report,
         tuple(notes),
+        power=POWER if found.learned else 1.0,
         weights=found.weights,
         trust=found.trust,
         agreement=found.agreement,

@@ -1,5 +1,6 @@
 """A library of cheap corrections of clicks: each becomes a forest, on some of the queries or on all."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,7 @@ from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["FOLDS", "Correction", "in_folds", "library", "more"]
+__all__ = ["FOLDS", "Correction", "fitted", "in_folds", "library", "more"]
 
 FOLDS = 3  # of whole queries
 HALF = 0.5  # the power of a curve that corrects by half
@@ -49,7 +50,8 @@ class Shapes:
 def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     """Corrections by name; each takes the rows to train on.
 
-    `seen` has the curve that was estimated; it also corrects by half, and not at all.
+    `seen` has the curve that was estimated; it also corrects by half, and not at all. "root" corrects by one
+    over the square root of the rank, whatever the log says.
     """
     shapes = Shapes.of(lines)
     depth = int(seen.position.max())
@@ -57,7 +59,7 @@ def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     flat, half = tempered(seen, 0.0), tempered(seen, HALF)
     root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
     found: dict[str, Correction] = {}
-    for name, one in {"flat": flat, "half": half, "full": seen}.items():
+    for name, one in {"flat": flat, "root": root, "half": half, "full": seen}.items():
         found[f"pairs, {name}"] = _pairs(one, shapes.pairs)
         found[f"likelihood, {name}"] = _likelihood(one, shapes.lines)
     for name, one in {"flat": flat, "root": root, "full": seen}.items():
@@ -86,8 +88,15 @@ def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -
         if not away.any() or not kept.any():
             continue
         for column, correction in enumerate(corrections.values()):
-            scores[away, column] = correction(kept).predict(data.X[away])
+            scores[away, column] = fitted(correction, kept).predict(data.X[away])
     return scores
+
+
+def fitted(correction: Correction, kept: Bools) -> LambdaMART:
+    """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="LightGBM found no split")
+        return correction(kept)
 
 
 def _pairs(seen: Evidence, shape: LambdaMART) -> Correction:
@@ -99,14 +108,14 @@ def _doubly_robust(seen: Evidence, shapes: Shapes) -> Correction:
     """The same with the documents that were not shown, which have the relevance of a model."""
     data = seen.data
 
-    def fitted(kept: Bools) -> LambdaMART:
+    def grown(kept: Bools) -> LambdaMART:
         model, cells = boosted(seen, kept, shapes.lines, learn=False)
         guess = expit(model.predict(data.X) + cells.level)
         used = np.zeros(data.n_queries, bool)
         used[data.row_query[kept]] = True
         return _on_labels(seen, doubly_robust_relevance(seen, guess), used[data.row_query], shapes.pairs)
 
-    return fitted
+    return grown
 
 
 def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> LambdaMART:
@@ -123,24 +132,24 @@ def _likelihood(seen: Evidence, shape: LambdaMART) -> Correction:
 def _regression(seen: Evidence, shape: LambdaMART) -> Correction:
     """Squared error of clicks per examination; a document weighs as often as it was examined."""
 
-    def fitted(kept: Bools) -> LambdaMART:
+    def grown(kept: Bools) -> LambdaMART:
         y = np.maximum(affine_relevance(seen), 0.0)
         train = rows_of(seen.data, kept, y)
         weight = seen.by_row(seen.impressions * seen.alpha)[kept]
         ranker = _bounded(shape, len(train.y)).set_params(loss="squared")
         return ranker.fit(train.replace(item_weight=np.maximum(weight, 1e-6)))
 
-    return fitted
+    return grown
 
 
 def _two_towers(seen: Evidence, shape: LambdaMART) -> Correction:
-    def fitted(kept: Bools) -> LambdaMART:
+    def grown(kept: Bools) -> LambdaMART:
         ranker = _bounded(shape, int(kept.sum())).set_params(loss=TwoTowers.of(seen, kept))
         shown = np.maximum(seen.by_row(seen.impressions), 1.0)
         ranker.fit(rows_of(seen.data, kept, seen.by_row(seen.clicks) / shown))
         return ranker.set_params(loss=LEARNED)
 
-    return fitted
+    return grown
 
 
 def _bounded(shape: LambdaMART, rows: int) -> LambdaMART:

@@ -11,16 +11,17 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
-from rankloop.unbiased.estimation.library import Correction, in_folds, library, more
+from rankloop.unbiased.estimation.library import Correction, fitted, in_folds, library, more
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
 from rankloop.unbiased.likelihood import LEARNED
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["Stacked", "out_of_fold", "stacked"]
+__all__ = ["POWER", "Stacked", "out_of_fold", "stacked"]
 
 TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
+POWER = 0.75  # of a learned curve, by which clicks are corrected
 SMALL = 0.005  # a share of the weights that is left out
 
 
@@ -52,7 +53,7 @@ def stacked(
 
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
-    `given` is kept). The curve of the stack then makes two more corrections, and the weights are fitted
+    `given` is kept). The curve of the stack, tempered, then makes two more corrections, and the weights are fitted
     again. Where people stop reading, only impressions without a click above them count: there, examination
     does not depend on what was clicked. What has weight is trained on all queries and added up to one forest.
     """
@@ -96,18 +97,24 @@ def stacked(
 
 
 def _explained(z: Floats, seen: Evidence, *, learn: bool) -> Clicked:
-    """The most likely curve and weights; clicks from trust only where they are clear."""
-    plain = curve_of_stack(z, seen, curve=learn)
+    """The most likely curve and weights; clicks from trust only where they are clear.
+
+    The weights are those under the tempered curve: position takes credit for what a logger knows and the
+    features do not tell, so a learned curve tends to be too steep.
+    """
     if not learn:
-        return plain
-    trusting = curve_of_stack(z, seen, trust=True)
+        return curve_of_stack(z, seen, curve=False)
+    plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
     clear = trusting.trust[0] > TRUST and plain.cost - trusting.cost > BETTER
-    return trusting if clear else plain
+    found = trusting if clear else plain
+    weighed = curve_of_stack(z, _biased(seen, found), curve=False)
+    return weighed._replace(curve=found.curve, trust=found.trust)
 
 
 def _biased(seen: Evidence, found: Clicked) -> Evidence:
-    at = seen.position - 1
-    return replace(seen, alpha=(found.curve * (1 - found.trust))[at], beta=(found.curve * found.trust)[at])
+    """The evidence with the tempered curve of the stack."""
+    at, theta = seen.position - 1, found.curve**POWER
+    return replace(seen, alpha=(theta * (1 - found.trust))[at], beta=(theta * found.trust)[at])
 
 
 def _alone(z: Floats, names: list[str], seen: Evidence) -> dict[str, float]:
@@ -119,10 +126,9 @@ def _sum_of(
     corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
 ) -> LambdaMART:
     columns = {name: column for column, name in enumerate(corrections)}
-    forests = [corrections[name](seen.shown) for name in used]
+    forests = [fitted(corrections[name], seen.shown) for name in used]
     ranker = one_forest(forests, weights[[columns[name] for name in used]])
     ranker.set_params(loss=LEARNED)
-    ranker.propensity_ = seen.curve()
     return ranker
 
 
@@ -140,6 +146,7 @@ def out_of_fold(log: Log, found: Stacked, given: ClickBias) -> Selection:
     }
     bias = given
     if found.learned:
-        bias = TrustPBM(relevant=found.curve, other=found.curve * found.trust, attraction=0.5)
+        theta = found.curve**POWER
+        bias = TrustPBM(relevant=theta, other=theta * found.trust, attraction=0.5)
     relevance = expit(found.scores + found.level)
     return select(log, seen.data, orders, "dcg@10", propensity=bias, relevance=relevance)
