@@ -50,14 +50,14 @@ def condensed(seen: Evidence) -> Evidence:
     depth = int(seen.position.max(initial=1))
     key = (seen.row * depth + seen.position - 1) * STEPS + step
     cell, place = np.unique(key, return_inverse=True)
-    shown = np.bincount(place, seen.impressions)
+    shown = np.bincount(place, seen.impressions).astype(np.float64)
     at, rank = np.divmod(cell // STEPS, depth)
     return replace(
         seen,
         row=at,
         position=(rank + 1).astype(np.int32),
         impressions=shown,
-        clicks=np.bincount(place, seen.clicks),
+        clicks=np.bincount(place, seen.clicks).astype(np.float64),
         alpha=np.bincount(place, seen.impressions * seen.alpha) / shown,
         beta=np.bincount(place, seen.impressions * seen.beta) / shown,
     )

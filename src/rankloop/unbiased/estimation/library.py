@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -38,7 +39,12 @@ class Shapes:
 
     @classmethod
     def of(cls, lines: LambdaMART) -> "Shapes":
-        given = {"trees": lines.trees, "threads": lines.threads, "seed": lines.seed, "patience": None}
+        given: dict[str, Any] = {
+            "trees": lines.trees,
+            "threads": lines.threads,
+            "seed": lines.seed,
+            "patience": None,
+        }
         parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7}
         plain = LambdaMART(
             leaves=8, min_sum_hessian=1.0, l2=20.0, params=parts | {"min_data_in_leaf": 50}, **given
@@ -136,18 +142,22 @@ def _regression(seen: Evidence, shape: LambdaMART) -> Correction:
         y = np.maximum(affine_relevance(seen), 0.0)
         train = rows_of(seen.data, kept, y)
         weight = seen.by_row(seen.impressions * seen.alpha)[kept]
-        ranker = _bounded(shape, len(train.y)).set_params(loss="squared")
-        return ranker.fit(train.replace(item_weight=np.maximum(weight, 1e-6)))
+        ranker = _bounded(shape, len(train.y))
+        ranker.set_params(loss="squared")
+        ranker.fit(train.replace(item_weight=np.maximum(weight, 1e-6)))
+        return ranker
 
     return grown
 
 
 def _two_towers(seen: Evidence, shape: LambdaMART) -> Correction:
     def grown(kept: Bools) -> LambdaMART:
-        ranker = _bounded(shape, int(kept.sum())).set_params(loss=TwoTowers.of(seen, kept))
+        ranker = _bounded(shape, int(kept.sum()))
+        ranker.set_params(loss=TwoTowers.of(seen, kept))
         shown = np.maximum(seen.by_row(seen.impressions), 1.0)
         ranker.fit(rows_of(seen.data, kept, seen.by_row(seen.clicks) / shown))
-        return ranker.set_params(loss=LEARNED)
+        ranker.set_params(loss=LEARNED)
+        return ranker
 
     return grown
 
@@ -157,4 +167,5 @@ def _bounded(shape: LambdaMART, rows: int) -> LambdaMART:
     params = dict(shape.params or {})
     params["min_data_in_leaf"] = max(1, min(params.get("min_data_in_leaf", 1), rows // 20))
     made: LambdaMART = clone(shape)
-    return made.set_params(params=params)
+    made.set_params(params=params)
+    return made

@@ -32,7 +32,7 @@ def one_forest(rankers: Sequence[LambdaMART], weights: Floats) -> LambdaMART:
             body = part.split("\n", 1)[1].rstrip("\n")
             trees.append(f"Tree={len(trees)}\n{_times(body, weight)}\n\n\n")
     first = used[0][0]
-    head, tail = _around(first.forest_)
+    head, tail = _around(str(first.forest_.written()))
     sizes = " ".join(str(len(tree.encode())) for tree in trees)
     head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)
     joined = LightGBMForest(f"{head}\n\n{''.join(trees)}end of trees{tail}")
@@ -41,7 +41,8 @@ def one_forest(rankers: Sequence[LambdaMART], weights: Floats) -> LambdaMART:
         if name.endswith("_"):  # what fitting set: features, fingerprint, metrics
             setattr(found, name, value)
     found.forest_, found.n_trees_, found.curve_ = joined, len(trees), np.empty(0)
-    return found.set_params(trees=len(trees))
+    found.set_params(trees=len(trees))
+    return found
 
 
 def _times(tree: str, weight: float) -> str:
@@ -54,7 +55,7 @@ def _times(tree: str, weight: float) -> str:
     return _SCALED.sub(scaled, tree)
 
 
-def _around(forest: LightGBMForest) -> tuple[str, str]:
+def _around(text: str) -> tuple[str, str]:
     """The text before the trees, and the text after them."""
-    head = forest.text.split("\nTree=")[0].rstrip("\n")
-    return head, forest.text.split("\nend of trees")[1]
+    head = text.split("\nTree=")[0].rstrip("\n")
+    return head, text.split("\nend of trees")[1]

@@ -28,7 +28,7 @@ class Clicked(NamedTuple):
 def scale_of(scores: Floats, seen: Evidence) -> Floats:
     """The spread of each column within the shown documents of a query."""
     centred = _centred(scores, seen)
-    return np.maximum(np.sqrt((centred**2).mean(axis=0)), 1e-9)
+    return np.asarray(np.maximum(np.sqrt((centred**2).mean(axis=0)), 1e-9), np.float64)
 
 
 def curve_of_stack(z: Floats, seen: Evidence, *, curve: bool = True, trust: bool = False) -> Clicked:
