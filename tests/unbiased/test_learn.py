@@ -13,6 +13,7 @@ from rankloop.unbiased.estimation.held_out import first_unless_beaten
 from rankloop.unbiased.estimation.informative import informative
 
 RANKERS = candidates(trees=40, threads=1)
+ONE = {"one": RANKERS["linear leaves"]}
 THETA = 1.0 / np.arange(1, 11)
 
 
@@ -32,7 +33,7 @@ def quality(data, ranker):
 @pytest.mark.parametrize("strength", [0.0, 3.0])
 def test_never_below_clicks_at_their_word(data, strength):
     log = simulate(data, logging_policy=data.X[:, 2] + strength * data.X[:, 0], sessions=12_000, seed=1)
-    found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS)
+    found = learn(log, data.replace(y=np.zeros(3000)), rankers=RANKERS, budget="quick")
     assert quality(data, found.ranker) > quality(data, LinearRanker(loss=DCG).fit(naive(log, data)))
     assert found.curve_by == "the likelihood of the clicks"
     assert set(found.held_out) == set(RANKERS)
@@ -50,7 +51,7 @@ def test_people_who_stop_reading_are_told_from_those_who_look_by_rank(data, who,
     """A click of the former says that what is below was hardly looked at; no curve by rank says that."""
     logging_policy = data.X[:, 2] + strength * data.X[:, 0]
     log = simulate(data, logging_policy=logging_policy, user=who, sessions=10_000, seed=1)
-    found = learn(log, data.replace(y=np.zeros(3000)), rankers={"one": RANKERS["linear leaves"]})
+    found = learn(log, data.replace(y=np.zeros(3000)), rankers=ONE, budget="quick")
     stops = who in ("informational", "navigational")
     assert (found.curve_by == "a DBN of the clicks") == stops
     assert any("read on until" in one for one in found.warnings) == stops
@@ -63,7 +64,7 @@ def test_a_good_order_is_corrected_by_half(data, strength, power):
     """Little is left to correct, what is not shown was left out for a reason, a small log bears little."""
     logging_policy = data.X[:, 2] + strength * (data.X[:, 0] + 0.7 * data.X[:, 1])
     log = simulate(data, logging_policy=logging_policy, sessions=6000, k=5, seed=1)
-    found = learn(log, data.replace(y=np.zeros(3000)), rankers={"one": RANKERS["linear leaves"]})
+    found = learn(log, data.replace(y=np.zeros(3000)), rankers=ONE, budget="quick")
     assert found.power == found.to_dict()["power"] == power
     assert any("good already" in one for one in found.warnings) == (power < 1)
     assert found.ranker.propensity_ == pytest.approx(found.curve)
@@ -85,17 +86,17 @@ def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
         simulate(data, logging_policy=data.X[:, 2], sessions=n, randomize="swap", seed=1)
         for n in (3000, 150_000)
     )
-    found = learn(large, data, rankers={"one": RANKERS["linear leaves"]})
+    found = learn(large, data, rankers=ONE, budget="quick")
     assert found.curve_by == "swap_intervention"
     assert found.curve[:4] == pytest.approx(THETA[:4], rel=0.15)
-    found = learn(small, data, rankers={"one": RANKERS["linear leaves"]})
+    found = learn(small, data, rankers=ONE, budget="quick")
     assert found.curve_by == "the likelihood of the clicks"
     assert any("uncertain" in one for one in found.warnings)
 
 
 def test_counts_and_a_given_curve_will_do(data):
     log = simulate(data, logging_policy=data.X[:, 2], sessions=6000, seed=1)
-    found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS)
+    found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS, budget="quick")
     assert found.curve_by == "the caller"
     assert found.curve == pytest.approx(THETA)
     assert found.ranker.propensity_ == pytest.approx(THETA)
@@ -108,9 +109,9 @@ def test_ids_may_be_text_in_the_log(data):
     ids = {"query": log.query.astype(str), "document": log.document.astype(str)}
     texts = ClickLog(**{**dict(log.columns()), **ids})
     few = candidates(trees=3, threads=1)
-    wanted = learn(log, part, propensity=THETA, rankers=few)
+    wanted = learn(log, part, propensity=THETA, rankers=few, budget="quick")
     for source in (texts, aggregate(texts)):
-        found = learn(source, part, propensity=THETA, rankers=few)
+        found = learn(source, part, propensity=THETA, rankers=few, budget="quick")
         assert found.held_out == pytest.approx(wanted.held_out)
         assert found.selection.estimates["new"].value == pytest.approx(
             wanted.selection.estimates["new"].value
@@ -119,7 +120,7 @@ def test_ids_may_be_text_in_the_log(data):
 
 def test_doubt_is_said_where_the_shown_order_cannot_be_beaten(data):
     log = simulate(data, logging_policy=data.y, sessions=4000, seed=1)
-    found = learn(log, data, propensity=THETA, rankers={"one": RANKERS["plain leaves"]})
+    found = learn(log, data, propensity=THETA, rankers=ONE, budget="quick")
     assert any("not clearly better" in one for one in found.warnings)
 
 
@@ -135,11 +136,10 @@ def test_logs_that_lack_what_clicks_are_compared_with(data):
                 learn(source, part, rankers=RANKERS)
     kept = log.select(np.add.reduceat(log.click, log.offsets[:-1]) > 0)
     few = {"one": candidates(trees=3, threads=1)["plain leaves"]}
-    found = learn(kept, part, propensity=THETA, rankers=few)
+    found = learn(kept, part, propensity=THETA, rankers=few, budget="quick")
     assert any("every page has a click" in one for one in found.warnings)
-    assert not any(
-        "without a click" in one for one in learn(log, part, propensity=THETA, rankers=few).warnings
-    )
+    found = learn(log, part, propensity=THETA, rankers=few, budget="quick")
+    assert not any("every page has a click" in one for one in found.warnings)
 
 
 def test_features_are_kept_where_nothing_tells(data):
@@ -154,7 +154,7 @@ def test_features_are_kept_where_nothing_tells(data):
 def test_few_queries_are_said(data):
     part = data.select(np.arange(10))
     log = simulate(part, logging_policy=part.X[:, 2], sessions=2000, seed=1)
-    found = learn(log, part, propensity=THETA, rankers=RANKERS)
+    found = learn(log, part, propensity=THETA, rankers=RANKERS, budget="quick")
     assert found.selection is None
     assert any("none was held out" in one for one in found.warnings)
     with pytest.raises(ValueError, match="at least one ranker"):

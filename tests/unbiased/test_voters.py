@@ -84,7 +84,7 @@ def test_what_says_nothing_is_left_out(quick, tmp_path):
     assert found.to_dict()["voters"] == list(found.voters)
     moved = part.replace(X=np.hstack([part.X[:, :2], -part.X[:, 2:]]))
     np.testing.assert_array_equal(found.ranker.predict(moved), found.ranker.predict(part))
-    usual = learn(log, part, propensity=THETA, rankers=FEW)
+    usual = learn(log, part, propensity=THETA, rankers=FEW, budget="quick")
     assert usual.features is None
     assert usual.voters == ()
     assert quality(data, found.ranker) > quality(data, usual.ranker) - 0.005
@@ -103,7 +103,7 @@ def test_networks_vote_where_they_predict_clicks_better(quick):
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert any(one.startswith("networks") for one in found.voters)
     assert {"forests", "networks (standard)", "networks (log1p)", "networks (quantile)"} < set(found.held_out)
-    usual = learn(log, part, propensity=THETA, rankers=FEW)
+    usual = learn(log, part, propensity=THETA, rankers=FEW, budget="quick")
     assert quality(data, found.ranker) > quality(data, usual.ranker) + 0.01
 
 

@@ -37,6 +37,7 @@ from rankloop.clicks.simulate_aggregate import simulate_aggregate
 from rankloop.clicks.trust_pbm import TrustPBM
 from rankloop.clicks.ubm import UBM
 from rankloop.clicks.user import user
+from rankloop.clicks.world import World
 from rankloop.clicks.write_ubi import write_ubi
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "Shuffle",
     "Swap",
     "TrustPBM",
+    "World",
     "aggregate",
     "check",
     "intervention",

@@ -16,7 +16,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased import Learned
 from rankloop.unbiased import learn as learn_here
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.learn import SURE
+from rankloop.unbiased.estimation.curve import SURE
 
 __all__ = ["learn"]
 

@@ -1,23 +1,21 @@
 """From a log and a data set to a ranker, with every choice made from the log alone."""
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-import rankloop.propensity as curves
 from rankloop._arrays import Floats
 from rankloop._names import one_of
-from rankloop.clicks import DBN, ClickLog, aggregate
+from rankloop.clicks import ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
+from rankloop.propensity import Identifiability
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.held_out import (
     LEAST,
@@ -27,15 +25,14 @@ from rankloop.unbiased.estimation.held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased.estimation.readers import stop_reading
+from rankloop.unbiased.estimation.stacked import POWER, out_of_fold, stacked
+from rankloop.unbiased.estimation.summary import summary
 from rankloop.unbiased.estimation.voters import Vote, thorough
 from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.select import Selection
 
 __all__ = ["Learned", "learn"]
 
-SURE = 0.2  # the largest standard error (of the logarithm) at which the curve of an experiment is used
-CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
 FEW = 20  # so many pages may all have a click by chance
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
@@ -47,7 +44,9 @@ class Learned:
     `held_out` has the negative log-likelihood of held-out clicks by candidate, `selection` the estimated
     value of the ranker on the held-out queries (trained on the others) beside that of the logged order. The
     trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
-    those that a large budget kept, numbered from 0, and `voters` its kinds of rankers.
+    those that a large budget kept, numbered from 0, and `voters` its kinds of rankers. `weights` has the
+    shares of the corrections in a stack, `trust` the share of irrelevant documents that are clicked once
+    seen, by rank, and `agreement` the correlation of the new order with the one shown.
     """
 
     ranker: Ranker
@@ -61,6 +60,14 @@ class Learned:
     power: float = 1.0
     features: tuple[int, ...] | None = None
     voters: tuple[str, ...] = ()
+    weights: dict[str, float] = field(default_factory=dict)
+    trust: Floats | None = None
+    agreement: float | None = None
+
+    @property
+    def summary(self) -> str:
+        """One paragraph: who reads how, which correction, why, and how sure."""
+        return summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -74,10 +81,14 @@ class Learned:
             "power": self.power,
             "features": None if self.features is None else list(self.features),
             "voters": list(self.voters),
+            "weights": self.weights,
+            "trust": None if self.trust is None else self.trust.tolist(),
+            "agreement": self.agreement,
+            "summary": self.summary,
         }
 
     def __repr__(self) -> str:
-        lines = [f"learned by {self.chosen}; curve by {self.curve_by}"]
+        lines = [self.summary, f"learned by {self.chosen}; curve by {self.curve_by}"]
         lines.append("examination by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
         for name, value in self.held_out.items():
             lines.append(f"  {name}: {value:.5f} nats per impression on held-out queries")
@@ -100,16 +111,24 @@ def learn(
     The curve is the given one; else that of an experiment in the log (shuffles, swaps, several rankers) if
     its interval is narrow; else it is learned together with the trees, and `identifiability` says how far to
     trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
-    who read on until they are satisfied have no curve by rank. The trees are the first of `rankers`, unless
-    others clearly predict the clicks on a held-out fifth of the queries better. Their dcg@10 is estimated
-    beside that of the logged order; then they are trained on all queries. Where the logged order has most of
-    that value already and the log is too small for a certain lead, there is little bias left to correct at
-    the price of much variance, so the square root of the curve corrects.
+    who read on until they are satisfied have no curve by rank.
 
-    `budget="large"` takes about ten times as long: features that do not help to predict clicks on other
-    queries are left out (`features` has the others), and the ranker is an `Ensemble` of slower forests with
-    random splits and of networks on the same likelihood, or of one kind where it predicts the held-out clicks
-    clearly better.
+    With the usual budget a dozen corrections (pairs, likelihood and regression with the curve in full, by
+    half and not at all, doubly robust, two towers) are fitted in three folds of queries and added up with the
+    weights that make the clicks on the other queries most likely, together with a new curve and, where they
+    are clear, clicks from trust. The sum is one forest; `summary` says in one paragraph what was found. Its
+    dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first of
+    `rankers`.
+
+    `budget="quick"` takes about a fifth of the time: one forest, the first of `rankers` unless others clearly
+    predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
+    already and the log is too small for a certain lead, there is little bias left to correct at the price of
+    much variance, so the square root of the curve corrects.
+
+    `budget="large"` starts from the quick one and takes about fifty times as long: features that do not help
+    to predict clicks on other queries are left out (`features` has the others), and the ranker is an
+    `Ensemble` of slower forests with random splits and of networks on the same likelihood, or of one kind
+    where it predicts the held-out clicks clearly better.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -118,18 +137,20 @@ def learn(
     >>> learn(log, data, rankers=candidates(trees=20, threads=1)).curve_by
     'swap_intervention'
     """
-    one_of("budget", budget, ("usual", "large"))
+    one_of("budget", budget, ("quick", "usual", "large"))
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
     notes = _missing(log)
     if propensity is None:
-        given, by, report = _curve(log, data, next(iter(known.values())), seed, notes)
+        given, by, report = curve_of_log(log, data, next(iter(known.values())), seed, notes)
     else:
         given, by, report = propensity, "the caller", None
     seen = evidence(log, given, data)
     chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
     held = held_out_rows(seen, seed)
+    if budget == "usual" and held is not None:
+        return _stacked(log, seen, given, next(iter(known.values())), by, report, notes, seed)
     ranker: Ranker
     vote: Vote | None
     if held is None:
@@ -174,6 +195,40 @@ def learn(
     )
 
 
+def _stacked(
+    log: Log,
+    seen: Evidence,
+    given: ClickBias,
+    lines: LambdaMART,
+    by: str,
+    report: Identifiability | None,
+    notes: list[str],
+    seed: int,
+) -> Learned:
+    """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
+    found = stacked(log, seen, given, lines, learn=report is not None, seed=seed)
+    if found.trust.any():
+        notes.append("people click what is on top for trust: such clicks are subtracted")
+    selection = out_of_fold(log, found, given)
+    notes += _doubt(selection)
+    chosen = f"a stack of {len(found.weights)} corrections"
+    found.ranker.propensity_ = found.curve
+    return Learned(
+        found.ranker,
+        chosen,
+        found.curve,
+        by,
+        found.costs,
+        selection,
+        report,
+        tuple(notes),
+        power=POWER if found.learned else 1.0,
+        weights=found.weights,
+        trust=found.trust,
+        agreement=found.agreement,
+    )
+
+
 def _missing(log: Log) -> list[str]:
     """Errors and warnings for a log without clicks or without non-clicks, which logs often drop."""
     counts = aggregate(log) if isinstance(log, ClickLog) else log
@@ -191,71 +246,7 @@ def _missing(log: Log) -> list[str]:
     return []
 
 
-def _curve(
-    log: Log, data: RankingDataset, ranker: LambdaMART, seed: int, notes: list[str]
-) -> tuple[ClickBias, str, Identifiability | None]:
-    """A DBN, the curve of an experiment, or a learned one; its name, and a report where it was learned."""
-    if isinstance(log, ClickLog) and stop_reading(log, seed):
-        notes.append("people read on until they are satisfied: no curve by rank describes them")
-        return DBN().fit(log), "a DBN of the clicks", None
-    found, by, why = _experiment(log)
-    notes += why
-    if found is not None:
-        return found, by, None
-    report = curves.identifiability(log, data)
-    notes += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
-    learned = _joint_curve(evidence(log, None, data), ranker)
-    notes += _rising(learned)
-    return learned, "the likelihood of the clicks", report
-
-
-def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
-    """A curve takes more trees to converge than a ranking: it has a forest of its own, which is not kept."""
-    longer = clone(ranker).set_params(trees=CURVE_TREES * ranker.trees)
-    fitted, _ = boosted(seen, seen.shown, longer, learn=True)
-    return np.asarray(fitted.propensity_, np.float64)
-
-
-def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
-    """The curve of an experiment or of several rankers, if the log has one that is precise enough."""
-    if not isinstance(log, ClickLog):
-        return None, "", []
-    if log.page_layout is not None and len(np.unique(log.page_layout.code)) > 1:
-        return None, "", ["the log mixes layouts: one curve was learned for all; see propensity.by_layout"]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IdentifiabilityWarning)
-            found = curves.estimate(log)
-    except ValueError:  # no experiment ties the ranks together
-        return None, "", []
-    if len(found) < log.n_positions:
-        return (
-            None,
-            "",
-            [f"{found.method} covers ranks 1 to {len(found)} only; the curve was learned instead"],
-        )
-    error = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
-    if not np.all(error <= SURE):
-        why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
-        return (
-            None,
-            "",
-            [f"{why}; the curve was learned instead (propensity.plan_swaps plans a larger experiment)"],
-        )
-    return found, found.method, []
-
-
 def _doubt(selection: Selection) -> list[str]:
     if selection.best == "new" and selection.behind["shown"][2] < 0:
         return []
     return ["on held-out queries the new order is not clearly better than the logged one; test it first"]
-
-
-def _rising(curve: Floats) -> list[str]:
-    """A warning for a curve that rises: a sign that position and relevance were not separated."""
-    rise = float(np.max(curve[1:] / curve[:-1], initial=0.0))
-    if rise > 1.5:
-        return [
-            f"the learned curve rises by a factor of {rise:.1f} from one rank to the next; do not trust it"
-        ]
-    return []

@@ -66,9 +66,10 @@ def train_candidates(log: ClickLog, data: RankingDataset, curve: Curve | None, *
 
     Each is learned once on all queries, and once without each of three folds, to be evaluated there.
     """
-    learned = learn(log, data, propensity=curve, rankers=candidates(trees=TREES, threads=1), seed=seed)
+    shapes = candidates(trees=TREES, threads=1)
+    learned = learn(log, data, propensity=curve, rankers=shapes, budget="quick", seed=seed)
     known = Propensity.given(learned.curve) if curve is None else curve
-    shape = candidates(trees=TREES, threads=1)[learned.chosen]
+    shape = shapes[learned.chosen]
     ways: dict[str, Callable[[ClickLog, RankingDataset], Ranker]] = {
         "unbiased trees": lambda some, of: likelihood(some, of, propensity=known, ranker=shape),
         "unbiased weights": lambda some, of: _weights().fit(ips(some, known, of)),

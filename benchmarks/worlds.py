@@ -1,0 +1,242 @@
+"""Learning from clicks in 48 worlds: 24 to develop on, and 24 that are looked at only to report.
+
+python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
+python benchmarks/worlds.py reporting   [--minutes 600]
+
+Every finished world is a line of the file --out; a command that was stopped, or ran into its time limit, goes
+on from there when it is started again. Worlds are made by `rankloop.clicks.World`; real features and labels
+are read from the folder that RANKLOOP_DATA names.
+
+The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
+d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.
+No choice of `learn` may be made on a reporting world; docs/unbiased.md says when they were opened.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rankloop as rl
+from rankloop import unbiased
+from rankloop.clicks import ClickLog, World
+from rankloop.clicks.simulation.people import PEOPLE
+from rankloop.clicks.simulation.utility import UTILITIES
+from rankloop.clicks.world import Drawn
+from rankloop.metrics import ndcg
+from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
+
+WORLDS, DEVELOPMENT = 48, 24
+LOGGERS: tuple[dict[str, Any], ...] = (
+    {"loggers": (0.1,)},
+    {"loggers": (0.9,)},
+    {"loggers": (0.5,)},
+    {"loggers": (0.3, 0.8)},
+    {"loggers": (0.98,)},
+    {"loggers": (0.6,), "temperature": 0.5},
+    {"loggers": (0.0,)},
+    {"loggers": (0.7,), "randomize": "swap"},
+    {"loggers": (0.2, 0.5, 0.9)},
+)
+SESSIONS = (20_000, 5_000, 50_000, 10_000, 20_000, 100_000, 5_000, 20_000, 200_000, 10_000, 500_000)
+LARGEST = {29: 5_000_000, 42: 5_000_000}  # two worlds of reporting
+FEATURES = (20, 5, 60, 20, 1, 200, 20, 1000, 10, 40, 20, 100, 2)
+DOCUMENTS = (20, 10, 40, 15, 100)
+NOISE = (0.35, 0.7, 0.1)
+KINDS = (*UTILITIES, "labels")
+PAGES = 300_000  # that peers are given at most, which take one list per page
+SETS = ("lightgbm_lambdarank", "webis_clueweb09_letor")
+FULL, LEARN, NAIVE = "full information", "learn", "naive trees"
+PEERS = (NAIVE, "LightGBM position", "XGBoost unbiased")
+CEILING = "oracle IPS"
+
+Floats = NDArray[np.float64]
+
+
+def recipe(number: int) -> World:
+    """Every world takes the next entry of each table; the tables have lengths without common divisors."""
+    turn = number // len(PEOPLE)
+    sessions = LARGEST.get(number, SESSIONS[number % len(SESSIONS)])
+    return World(
+        people=PEOPLE[number % len(PEOPLE)],
+        utility=KINDS[(number + turn) % len(KINDS)],
+        **LOGGERS[number % len(LOGGERS)],
+        sessions=sessions,
+        queries=min(5000, max(250, sessions // 20)),
+        features=FEATURES[number % len(FEATURES)],
+        documents=DOCUMENTS[(number + turn) % len(DOCUMENTS)],
+        noise=NOISE[number % len(NOISE)],
+        seed=(10_000 if number < DEVELOPMENT else 20_000) + number,
+    )
+
+
+def named(number: int) -> str:
+    return f"{'d' if number < DEVELOPMENT else 'r'}{number:02d}"
+
+
+def drawn(number: int) -> Drawn:
+    world = recipe(number)
+    return world.draw(judged(SETS[number % len(SETS)]) if world.utility == "labels" else None)
+
+
+def judged(name: str) -> tuple[rl.RankingDataset, rl.RankingDataset]:
+    """A real training set and a real test set, without docids: a log names their rows."""
+    folder = Path(os.environ["RANKLOOP_DATA"]) / name
+    if name == "webis_clueweb09_letor":
+        folds = [rl.read_svmlight(folder / f"Fold{one}_test.txt") for one in range(1, 6)]
+        parts = [_plain(one.X, one.y, one.lengths) for one in folds]
+        train = _plain(
+            np.vstack([one.X for one in parts[1:]]),
+            np.concatenate([one.y for one in parts[1:]]),
+            np.concatenate([one.lengths for one in parts[1:]]),
+        )
+        return train, parts[0]
+    found = []
+    for part in ("train", "test"):
+        rows = rl.read_svmlight(folder / f"rank.{part}")
+        found.append(_plain(rows.X, rows.y, rows.lengths))
+    wide = max(one.n_features for one in found)
+    train, test = (
+        _plain(np.pad(one.X, ((0, 0), (0, wide - one.n_features))), one.y, one.lengths) for one in found
+    )
+    return train, test
+
+
+def _plain(X: Any, y: Any, lengths: Any) -> rl.RankingDataset:
+    return rl.RankingDataset.from_groups(np.nan_to_num(X), y, lengths)
+
+
+def contenders(world: Drawn, budget: str) -> dict[str, Callable[[], Floats]]:
+    """Scores of the test set by each method. Only full information sees a label."""
+    train, test, log, user = world
+    hidden = train.replace(y=np.zeros(train.n_documents))
+    pages = log
+    if log.n_pages > PAGES:
+        chosen = np.random.default_rng(0).choice(log.n_pages, PAGES, replace=False)
+        pages = log.select(np.sort(chosen))
+    rankers = unbiased.candidates(trees=TREES, threads=1)
+    return {
+        NAIVE: lambda: lightgbm_ranker(pages, hidden, position=False)(test),
+        "LightGBM position": lambda: lightgbm_ranker(pages, hidden, position=True)(test),
+        "XGBoost unbiased": lambda: xgboost_ranker(pages, hidden)(test),
+        CEILING: lambda: lambdamart().fit(oracle(log, hidden, user)).predict(test),
+        LEARN: lambda: unbiased.learn(log, hidden, rankers=rankers, budget=budget).ranker.predict(test),
+        FULL: lambda: rl.LambdaMART(trees=TREES, threads=1).fit(train).predict(test),
+    }
+
+
+def oracle(log: ClickLog, data: rl.RankingDataset, user: Any) -> rl.RankingDataset:
+    """Labels by the true model of the most frequent reader."""
+    if isinstance(user, rl.clicks.TrustPBM):
+        return unbiased.affine(log, user, data)
+    if isinstance(user, rl.clicks.PBM):
+        depth = log.n_positions
+        return unbiased.ips(log, user._rank("examination", depth), data)
+    return unbiased.ips(log, rl.clicks.DBN().fit(log), data)  # who stops: fitted, as it has no curve
+
+
+def measured(number: int, budget: str) -> dict[str, Any]:
+    """NDCG@10 of every contender on each test query, in one world."""
+    world, times, values = drawn(number), {}, {}
+    for name, scored in contenders(world, budget).items():
+        started = time.perf_counter()
+        scores = np.asarray(scored(), np.float64)
+        times[name] = round(time.perf_counter() - started, 1)
+        values[name] = ndcg(scores, world.test.y, world.test.offsets, k=10)
+    kept = np.isfinite(values[FULL])
+    values = {name: one[kept] for name, one in values.items()}
+    mean = {name: round(float(one.mean()), 4) for name, one in values.items()}
+    best = max(PEERS, key=lambda name: mean[name])
+    gap = values[LEARN] - values[best]
+    error = 1.96 * float(gap.std(ddof=1)) / np.sqrt(len(gap))
+    behind = [float(gap.mean()), float(gap.mean()) - error, float(gap.mean()) + error]
+    room = values[FULL] - values[NAIVE]
+    clear = float(room.mean()) > 3.0 * float(room.std(ddof=1)) / np.sqrt(len(room))
+    share = (mean[LEARN] - mean[NAIVE]) / (mean[FULL] - mean[NAIVE]) if clear else None
+    return {
+        "world": named(number),
+        "budget": budget,
+        "mean": mean,
+        "times": times,
+        "best": best,
+        "behind": behind,
+        "share": share,
+    }
+
+
+def table(lines: list[dict[str, Any]]) -> None:
+    heads = (*PEERS, CEILING, LEARN, FULL)
+    columns = "".join(f"{head:>19}" for head in heads)
+    print(f"\n{'world':<34}{columns}{'learn - best peer':>28}{'share':>8}")
+    for line in lines:
+        world = recipe(int(line["world"][1:]))
+        loggers = "+".join(f"{one:g}" for one in world.loggers) + ("*" if world.temperature else "")
+        about = f"{line['world']} {world.people} {world.utility} {loggers} {world.sessions // 1000}k"
+        found = [f"{line['mean'][head]:.4f} ({line['times'][head]:.0f} s)" for head in heads]
+        cells = "".join(f"{one:>19}" for one in found)
+        gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*line["behind"])
+        share = "-" if line["share"] is None else f"{line['share']:.0%}"
+        print(f"{about:<34}{cells}{gap:>28}{share:>8}")
+    shares = [line["share"] for line in lines if line["share"] is not None]
+    below = [line["world"] for line in lines if line["behind"][2] < 0]
+    naive = [
+        line["world"]
+        for line in lines
+        if line["share"] is not None and line["mean"][LEARN] < line["mean"][NAIVE]
+    ]
+    if shares:
+        error = np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
+        print(
+            f"\nshare of the way from naive to full information, where full information is clearly above: "
+            f"{np.mean(shares):.0%} (standard error {error:.0%}, {len(shares)} worlds)"
+        )
+    print(f"clearly below the best peer: {', '.join(below) or 'none'}")
+    print(f"below naive trees where labels are clearly above: {', '.join(naive) or 'none'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("set", choices=("development", "reporting"))
+    parser.add_argument("--minutes", type=float, default=60.0, help="no further world is started after these")
+    parser.add_argument("--budget", default="usual", help="of learn: quick, usual or large")
+    parser.add_argument("--only", action="append", default=[], help="a world such as d03; repeat it")
+    parser.add_argument("--most", type=int, default=None, help="leave out worlds with more sessions")
+    parser.add_argument("--out", type=Path, default=Path("worlds.jsonl"), help="finished worlds, one a line")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    known: dict[str, dict[str, Any]] = {}
+    if arguments.out.exists():
+        for text in arguments.out.read_text().splitlines():
+            line = json.loads(text)
+            if line["budget"] == arguments.budget:
+                known[line["world"]] = line
+    numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
+    wanted = [
+        one
+        for one in numbers
+        if (named(one) in arguments.only or not arguments.only)
+        and recipe(one).sessions <= (arguments.most or 10**9)
+    ]
+    end = time.monotonic() + 60 * arguments.minutes
+    for number in wanted:
+        if named(number) in known or time.monotonic() > end:
+            continue
+        line = measured(number, arguments.budget)
+        known[named(number)] = line
+        with arguments.out.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        print(f"# {line['world']}: {line['mean']}", flush=True)
+    table([known[named(one)] for one in wanted if named(one) in known])
+    left = [named(one) for one in wanted if named(one) not in known]
+    print(f"not run yet: {', '.join(left) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""How clicks depend on the rank, from the log: a click model, an experiment, or a learned curve."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+
+import rankloop.propensity as curves
+from rankloop._arrays import Floats
+from rankloop.clicks import DBN, ClickLog
+from rankloop.data import RankingDataset
+from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
+from rankloop.unbiased.estimation.readers import stop_reading
+from rankloop.unbiased.likelihood import boosted
+
+__all__ = ["SURE", "curve_of_log"]
+
+SURE = 0.2  # the largest standard error (of the logarithm) at which the curve of an experiment is used
+CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
+
+
+def curve_of_log(
+    log: Log, data: RankingDataset, ranker: LambdaMART, seed: int, notes: list[str]
+) -> tuple[ClickBias, str, Identifiability | None]:
+    """A DBN, the curve of an experiment, or a learned one; its name, and a report where it was learned."""
+    if isinstance(log, ClickLog) and stop_reading(log, seed):
+        notes.append("people read on until they are satisfied: no curve by rank describes them")
+        return DBN().fit(log), "a DBN of the clicks", None
+    found, by, why = _experiment(log)
+    notes += why
+    if found is not None:
+        return found, by, None
+    report = curves.identifiability(log, data)
+    notes += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
+    learned = _joint_curve(evidence(log, None, data), ranker)
+    notes += _rising(learned)
+    return learned, "the likelihood of the clicks", report
+
+
+def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
+    """A curve takes more trees to converge than a ranking: it has a forest of its own, which is not kept."""
+    longer = clone(ranker).set_params(trees=CURVE_TREES * ranker.trees)
+    fitted, _ = boosted(seen, seen.shown, longer, learn=True)
+    return np.asarray(fitted.propensity_, np.float64)
+
+
+def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
+    """The curve of an experiment or of several rankers, if the log has one that is precise enough."""
+    if not isinstance(log, ClickLog):
+        return None, "", []
+    if log.page_layout is not None and len(np.unique(log.page_layout.code)) > 1:
+        return None, "", ["the log mixes layouts: one curve was learned for all; see propensity.by_layout"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifiabilityWarning)
+            found = curves.estimate(log)
+    except ValueError:  # no experiment ties the ranks together
+        return None, "", []
+    if len(found) < log.n_positions:
+        return (
+            None,
+            "",
+            [f"{found.method} covers ranks 1 to {len(found)} only; the curve was learned instead"],
+        )
+    error = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
+    if not np.all(error <= SURE):
+        why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
+        return (
+            None,
+            "",
+            [f"{why}; the curve was learned instead (propensity.plan_swaps plans a larger experiment)"],
+        )
+    return found, found.method, []
+
+
+def _rising(curve: Floats) -> list[str]:
+    """A warning for a curve that rises: a sign that position and relevance were not separated."""
+    rise = float(np.max(curve[1:] / curve[:-1], initial=0.0))
+    if rise > 1.5:
+        return [
+            f"the learned curve rises by a factor of {rise:.1f} from one rank to the next; do not trust it"
+        ]
+    return []

@@ -1,0 +1,171 @@
+"""A library of cheap corrections of clicks: each becomes a forest, on some of the queries or on all."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+
+from rankloop._arrays import Bools, Floats
+from rankloop.losses import LambdaRank
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased.affine import affine_relevance
+from rankloop.unbiased.doubly_robust import doubly_robust_relevance
+from rankloop.unbiased.estimation.evidence import Evidence
+from rankloop.unbiased.estimation.held_out import tempered
+from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.two_towers import TwoTowers
+from rankloop.unbiased.likelihood import LEARNED, boosted
+
+__all__ = ["FOLDS", "Correction", "fitted", "in_folds", "library", "more"]
+
+FOLDS = 3  # of whole queries
+HALF = 0.5  # the power of a curve that corrects by half
+GAIN = LambdaRank(metric="dcg", gain="linear")
+
+Correction = Callable[[Bools], LambdaMART]
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Forests for clicks: with linear leaves, with plain leaves, and for pairs."""
+
+    lines: LambdaMART
+    plain: LambdaMART
+    pairs: LambdaMART
+
+    @classmethod
+    def of(cls, lines: LambdaMART) -> "Shapes":
+        given: dict[str, Any] = {
+            "trees": lines.trees,
+            "threads": lines.threads,
+            "seed": lines.seed,
+            "patience": None,
+        }
+        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7}
+        plain = LambdaMART(
+            leaves=8, min_sum_hessian=1.0, l2=20.0, params=parts | {"min_data_in_leaf": 50}, **given
+        )
+        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 20}, **given)
+        return cls(lines, plain, pairs)
+
+
+def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
+    """Corrections by name; each takes the rows to train on.
+
+    `seen` has the curve that was estimated; it also corrects by half, and not at all. "root" corrects by one
+    over the square root of the rank, whatever the log says.
+    """
+    shapes = Shapes.of(lines)
+    depth = int(seen.position.max())
+    slope = np.arange(1.0, depth + 1)
+    flat, half = tempered(seen, 0.0), tempered(seen, HALF)
+    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
+    found: dict[str, Correction] = {}
+    for name, one in {"flat": flat, "root": root, "half": half, "full": seen}.items():
+        found[f"pairs, {name}"] = _pairs(one, shapes.pairs)
+        found[f"likelihood, {name}"] = _likelihood(one, shapes.lines)
+    for name, one in {"flat": flat, "root": root, "full": seen}.items():
+        found[f"regression, {name}"] = _regression(one, shapes.plain)
+    found["doubly robust"] = _doubly_robust(seen, shapes)
+    found["two towers"] = _two_towers(seen, shapes.lines)
+    return found
+
+
+def more(name: str, seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
+    """Two corrections by another way to count the clicks."""
+    shapes = Shapes.of(lines)
+    return {
+        f"pairs, {name}": _pairs(seen, shapes.pairs),
+        f"likelihood, {name}": _likelihood(seen, shapes.lines),
+    }
+
+
+def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -> Floats:
+    """Scores of each row (one column a correction) by forests that were not trained on its query."""
+    data = seen.data
+    part = np.random.default_rng(seed).permutation(np.arange(data.n_queries) % FOLDS)[data.row_query]
+    scores = np.zeros((data.n_documents, len(corrections)))
+    for one in range(FOLDS):
+        away, kept = part == one, seen.shown & (part != one)
+        if not away.any() or not kept.any():
+            continue
+        for column, correction in enumerate(corrections.values()):
+            scores[away, column] = fitted(correction, kept).predict(data.X[away])
+    return scores
+
+
+def fitted(correction: Correction, kept: Bools) -> LambdaMART:
+    """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="LightGBM found no split")
+        return correction(kept)
+
+
+def _pairs(seen: Evidence, shape: LambdaMART) -> Correction:
+    """LambdaMART on clicks per examination, one list a query."""
+    return lambda kept: _on_labels(seen, affine_relevance(seen), kept, shape)
+
+
+def _doubly_robust(seen: Evidence, shapes: Shapes) -> Correction:
+    """The same with the documents that were not shown, which have the relevance of a model."""
+    data = seen.data
+
+    def grown(kept: Bools) -> LambdaMART:
+        model, cells = boosted(seen, kept, shapes.lines, learn=False)
+        guess = expit(model.predict(data.X) + cells.level)
+        used = np.zeros(data.n_queries, bool)
+        used[data.row_query[kept]] = True
+        return _on_labels(seen, doubly_robust_relevance(seen, guess), used[data.row_query], shapes.pairs)
+
+    return grown
+
+
+def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> LambdaMART:
+    lowest = np.minimum(np.minimum.reduceat(np.where(kept, y, 0.0), seen.data.offsets[:-1]), 0.0)
+    weight = seen.sessions / seen.sessions[seen.sessions > 0].mean()
+    train = rows_of(seen.data, kept, y - lowest[seen.data.row_query], weight)
+    return _bounded(shape, len(train.y)).fit(train)
+
+
+def _likelihood(seen: Evidence, shape: LambdaMART) -> Correction:
+    return lambda kept: boosted(seen, kept, shape, learn=False)[0]
+
+
+def _regression(seen: Evidence, shape: LambdaMART) -> Correction:
+    """Squared error of clicks per examination; a document weighs as often as it was examined."""
+
+    def grown(kept: Bools) -> LambdaMART:
+        y = np.maximum(affine_relevance(seen), 0.0)
+        train = rows_of(seen.data, kept, y)
+        weight = seen.by_row(seen.impressions * seen.alpha)[kept]
+        ranker = _bounded(shape, len(train.y))
+        ranker.set_params(loss="squared")
+        ranker.fit(train.replace(item_weight=np.maximum(weight, 1e-6)))
+        return ranker
+
+    return grown
+
+
+def _two_towers(seen: Evidence, shape: LambdaMART) -> Correction:
+    def grown(kept: Bools) -> LambdaMART:
+        ranker = _bounded(shape, int(kept.sum()))
+        ranker.set_params(loss=TwoTowers.of(seen, kept))
+        shown = np.maximum(seen.by_row(seen.impressions), 1.0)
+        ranker.fit(rows_of(seen.data, kept, seen.by_row(seen.clicks) / shown))
+        ranker.set_params(loss=LEARNED)
+        return ranker
+
+    return grown
+
+
+def _bounded(shape: LambdaMART, rows: int) -> LambdaMART:
+    """A copy whose leaves need no more than a twentieth of the rows."""
+    params = dict(shape.params or {})
+    params["min_data_in_leaf"] = max(1, min(params.get("min_data_in_leaf", 1), rows // 20))
+    made: LambdaMART = clone(shape)
+    made.set_params(params=params)
+    return made

@@ -1,0 +1,153 @@
+"""A ranker from many corrections of the same clicks, weighted by how they explain clicks on other queries."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit
+
+from rankloop._arrays import Floats
+from rankloop.clicks import ClickLog, ClickModel, TrustPBM
+from rankloop.rankers import LambdaMART
+from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
+from rankloop.unbiased.estimation.bias import ClickBias, by_page
+from rankloop.unbiased.estimation.evidence import Evidence, Log
+from rankloop.unbiased.estimation.library import Correction, fitted, in_folds, library, more
+from rankloop.unbiased.estimation.one_forest import one_forest
+from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
+from rankloop.unbiased.likelihood import LEARNED
+from rankloop.unbiased.select import Selection, select
+
+__all__ = ["POWER", "Stacked", "out_of_fold", "stacked"]
+
+TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
+BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
+POWER = 0.75  # of a learned curve, by which clicks are corrected
+SMALL = 0.005  # a share of the weights that is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """The ranker, the evidence with the curve of the stack, and scores of queries that were held out.
+
+    `weights` are shares by correction, `costs` the cost of the held-out clicks by each correction alone and
+    by all together, `trust` is the share of irrelevant documents that are clicked at each rank once seen, and
+    `learned` says whether the curve was.
+    """
+
+    ranker: LambdaMART
+    seen: Evidence
+    scores: Floats
+    level: float
+    curve: Floats
+    trust: Floats
+    agreement: float
+    weights: dict[str, float]
+    costs: dict[str, float]
+    learned: bool
+
+
+def stacked(
+    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, seed: int
+) -> Stacked:
+    r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
+
+    The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
+    where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
+    `given` is kept). The curve of the stack, tempered, then makes two more corrections, and the weights are
+    fitted again. Where people stop reading, only impressions without a click above them count: there,
+    examination does not depend on what was clicked. What has weight is trained on all queries and added up
+    to one forest.
+    """
+    if lines.backend != "lightgbm":
+        raise ValueError(
+            f"corrections are stacked with trees of the backend lightgbm, got {lines.backend}; "
+            "take budget='quick' for others"
+        )
+    counted, stops = seen, False
+    if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
+        counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
+    corrections = library(seen, lines)
+    scores = in_folds(corrections, seen, seed)
+    scale = scale_of(scores, seen)
+    found = _explained(scores / scale, counted, learn=learn)
+    if learn or stops:
+        again = counted if stops else _biased(seen, found)
+        added = more("again", again, lines)
+        scores = np.hstack([scores, in_folds(added, seen, seed)])
+        corrections |= added
+        scale = scale_of(scores, seen)
+        found = _explained(scores / scale, counted, learn=learn)
+    z = scores / scale
+    weights = found.weights if found.weights.any() else np.full(len(corrections), 1 / len(corrections))
+    weights = np.where(weights < SMALL * weights.sum(), 0.0, weights)
+    share = weights / weights.sum()
+    used = {name: float(one) for name, one in zip(corrections, share, strict=True) if one > 0}
+    final = _biased(seen, found) if learn else seen
+    return Stacked(
+        _sum_of(corrections, used, weights / scale, final),
+        final,
+        z @ weights,
+        found.level,
+        found.curve if learn else seen.curve(),
+        found.trust,
+        agreement(z @ weights, seen),
+        dict(sorted(used.items(), key=lambda one: -one[1])),
+        {"stack": found.cost} | _alone(z, list(corrections), final if learn else counted),
+        learn,
+    )
+
+
+def _explained(z: Floats, seen: Evidence, *, learn: bool) -> Clicked:
+    """The most likely curve and weights; clicks from trust only where they are clear.
+
+    The weights are those under the tempered curve: position takes credit for what a logger knows and the
+    features do not tell, so a learned curve tends to be too steep.
+    """
+    if not learn:
+        return curve_of_stack(z, seen, curve=False)
+    plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
+    clear = trusting.trust[0] > TRUST and plain.cost - trusting.cost > BETTER
+    found = trusting if clear else plain
+    weighed = curve_of_stack(z, _biased(seen, found), curve=False)
+    return weighed._replace(curve=found.curve, trust=found.trust)
+
+
+def _biased(seen: Evidence, found: Clicked) -> Evidence:
+    """The evidence with the tempered curve of the stack."""
+    at, theta = seen.position - 1, found.curve**POWER
+    return replace(seen, alpha=(theta * (1 - found.trust))[at], beta=(theta * found.trust)[at])
+
+
+def _alone(z: Floats, names: list[str], seen: Evidence) -> dict[str, float]:
+    """The cost of the clicks by each column alone, at its best level and weight."""
+    return {name: curve_of_stack(z[:, [column]], seen, curve=False).cost for column, name in enumerate(names)}
+
+
+def _sum_of(
+    corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
+) -> LambdaMART:
+    columns = {name: column for column, name in enumerate(corrections)}
+    forests = [fitted(corrections[name], seen.shown) for name in used]
+    ranker = one_forest(forests, weights[[columns[name] for name in used]])
+    ranker.set_params(loss=LEARNED)
+    return ranker
+
+
+def out_of_fold(log: Log, found: Stacked, given: ClickBias) -> Selection:
+    """The doubly robust dcg@10 of the stack beside that of the order shown, on queries it was not fitted to.
+
+    Documents that were not shown are put last in both orders: there is no evidence for them.
+    """
+    seen = found.seen
+    shown = np.maximum(seen.by_row(seen.impressions), 1.0)
+    place = seen.by_row(seen.impressions * seen.position) / shown
+    orders = {
+        name: np.where(seen.shown, one, one[seen.shown].min() - 1.0)
+        for name, one in (("new", found.scores), ("shown", -place))
+    }
+    bias = given
+    if found.learned:
+        theta = found.curve**POWER
+        bias = TrustPBM(relevant=theta, other=theta * found.trust, attraction=0.5)
+    relevance = expit(found.scores + found.level)
+    return select(log, seen.data, orders, "dcg@10", propensity=bias, relevance=relevance)

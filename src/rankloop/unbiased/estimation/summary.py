@@ -1,0 +1,66 @@
+"""What `learn` found, in the words of a search engineer."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rankloop.unbiased.learn import Learned
+
+__all__ = ["summary"]
+
+MOST = 3  # corrections that are named
+CLOSE, FAR = 0.5, 0.1  # agreement with the order shown
+
+
+def summary(found: "Learned") -> str:
+    """One paragraph: who reads how, which correction, why, and how sure."""
+    return " ".join([_reading(found), _correction(found), *_order(found), _sure(found)])
+
+
+def _reading(found: "Learned") -> str:
+    if "DBN" in found.curve_by:
+        return "People read from the top and stop once they are satisfied."
+    at = min(5, len(found.curve))
+    ratio = found.curve[at - 1] / found.curve[0]
+    text = f"The result at rank {at} is looked at {ratio:.0%} as often as the first (by {found.curve_by})."
+    if found.trust is not None and found.trust[0] > 0:
+        text += f" People trust the engine: at rank 1 they click {found.trust[0]:.0%} of the rest too."
+    return text
+
+
+def _correction(found: "Learned") -> str:
+    if not found.weights:
+        how = "in full" if found.power == 1 else f"by the power {found.power:g} of the curve"
+        return f"Clicks are corrected {how}, by {found.chosen}."
+    named = [f"{name} ({share:.0%})" for name, share in list(found.weights.items())[:MOST]]
+    rest = len(found.weights) - len(named)
+    others = f" and {rest} more" if rest > 0 else ""
+    return (
+        f"The ranker adds up {', '.join(named)}{others}: of all sums, this one best predicts the clicks on "
+        "queries that its parts were not trained on."
+    )
+
+
+def _order(found: "Learned") -> list[str]:
+    if found.agreement is None:
+        return []
+    if found.agreement > CLOSE:
+        return [f"It mostly keeps the order shown (correlation {found.agreement:.2f})."]
+    much = "has little to do with" if abs(found.agreement) < FAR else "differs much from"
+    return [f"Its order {much} the one shown (correlation {found.agreement:.2f})."]
+
+
+def _sure(found: "Learned") -> str:
+    if found.selection is None:
+        return "No queries were held out, so there is no estimate of its value."
+    new, shown = (found.selection.estimates[name].value for name in ("new", "shown"))
+    other = "shown" if found.selection.best == "new" else "new"
+    low, high = sorted(np.abs(found.selection.behind[other][1:]))
+    clear = found.selection.behind[other][2] < 0
+    interval = f", by {low:.3f} to {high:.3f}" if clear else ", which may be chance"
+    better = "above" if new >= shown else "below"
+    return (
+        f"On held-out queries its dcg@10 is estimated at {new:.3f}, {better} the {shown:.3f} of the order "
+        f"shown{interval}."
+    )
