@@ -16,6 +16,7 @@ __all__ = [
     "BestSort",
     "DeviceLists",
     "DevicePairs",
+    "count_above",
     "list_max",
     "list_sums",
     "order_of",
@@ -217,7 +218,7 @@ def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # ty
 
 
 @jit
-def _count(  # type: ignore[no-untyped-def]
+def count_above(  # type: ignore[no-untyped-def]
     values, along, start, n, low, high, own, gain, i, above, better,
     LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
@@ -253,9 +254,15 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     after = tl.minimum(first + BLOCK, n)
     above = tl.zeros([BLOCK], tl.float32)
     better = tl.zeros([BLOCK], tl.float32)
-    above, better = _count(values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH)
-    above, better = _count(values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH)
-    above, better = _count(values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH)
+    above, better = count_above(
+        values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH
+    )
+    above, better = count_above(
+        values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH
+    )
+    above, better = count_above(
+        values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH
+    )
     place = start + above.to(tl.int32)
     tl.store(order + place, start + i, mask=i < n)
     tl.store(ranked + place, given, mask=i < n)

@@ -1,7 +1,4 @@
-"""Orders of lists by given or drawn values, all samples in one launch: a document counts those above it.
-
-A tile is any run of rows, whose lists it finds by itself, so that nothing has to be prepared.
-"""
+"""Orders of lists by drawn values, all samples in one launch: each document counts those above it."""
 
 from __future__ import annotations
 
@@ -10,67 +7,69 @@ from typing import Any
 from rankloop._extras import require
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.draws import uniform_at
-from rankloop.losses.cuda.lists import DeviceLists
-from rankloop.losses.kernels.draws import draw_key
+from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, count_above, tile_of
+from rankloop.losses.kernels.draws import TIE_BITS, draw_key
 
 __all__ = ["label_order", "noisy_orders"]
 
-_BLOCK, _WIDTH = 64, 32
+_ROWS = 512
 
 Tensor = Any
 
 
 def label_order(lists: DeviceLists, seed: int) -> Tensor:
     """By rank the row within its list, by falling label; equal labels in a random order, as on the CPU."""
-    return _orders(lists, lists.labels[None], seed)
+    torch = require("torch", "neural")
+    keys = torch.empty(1, lists.n_documents, dtype=torch.float64, device=lists.labels.device)
+    _key_kernel[(-(-lists.n_documents // _ROWS),)](
+        lists.labels, keys, draw_key(seed), lists.n_documents, BITS=TIE_BITS, ROWS=_ROWS
+    )
+    return noisy_orders(lists, keys)
 
 
 def noisy_orders(lists: DeviceLists, values: Tensor) -> Tensor:
     """By sample and rank the row within its list, by falling value; equal values keep their order."""
-    return _orders(lists, values, None)
-
-
-def _orders(lists: DeviceLists, values: Tensor, seed: int | None) -> Tensor:
     torch = require("torch", "neural")
-    rows, order = lists.n_documents, torch.empty(values.shape, dtype=torch.int32, device=values.device)
-    _order_kernel[(-(-rows // _BLOCK), len(values))](
-        values, lists.offsets, order, draw_key(seed or 0), rows, lists.n_lists, lists.n_lists.bit_length(),
-        DRAWN=seed is not None, BLOCK=_BLOCK, WIDTH=_WIDTH, num_warps=1,
+    order = torch.empty(values.shape, dtype=torch.int32, device=values.device)
+    _order_kernel[(*lists.grid, len(values))](
+        values, lists.offsets, lists.tile_list, lists.tile_ends, order, lists.n_documents, lists.n_lists,
+        BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return order
 
 
 @jit
+def _key_kernel(labels, keys, key, rows, BITS: tl.constexpr, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Labels as doubles, whose last bits single precision leaves at zero: the draw goes there."""
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    label = tl.load(labels + i, mask=i < rows, other=0.0).to(tl.float64) + 0.0  # no minus zero
+    draw = (uniform_at(key, tl.zeros([1], tl.int64), i) * (1 << BITS)).to(tl.int64)
+    made = label.to(tl.int64, bitcast=True) | ((1 << BITS) - 1 - draw)
+    tl.store(keys + i, made.to(tl.float64, bitcast=True), mask=i < rows)
+
+
+@jit
 def _order_kernel(  # type: ignore[no-untyped-def]
-    values, offsets, order, key, rows, n_lists, steps,
-    DRAWN: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
-    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    values, offsets, tile_list, tile_ends, order, rows, n_lists, BLOCK: tl.constexpr, WIDTH: tl.constexpr
+):
+    q = tl.load(tile_list + tl.program_id(0))
+    if q >= n_lists:
+        return
+    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     values += tl.program_id(1).to(tl.int64) * rows
     order += tl.program_id(1).to(tl.int64) * rows
-    # The list of each row: the number of lists that end at or before it.
-    q = tl.zeros([BLOCK], tl.int64)
-    last = tl.zeros([BLOCK], tl.int64) + n_lists
-    for _ in range(steps):
-        middle = (q + last) // 2
-        ended = (q < last) & (tl.load(offsets + 1 + middle, mask=middle < n_lists, other=rows) <= i)
-        q, last = tl.where(ended, middle + 1, q), tl.where(ended, last, middle)
-    there = (i < rows) & (q < n_lists)
-    start = tl.load(offsets + q, mask=there, other=rows)
-    stop = tl.load(offsets + q + 1, mask=there, other=0)
-    own = tl.load(values + i, mask=there, other=0.0)
-    # Count the documents of the row's own list that stand above it.
+    i = first + tl.arange(0, BLOCK)
+    own = tl.load(values + start + i, mask=i < n, other=0.0)
+    after = tl.minimum(first + BLOCK, n)
     above = tl.zeros([BLOCK], tl.float32)
-    if DRAWN:
-        draw = uniform_at(key, tl.zeros([1], tl.int64), i)
-    for low in range(tl.min(start, 0), tl.max(stop, 0), WIDTH):
-        j = low + tl.arange(0, WIDTH)
-        other = tl.load(values + j, mask=j < rows, other=0.0)[:, None]
-        first = j[:, None] < i[None, :]
-        if DRAWN:
-            met = uniform_at(key, tl.zeros([1], tl.int64), j)[:, None]
-            first = (met < draw[None, :]) | ((met == draw[None, :]) & first)
-        higher = (other > own[None, :]) | ((other == own[None, :]) & first)
-        beside = (j[:, None] >= start[None, :]) & (j[:, None] < stop[None, :])
-        above += tl.sum(tl.where(higher & beside, 1.0, 0.0), 0)
-    tl.store(order + start + above.to(tl.int64), (i - start).to(tl.int32), mask=there)
+    unused = above
+    above, unused = count_above(
+        values, values, start, n, 0, first, own, own, i, above, unused, 0, False, WIDTH
+    )
+    above, unused = count_above(
+        values, values, start, n, first, after, own, own, i, above, unused, 1, False, WIDTH
+    )
+    above, unused = count_above(
+        values, values, start, n, after, n, own, own, i, above, unused, 2, False, WIDTH
+    )
+    tl.store(order + start + above.to(tl.int32), i, mask=i < n)

@@ -109,7 +109,18 @@ def _means_kernel(  # type: ignore[no-untyped-def]
         every = tl.zeros([BLOCK], tl.float64)
         upper = tl.zeros([BLOCK], tl.float64)
         moment = tl.zeros([BLOCK], tl.float64)
-        for low in range(tl.min(tl.where(there, begin, n), 0), tl.max(tl.where(there, end, 0), 0), WIDTH):
+        lowest, highest = tl.min(tl.where(there, begin, n), 0), tl.max(tl.where(there, end, 0), 0)
+        one = tl.max(tl.where(there, begin, 0), 0) == lowest
+        # All rows of the tile in one tie: one sum for all of them.
+        for low in range(lowest, tl.where(one, highest, lowest), BLOCK):
+            j = low + tl.arange(0, BLOCK)
+            part = tl.where(j < highest, _brought(j, cut, BRINGS), 0.0)
+            every += tl.sum(part, 0)
+            part = tl.where(j < cut, part, 0.0)
+            upper += tl.sum(part, 0)
+            moment += tl.sum(part * (j - lowest).to(tl.float64), 0)
+        # Several ties: each row picks the places of its own.
+        for low in range(lowest, tl.where(one, lowest, highest), WIDTH):
             j = low + tl.arange(0, WIDTH)
             brought = _brought(j, cut, BRINGS)[:, None]
             inside = (j[:, None] >= begin[None, :]) & (j[:, None] < end[None, :])

@@ -10,7 +10,9 @@ import numpy as np
 from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 
-__all__ = ["draw_key", "gumbel_draws", "uniform_draws"]
+__all__ = ["TIE_BITS", "draw_key", "gumbel_draws", "uniform_draws"]
+
+TIE_BITS = 29  # of a draw that decides between equal labels: what a float32 leaves free in a float64
 
 _STEP = 2.0**-52
 
