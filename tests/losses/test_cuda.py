@@ -13,9 +13,11 @@ import torch
 
 import rankloop.losses
 from rankloop.data import Pairs
-from rankloop.losses import Loss, loss, settle, torch_loss
+from rankloop.losses import LambdaRank, Loss, loss, settle, torch_loss
+from rankloop.losses.cuda.draws import gumbel_draws
 from rankloop.losses.cuda.lists import order_of, tiled
 from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss
+from rankloop.losses.kernels import draws as kernel_draws
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -64,6 +66,12 @@ JUDGED = [
     "lambdarank(norm_gap=true, norm_list=true)",
     *(f"lambdaloss(form={form}, truncation=7)" for form in ("ndcg1", "ndcg2", "ndcg2++", "arp1", "arp2")),
 ]
+LISTWISE = ["listnet", "listnet(target=gains)", "softmax", "xendcg", "listmle(ties=random)",
+            "plistmle(ties=random)", "plistmle(decay=log2, ties=random)", "rankdistil(samples=2)",
+            "plrank(samples=2)", "plrank(samples=2, k=400)"]  # fmt: skip
+LONG = np.array([1, 2, 9, 127, 128, 129, 0, 300])
+if DEVICE.type == "cuda":
+    LONG = np.concatenate((LONG, [5000, 1, 1024, 1025], np.random.default_rng(2).integers(1, 700, 40)))
 LENGTHS = np.array([0, 1, 5, 17, 40, 3]) if DEVICE.type == "cpu" else np.array([0, 1, 5, 70, 130, 700, 3])
 OFFSETS = np.concatenate(([0], np.cumsum(LENGTHS)))
 RNG = np.random.default_rng(3)
@@ -111,6 +119,70 @@ def hold_equal(name, kind, given):
         gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
         # Lambdas that vanish are differences of doubles near 1, on the CPU as well.
         assert gap <= 1e-5 * np.linalg.norm(theirs) + 1e-12, part
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", LISTWISE)
+@pytest.mark.parametrize("kind", ["single", "double", "extreme"])
+def test_lists_longer_than_a_block_equal_to_the_cpu(name, kind):
+    """Lengths around a block and over many, equal labels, labels and weights of zero."""
+    one, rng, total = loss(name), np.random.default_rng(8), LONG.sum()
+    offsets = np.concatenate(([0], np.cumsum(LONG)))
+    labels = rng.integers(0, 5, total).astype(np.float32)
+    labels[offsets[2] : offsets[3]], labels[offsets[4] : offsets[5]] = 0, 2
+    scores = rng.normal(size=total) * (800 if kind == "extreme" else 1)
+    scores = scores if kind == "double" else scores.astype(np.float32)
+    weight = rng.uniform(0, 2, total).astype(np.float32) * (rng.random(total) > 0.2)
+    given = {"weight": weight, "query_weight": rng.uniform(0, 2, len(LONG)).astype(np.float32)}
+    wanted = one(scores, labels, offsets, **given)
+    made = device_loss(one, torch.tensor(scores, device=DEVICE), labels, offsets, **given)
+    for part, ours, theirs in zip(("value", "gradient", "hessian"), made, wanted, strict=True):
+        if (part, kind) != ("hessian", "extreme"):
+            gap = np.linalg.norm(ours.cpu().numpy() - theirs)
+            assert gap <= 1e-9 * np.linalg.norm(theirs) + 1e-12, part
+    plain = device_loss(one, torch.tensor(scores, device=DEVICE), labels, offsets, **given, curved=False)
+    assert torch.equal(plain.gradient, made.gradient)
+    assert torch.equal(plain.value, made.value)
+
+
+@needs_kernels
+@pytest.mark.parametrize("truncation", [None, 1, 3, 70, 500])
+@pytest.mark.parametrize("metric", ["ndcg", "arp", "precision"])
+def test_ties_across_tiles_equal_to_the_cpu(metric, truncation):
+    """Ties of any size, also of a whole list, and where the truncation cuts one."""
+    rng, lengths = np.random.default_rng(1), np.array([150, 1, 66, 130, 64])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    scores = rng.integers(0, 4, offsets[-1]).astype(np.float32)
+    scores[:150] = 1.0
+    scores[-64:] = rng.permutation(64)
+    labels = rng.integers(0, 4, offsets[-1]).astype(np.float32)
+    one = LambdaRank(metric=metric, truncation=5 if metric == "precision" and not truncation else truncation)
+    wanted = one(scores, labels, offsets)
+    made = device_loss(one, torch.tensor(scores, device=DEVICE), labels, offsets)
+    for ours, theirs in zip(made, wanted, strict=True):
+        gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
+        assert gap <= 1e-5 * np.linalg.norm(theirs) + 1e-12
+
+
+@needs_kernels
+def test_draws_are_those_of_the_cpu():
+    made = gumbel_draws(5, range(2, 5), 700, DEVICE).cpu().numpy()
+    wanted = [kernel_draws.gumbel_draws(5, 700, sample) for sample in range(2, 5)]
+    np.testing.assert_allclose(made, wanted, rtol=1e-13, atol=1e-15)
+
+
+@needs_kernels
+def test_samples_drawn_in_parts_are_the_same(monkeypatch):
+    scores = torch.tensor(SCORES["spread"], device=DEVICE)
+    for name in ("plrank(samples=5)", "gumbel(loss=listnet, samples=5)", "gumbel(loss=xendcg, samples=3)"):
+        whole = device_loss(loss(name), scores, LABELS, OFFSETS)
+        with monkeypatch.context() as patch:
+            patch.setattr("rankloop.losses.cuda.outcome._ROOM", 2 * len(LABELS))
+            parts = device_loss(loss(name), scores, LABELS, OFFSETS)
+        wanted = loss(name)(SCORES["spread"], LABELS, OFFSETS)
+        for a, b, c in zip(whole, parts, wanted, strict=True):
+            torch.testing.assert_close(a, b)
+            np.testing.assert_allclose(a.cpu().numpy(), c, rtol=1e-6, atol=1e-9)
 
 
 @needs_kernels

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from rankloop.losses.kernels.draws import gumbel_draws
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import at_least_one, positive
 from rankloop.losses.loss import Loss
@@ -40,10 +39,10 @@ class Gumbel(Loss):
         return find(self.loss).smooth
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        rng, base = np.random.default_rng(self.seed), find(self.loss)
+        base = find(self.loss)
         made = LossResult.zeros(lists.n_lists, lists.n_documents)
-        for _ in range(self.samples):
-            noisy = lists.scores + self.scale * rng.gumbel(size=lists.n_documents)
+        for sample in range(self.samples):
+            noisy = lists.scores + self.scale * gumbel_draws(self.seed, lists.n_documents, sample)
             part = base._compute(lists.replace(scores=noisy), exact)
             for total, one in zip(made, part, strict=True):
                 total += one / self.samples

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankloop._arrays import Ints
 from rankloop.lists import rank_lists
+from rankloop.losses.kernels.draws import TIE_BITS, uniform_draws
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import at_least_one, choice
 from rankloop.losses.kernels.plackett_luce import plackett_luce
@@ -46,7 +47,8 @@ class ListMLE(Loss):
 def label_order(lists: LossLists, ties: str, seed: int) -> tuple[Ints, Ints]:
     """The rows by falling label, equal labels shuffled; and which ranks are tied: none where not averaged."""
     labels = lists.labels.astype(np.float64)
-    shuffled = np.argsort(np.random.default_rng(seed).random(lists.n_documents), kind="stable")
+    draws = np.floor(uniform_draws(seed, lists.n_documents) * 2.0**TIE_BITS)
+    shuffled = np.argsort(draws, kind="stable")
     query = lists.spread(np.arange(lists.n_lists))
     shuffled = shuffled[np.argsort(query[shuffled], kind="stable")]
     order = shuffled[rank_lists(labels[shuffled], lists.offsets)]

@@ -7,6 +7,7 @@ import numpy as np
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
 from rankloop.lists import discount, gains, rank_lists
+from rankloop.losses.kernels.draws import gumbel_draws
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.logsum import NOTHING, add_logs
 from rankloop.losses.kernels.options import at_least_one, check_gain
@@ -28,7 +29,7 @@ class PLRank(Loss):
     which costs a sort and one pass (PL-Rank-3); they follow from `seed`, and `rankloop.losses.redraw` gives
     the loss with other draws. Hessian: that of a softmax at every rank, times the reward there.
 
-    >>> PLRank(samples=5000)([0.0, 0.0], [0, 1], [0, 2]).value.round(2)  # (1 + 1 / log2(3)) / 2
+    >>> PLRank(samples=5000, seed=1)([0.0, 0.0], [0, 1], [0, 2]).value.round(2)  # (1 + 1 / log2(3)) / 2
     array([-0.82])
     """
 
@@ -42,12 +43,11 @@ class PLRank(Loss):
         check_gain(self, self.gain)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        rng = np.random.default_rng(self.seed)
         gain, table = lists.weighted(gains(lists.labels, self.gain)), discount(np.arange(1, self.k + 1))
         made = LossResult.zeros(lists.n_lists, lists.n_documents)
-        for _ in range(self.samples):
-            drawn = rank_lists(lists.scores + rng.gumbel(size=lists.n_documents), lists.offsets)
-            add_ranking(lists, gain, drawn, table, made)
+        for sample in range(self.samples):
+            noisy = lists.scores + gumbel_draws(self.seed, lists.n_documents, sample)
+            add_ranking(lists, gain, rank_lists(noisy, lists.offsets), table, made)
         return LossResult(*(part / self.samples for part in made))
 
 

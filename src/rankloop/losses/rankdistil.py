@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rankloop.lists import rank_lists, ranks
+from rankloop.losses.kernels.draws import gumbel_draws
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.options import at_least_one, positive
 from rankloop.losses.kernels.plackett_luce import plackett_luce
@@ -40,12 +41,12 @@ class RankDistil(Loss):
         positive(self, temperature=self.temperature)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        rng = np.random.default_rng(self.seed)
         stage = (ranks(lists.offsets) <= self.k) / self.samples
         untied = np.arange(lists.n_documents)
         made = LossResult.zeros(lists.n_lists, lists.n_documents)
-        for _ in range(self.samples):
-            drawn = lists.labels / self.temperature + rng.gumbel(size=lists.n_documents)
+        teacher = lists.labels.astype(np.float64) / self.temperature
+        for sample in range(self.samples):
+            drawn = teacher + gumbel_draws(self.seed, lists.n_documents, sample)
             part = plackett_luce(lists, rank_lists(drawn, lists.offsets), untied, stage)
             for total, one in zip(made, part, strict=True):
                 total += one

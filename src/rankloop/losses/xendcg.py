@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rankloop.lists import gains, list_sums
 from rankloop.losses.kernels.cross_entropy import cross_entropy
+from rankloop.losses.kernels.draws import uniform_draws
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
@@ -30,7 +29,7 @@ class XENDCG(Loss):
     seed: int = 0
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
-        gammas = np.random.default_rng(self.seed).random(lists.n_documents)
+        gammas = uniform_draws(self.seed, lists.n_documents)
         phi = gains(lists.labels, "exp2") + 1.0 - gammas
         sums = lists.spread(list_sums(phi, lists.offsets))
         return cross_entropy(lists, lists.weighted(phi / sums))

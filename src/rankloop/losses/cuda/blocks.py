@@ -8,16 +8,7 @@ from rankloop._extras import require
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import DeviceLists, list_sums
 
-__all__ = [
-    "NOTHING",
-    "Blocks",
-    "blocks_alone",
-    "log_of",
-    "log_scan",
-    "running_sums",
-    "sums_by",
-    "tied_blocks",
-]
+__all__ = ["NOTHING", "Blocks", "add_logs", "log_of", "log_scan", "running_sums", "sums_by", "tied_blocks"]
 
 NOTHING = -1e300  # the logarithm of an empty sum
 
@@ -60,13 +51,6 @@ def tied_blocks(lists: DeviceLists, order: Tensor, *columns: Tensor | None) -> B
     values = [column[order] for column in columns if column is not None]
     begin = _run_starts(*values, first, at < stop)  # rows past the last list stay out of its blocks
     return Blocks(order, begin, torch.searchsorted(begin, begin, right=True), first, stop)
-
-
-def blocks_alone(lists: DeviceLists, order: Tensor) -> Blocks:
-    """Every document by itself."""
-    torch = require("torch", "neural")
-    at = torch.arange(lists.n_documents, device=order.device)
-    return Blocks(order, at, at + 1, *_ends(lists))
 
 
 def _run_starts(*by_rank: Tensor) -> Tensor:
@@ -115,7 +99,8 @@ def _ends(lists: DeviceLists) -> tuple[Tensor, Tensor]:
 
 
 @jit
-def _add_logs(a, b):  # type: ignore[no-untyped-def]
+def add_logs(a, b):  # type: ignore[no-untyped-def]
+    """log(exp(a) + exp(b))."""
     high = tl.maximum(a, b)
     return high + tl.log(1.0 + tl.exp(tl.minimum(a, b) - high))
 
@@ -133,7 +118,7 @@ def _scan_kernel(  # type: ignore[no-untyped-def]
         at = start + (n - 1 - k if REVERSE else k)
         x = tl.load(values + at, mask=k < n, other=-1e300 if LOGS else 0.0)
         if LOGS:
-            x = _add_logs(tl.associative_scan(x, 0, _add_logs), carried)
+            x = add_logs(tl.associative_scan(x, 0, add_logs), carried)
             carried = tl.zeros([WIDTH], tl.float64) + tl.max(x, 0)  # running sums only grow
         else:
             chunk = tl.sum(x, 0)

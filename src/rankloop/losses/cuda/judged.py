@@ -7,8 +7,8 @@ from typing import Any
 from rankloop._extras import require
 from rankloop.losses.cuda.blocks import sums_by
 from rankloop.losses.cuda.lists import DeviceLists, DevicePairs
-from rankloop.losses.cuda.listwise import log1p_exp
 from rankloop.losses.cuda.pairs import LOGISTIC, SQUARED_HINGE, PairForm, finished
+from rankloop.losses.cuda.pointwise import log1p_exp
 
 __all__ = ["judged_lambdas"]
 

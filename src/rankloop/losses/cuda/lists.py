@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from rankloop._extras import require
@@ -15,9 +16,11 @@ __all__ = [
     "BestSort",
     "DeviceLists",
     "DevicePairs",
+    "count_above",
     "list_max",
     "list_sums",
     "order_of",
+    "repeated",
     "sort_and_best",
     "sort_of",
     "tiled",
@@ -38,19 +41,38 @@ class DevicePairs(NamedTuple):
     weight: Tensor
 
 
+class Tiles:
+    """The tiles of lists: computed when a kernel asks for them, and there are as many as any lists need.
+
+    That many are known without looking: the last ones may be empty.
+    """
+
+    def __init__(self, offsets: Tensor, rows: int) -> None:
+        self.offsets, self.most = offsets, rows // BLOCK + len(offsets) - 1
+
+    @cached_property
+    def owners_and_ends(self) -> tuple[Tensor, Tensor]:
+        """The list of each tile; and by list, the tiles up to its end."""
+        torch = require("torch", "neural")
+        ends = ((self.offsets.diff() + (BLOCK - 1)) // BLOCK).cumsum(0)
+        tile = torch.arange(self.most, device=self.offsets.device)
+        return torch.searchsorted(ends, tile, right=True), ends
+
+
 class DeviceLists(NamedTuple):
     """A batch of lists as tensors, and the tiles that its lists are cut into.
 
-    Tile t belongs to list `tile_list[t]`; `tile_ends` counts the tiles up to the end of each list. There are
-    as many tiles as lists of any lengths could need, known without looking: the last ones may be empty.
+    `query_weight` and `contrast` are for kernels that finish what they compute: whether to scale a list, and
+    whether one of equal labels counts nothing.
     """
 
     scores: Tensor  # float32, or float64 where gaps must be exact
     labels: Tensor  # float32
     offsets: Tensor  # int64
     weight: Tensor | None  # float32
-    tile_list: Tensor
-    tile_ends: Tensor
+    tiles: Tiles
+    query_weight: Tensor | None = None  # float32
+    contrast: bool = False
     pairs: DevicePairs | None = None
 
     @property
@@ -62,8 +84,16 @@ class DeviceLists(NamedTuple):
         return len(self.scores)
 
     @property
+    def tile_list(self) -> Tensor:
+        return self.tiles.owners_and_ends[0]
+
+    @property
+    def tile_ends(self) -> Tensor:
+        return self.tiles.owners_and_ends[1]
+
+    @property
     def grid(self) -> tuple[int]:
-        return (len(self.tile_list),)
+        return (self.tiles.most,)
 
     def rows(self) -> Tensor:
         """The list of each row; rows past the last list count to it."""
@@ -75,17 +105,36 @@ class DeviceLists(NamedTuple):
         """One value per document from one per list."""
         return per_list[self.rows()]
 
+    @property
+    def weights(self) -> tuple[Tensor, Tensor]:
+        """The weights of documents and of lists for a kernel; where there are none, anything."""
+        by_list = self.labels if self.query_weight is None else self.query_weight
+        return self.labels if self.weight is None else self.weight, by_list
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """What a kernel that finishes its lists has to look at."""
+        listed = self.query_weight is not None
+        return {"WEIGHTED": self.weight is not None, "LISTED": listed, "CONTRAST": self.contrast}
+
     def weighted(self, amounts: Tensor) -> Tensor:
         return amounts if self.weight is None else amounts * self.weight
 
 
 def tiled(scores: Tensor, labels: Tensor, offsets: Tensor, weight: Tensor | None) -> DeviceLists:
+    return DeviceLists(scores, labels, offsets, weight, Tiles(offsets, len(scores)))
+
+
+def repeated(lists: DeviceLists, times: int) -> DeviceLists:
+    """The lists several times over, each time with one more for the rows past the last list."""
     torch = require("torch", "neural")
-    needed = (offsets.diff() + (BLOCK - 1)) // BLOCK
-    ends = needed.cumsum(0)
-    most = len(scores) // BLOCK + len(needed)
-    which = torch.searchsorted(ends, torch.arange(most, device=offsets.device), right=True)
-    return DeviceLists(scores, labels, offsets, weight, which, ends)
+    rows = lists.n_documents
+    starts = rows * torch.arange(times, device=lists.offsets.device)
+    edges = (starts[:, None] + lists.offsets[None, :]).view(-1)
+    edges = torch.cat((edges, edges.new_full((1,), rows * times)))
+    weight = None if lists.weight is None else lists.weight.repeat(times)
+    scores, labels = lists.scores.repeat(times), lists.labels.repeat(times)
+    return tiled(scores, labels, edges, weight)
 
 
 def order_of(lists: DeviceLists, values: Tensor) -> Tensor:
@@ -169,7 +218,7 @@ def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # ty
 
 
 @jit
-def _count(  # type: ignore[no-untyped-def]
+def count_above(  # type: ignore[no-untyped-def]
     values, along, start, n, low, high, own, gain, i, above, better,
     LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
@@ -205,9 +254,15 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     after = tl.minimum(first + BLOCK, n)
     above = tl.zeros([BLOCK], tl.float32)
     better = tl.zeros([BLOCK], tl.float32)
-    above, better = _count(values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH)
-    above, better = _count(values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH)
-    above, better = _count(values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH)
+    above, better = count_above(
+        values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH
+    )
+    above, better = count_above(
+        values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH
+    )
+    above, better = count_above(
+        values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH
+    )
     place = start + above.to(tl.int32)
     tl.store(order + place, start + i, mask=i < n)
     tl.store(ranked + place, given, mask=i < n)

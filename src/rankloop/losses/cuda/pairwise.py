@@ -11,6 +11,7 @@ from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, order_of, sort_and_best, sort_of
 from rankloop.losses.cuda.pairs import HINGE, SQUARED_HINGE, PairForm, pair_lambdas
+from rankloop.losses.cuda.place_means import DISCOUNT, RANK, SHARE, place_means
 from rankloop.losses.cuda.terms import ranks
 from rankloop.losses.cuda.ties import device_ties
 from rankloop.losses.hinge import Hinge
@@ -43,24 +44,20 @@ def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) 
         gain = gains(lists.labels, chosen.gain)
         order, ranked, gain, _, scale = sort_and_best(lists, lists.scores, gain, chosen.truncation or _EVERY)
         factor = scale if chosen.metric == "ndcg" else _ones(lists)
-        form = _by_place(lists, order, gain, factor, discount_at(ranks(lists)), chosen.truncation)
+        form = _by_place(lists, ranked, gain, factor, DISCOUNT, chosen.truncation)
     else:
         form, order, ranked = _swapped(chosen, lists)
     return _lambdas(lists, order, ranked, form._replace(sigma=chosen.sigma, **shrinks), wanted)
 
 
 def _by_place(
-    lists: DeviceLists, order: Tensor, gain: Tensor, factor: Tensor, by_rank: Tensor, cut: int | None
+    lists: DeviceLists, ranked: Tensor, gain: Tensor, factor: Tensor, brings: int, cut: int | None
 ) -> PairForm:
     """A metric in which only the places of the two documents count: means over their ties."""
-    ties = device_ties(lists, order, cut)
-    mean, within = ties.mean(by_rank), ties.within(by_rank)
+    mean, within, above, share, reach = place_means(lists, ranked, brings, cut)
     if cut is None:
-        return PairForm(gain, factor, mean.float(), within=within, share=ties.share)
-    return PairForm(
-        gain, factor, None, ties.mean(by_rank, cut=True), ties.share, mean,
-        within=within, share=ties.share, reach=ties.reach,
-    )  # fmt: skip
+        return PairForm(gain, factor, mean, within=within)
+    return PairForm(gain, factor, None, above, share, mean, within=within, share=share, reach=reach)
 
 
 def lambdaloss(chosen: LambdaLoss, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
@@ -114,11 +111,9 @@ def _swapped(chosen: LambdaRank, lists: DeviceLists) -> tuple[PairForm, Tensor, 
         order, ranked, labels = sort_of(lists, lists.scores, lists.labels)
         if chosen.metric == "arp":
             factor = list_sums(labels, lists.offsets, inverted=True)
-            return _by_place(lists, order, labels, factor, -rank, cut), order, ranked
+            return _by_place(lists, ranked, labels, factor, RANK, cut), order, ranked
         plain = (labels >= chosen.relevance_threshold).float()
-        assert cut is not None
-        within = (rank <= cut).double() / cut
-        return _by_place(lists, order, plain, _ones(lists), within, cut), order, ranked
+        return _by_place(lists, ranked, plain, _ones(lists), SHARE, cut), order, ranked
     # The lowest label of a tie comes first; documents of one label and score take their mean place.
     lowest = order_of(lists, -lists.labels)
     order = lowest[order_of(lists, lists.scores[lowest])]

@@ -10,15 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rankloop._extras import require
 from rankloop.data import Pairs
 from rankloop.lists.tensors.jit import runs_on
 from rankloop.losses.approx_ndcg import ApproxNDCG
-from rankloop.losses.cuda import listwise, log_sums, neural_sort, pairwise, smooth_rank
+from rankloop.losses.cuda import (
+    cross_entropy,
+    infonce,
+    neural_sort,
+    pairwise,
+    plackett_luce,
+    plrank,
+    pointwise,
+    smooth_rank,
+)
 from rankloop.losses.cuda.checks import HIGHEST, check_input
-from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, list_max, tiled
+from rankloop.losses.cuda.draws import gumbel_draws
+from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, list_max, repeated, tiled
+from rankloop.losses.cuda.outcome import mean_of_samples
 from rankloop.losses.distill import Distill
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
@@ -56,21 +65,30 @@ class DeviceResult(NamedTuple):
 
 
 def _gumbel(chosen: Gumbel, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    torch = require("torch", "neural")
-    rng, base = np.random.default_rng(chosen.seed), find(chosen.loss)
-    parts: list[Parts] = []
-    for _ in range(chosen.samples):
-        noise = torch.as_tensor(rng.gumbel(size=lists.n_documents), device=lists.scores.device)
-        noisy = lists.scores.double() + chosen.scale * noise
-        parts.append(KERNELS[type(base)](base, lists._replace(scores=noisy), wanted))
-    value, gradient, hessian = (sum(part) / chosen.samples for part in zip(*parts, strict=True))
-    return value, gradient, hessian
+    """All samples at once, as copies of the lists; one by one where the loss inside draws by row itself."""
+    base, rows, scores = find(chosen.loss), lists.n_documents, lists.scores.double()
+    alone = hasattr(base, "seed")
+
+    def some(samples: range) -> Parts:
+        noise = gumbel_draws(chosen.seed, samples, rows, scores.device)
+        noisy = (chosen.scale * noise + scores).view(-1)
+        many = repeated(_inner(lists), len(samples))._replace(scores=noisy)
+        parts = KERNELS[type(base)](base, many, wanted)
+        kept = parts[0].view(len(samples), -1)[:, : lists.n_lists].reshape(-1)
+        return kept, parts[1], parts[2]
+
+    return mean_of_samples(lists, chosen.samples, some, most=1 if alone else chosen.samples)
 
 
 def _distill(chosen: Distill, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    soft, _ = listwise.list_softmax(lists.labels.double() / chosen.temperature, lists)
+    soft, _ = pointwise.list_softmax(lists.labels.double() / chosen.temperature, lists)
     base = find(chosen.loss)
-    return KERNELS[type(base)](base, lists._replace(labels=soft.float()), wanted)
+    return KERNELS[type(base)](base, _inner(lists)._replace(labels=soft.float()), wanted)
+
+
+def _inner(lists: DeviceLists) -> DeviceLists:
+    """The lists for a loss inside another, which leaves weights of lists and equal labels to that."""
+    return lists._replace(query_weight=None, contrast=False)
 
 
 KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] = {
@@ -78,22 +96,25 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
     Distill: _distill,
     Gumbel: _gumbel,
     Hinge: pairwise.hinge,
-    InfoNCE: log_sums.infonce,
+    InfoNCE: infonce.infonce,
     LambdaGap: pairwise.lambdarank,
     LambdaLoss: pairwise.lambdaloss,
     LambdaRank: pairwise.lambdarank,
-    ListMLE: log_sums.listmle,
-    ListNet: listwise.listnet,
-    PListMLE: log_sums.plistmle,
-    PLRank: log_sums.plrank,
+    ListMLE: plackett_luce.listmle,
+    ListNet: cross_entropy.listnet,
+    PListMLE: plackett_luce.plistmle,
+    PLRank: plrank.plrank,
     PiRank: neural_sort.pirank,
-    RankDistil: log_sums.rankdistil,
+    RankDistil: plackett_luce.rankdistil,
     RankNet: pairwise.ranknet,
-    SigmoidCrossEntropy: listwise.sigmoid_cross_entropy,
-    Softmax: listwise.softmax,
-    Squared: listwise.squared,
-    XENDCG: listwise.xendcg,
+    SigmoidCrossEntropy: pointwise.sigmoid_cross_entropy,
+    Softmax: cross_entropy.softmax,
+    Squared: pointwise.squared,
+    XENDCG: cross_entropy.xendcg,
 }
+
+# Losses whose kernels also weigh lists and leave out those of equal labels.
+_FINISHED = (ListMLE, ListNet, PLRank, PListMLE, RankDistil, Softmax, XENDCG)
 
 
 def has_kernel(chosen: Loss, device: Any) -> bool:
@@ -146,25 +167,34 @@ def device_loss(
         if check is None or (pairs is not None and check.is_bad()):
             return None
         edges = edges * check.good
-    lists = tiled(s, y, edges, w)._replace(pairs=preferences)
-    value, gradient, hessian = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
-    contrast = None
+    lists = tiled(s, y, edges, w)._replace(query_weight=by_list, contrast=True, pairs=preferences)
+    parts = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
+    if not isinstance(chosen, _FINISHED):
+        parts = _finished(chosen, lists, parts, curved=curved)
+    if check is not None and check.is_bad():
+        return None
+    return DeviceResult(*parts)
+
+
+def _finished(chosen: Loss, lists: DeviceLists, parts: Parts, *, curved: bool) -> Parts:
+    """Nothing for lists of equal labels and for rows of no list; then the weights of lists."""
+    torch = require("torch", "neural")
+    value, gradient, hessian = parts
+    y, edges, contrast = lists.labels, lists.offsets, None
     if not (chosen.pointwise or chosen.takes_pairs):
         contrast = list_max(y, edges) > -list_max(-y, edges)
         value = torch.where(contrast, value, 0.0)
     if not isinstance(chosen, Hinge | LambdaLoss | LambdaRank | RankNet):
         # Rows of lists without contrast, and rows past the last list, which pad a captured batch.
-        inside = torch.arange(len(s), **at) < edges[-1]
+        inside = torch.arange(len(y), device=y.device) < edges[-1]
         if contrast is not None:
             inside &= lists.spread(contrast)
         gradient, hessian = torch.where(inside, gradient, 0.0), torch.where(inside, hessian, 0.0)
-    if by_list is not None:
-        rows = lists.spread(by_list)
-        value, gradient = value * by_list, gradient * rows
+    if lists.query_weight is not None:
+        rows = lists.spread(lists.query_weight)
+        value, gradient = value * lists.query_weight, gradient * rows
         hessian = hessian * rows if curved else hessian
-    if check is not None and check.is_bad():
-        return None
-    return DeviceResult(value, gradient, hessian)
+    return value, gradient, hessian
 
 
 def _on_device(pairs: Pairs, device: Any) -> DevicePairs:

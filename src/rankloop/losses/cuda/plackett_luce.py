@@ -1,0 +1,119 @@
+"""ListMLE, p-ListMLE and RankDistil on a device: the likelihood of orders, a program for each list and order.
+
+In logarithms and double precision, as `kernels.plackett_luce` without ties.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloop.lists.tensors.jit import jit, tl
+from rankloop.losses.cuda.blocks import add_logs
+from rankloop.losses.cuda.draws import gumbel_draws
+from rankloop.losses.cuda.lists import DeviceLists
+from rankloop.losses.cuda.orders import label_order, noisy_orders
+from rankloop.losses.cuda.outcome import list_factor, mean_of_samples, outcome
+from rankloop.losses.listmle import ListMLE
+from rankloop.losses.plistmle import PListMLE
+from rankloop.losses.rankdistil import RankDistil
+
+__all__ = ["listmle", "plistmle", "rankdistil"]
+
+_EVERY, _FALLING, _DISCOUNTED, _TOP = range(4)  # the weights of the draws, by rank
+_DEEPEST = 2**30
+
+Tensor = Any
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+def listmle(chosen: ListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    return _likelihood(lists, label_order(lists, chosen.seed), _EVERY, wanted)
+
+
+def plistmle(chosen: PListMLE, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    stage = _DISCOUNTED if chosen.decay == "log2" else _FALLING
+    return _likelihood(lists, label_order(lists, chosen.seed), stage, wanted)
+
+
+def rankdistil(chosen: RankDistil, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    teacher = lists.labels.double() / chosen.temperature
+
+    def some(samples: range) -> Parts:
+        noise = gumbel_draws(chosen.seed, samples, lists.n_documents, teacher.device)
+        return _likelihood(lists, noisy_orders(lists, noise.add_(teacher)), _TOP, wanted, chosen.k)
+
+    return mean_of_samples(lists, chosen.samples, some)
+
+
+def _likelihood(
+    lists: DeviceLists, order: Tensor, stage: int, wanted: dict[str, bool], k: int = _DEEPEST
+) -> Parts:
+    """The parts of each order, one after the other."""
+    made = outcome(lists, curved=wanted["curved"], samples=len(order))
+    race = made[0].new_empty(order.shape)
+    _order_costs[(lists.n_lists, len(order))](
+        lists.scores, lists.labels, *lists.weights, order, lists.offsets, race, *made,
+        lists.n_documents, lists.n_lists, min(k, _DEEPEST), STAGE=stage, **lists.switches,
+        HESSIAN=wanted["curved"], WIDTH=128, num_warps=1,
+    )  # fmt: skip
+    return made
+
+
+@jit
+def _order_costs(  # type: ignore[no-untyped-def]
+    scores, labels, weights, by_list, order, offsets, race, value, gradient, hessian, rows, n_lists, k,
+    STAGE: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr, CONTRAST: tl.constexpr,
+    HESSIAN: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    q, sample = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    n = (stop - start).to(tl.int32)
+    factor = list_factor(labels, by_list, q, start, stop, LISTED, CONTRAST, WIDTH)
+    order += sample * rows + start
+    race += sample * rows + start
+    # From the last rank to the first: the log of what is in the race from there on.
+    carried = tl.full([WIDTH], -1e300, tl.float64)
+    chunks = (n + WIDTH - 1) // WIDTH
+    for chunk in range(chunks):
+        r = (chunks - 1 - chunk) * WIDTH + tl.arange(0, WIDTH)
+        row = tl.load(order + r, mask=r < n, other=0)
+        s = tl.load(scores + start + row, mask=r < n, other=0.0).to(tl.float64)
+        s = tl.where(r < n, s, -1e300)
+        left = add_logs(tl.associative_scan(s, 0, add_logs, reverse=True), carried)
+        carried = tl.zeros([WIDTH], tl.float64) + tl.max(left, 0)  # running sums only grow
+        tl.store(race + r, left, mask=r < n)
+    tl.debug_barrier()  # other threads may read what these have written
+    # From the first rank on: the logs of the sums of aim / race and aim / race^2 over the draws so far.
+    pulled = tl.full([WIDTH], -1e300, tl.float64)
+    pulled2 = tl.full([WIDTH], -1e300, tl.float64)
+    costs = tl.zeros([WIDTH], tl.float64)
+    for low in range(0, n, WIDTH):
+        r = low + tl.arange(0, WIDTH)
+        there = r < n
+        row = start + tl.load(order + r, mask=there, other=0)
+        s = tl.load(scores + row, mask=there, other=0.0).to(tl.float64)
+        s = tl.where(there, s, -1e300)
+        left = tl.load(race + r, mask=there, other=0.0)
+        rank = r.to(tl.float64) + 1.0
+        aim = tl.where(there, 1.0, 0.0).to(tl.float64)
+        if STAGE == 1:
+            final = tl.exp2(1.0 - n.to(tl.float64))
+            aim *= (tl.exp2(1.0 - rank) - final) / tl.where(final < 1.0, 1.0 - final, 1.0)
+        if STAGE == 2:
+            aim *= 1.0 / tl.log2(1.0 + rank)
+        if STAGE == 3:
+            aim = tl.where(r < k, aim, 0.0)
+        if WEIGHTED:
+            aim *= tl.load(weights + row, mask=there, other=0.0)
+        heavy = tl.where(aim > 0, tl.log(tl.where(aim > 0, aim, 1.0)), -1e300)
+        pull = add_logs(tl.associative_scan(heavy - left, 0, add_logs), pulled)
+        pulled = tl.zeros([WIDTH], tl.float64) + tl.max(pull, 0)
+        drawn = tl.exp(s + pull)
+        costs += aim * (left - s)
+        tl.store(gradient + sample * rows + row, factor * (drawn - aim), mask=there)
+        if HESSIAN:
+            pull2 = add_logs(tl.associative_scan(heavy - 2.0 * left, 0, add_logs), pulled2)
+            pulled2 = tl.zeros([WIDTH], tl.float64) + tl.max(pull2, 0)
+            hess = tl.maximum(drawn - tl.exp(2.0 * s + pull2), 0.0)
+            tl.store(hessian + sample * rows + row, factor * hess, mask=there)
+    tl.store(value + sample * n_lists + q, factor * tl.sum(costs, 0))
