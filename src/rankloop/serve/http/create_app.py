@@ -22,6 +22,7 @@ from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
+from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import RETRY, call_on_start
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
@@ -64,7 +65,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.metrics = Metrics(service)
     app.state.search_threads = CapacityLimiter(settings.threads or 2 * (os.cpu_count() or 1))
     app.state.waiting_threads = CapacityLimiter(WAITING)
-    for part in (api_search, api_models, api_experiments, api_health):
+    for part in (api_search, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)
     _handle_errors(app)
