@@ -23,8 +23,11 @@ def learn(
         ),
     ],
     log: Annotated[
-        Path | None,
-        typer.Argument(help="The click log of a data set: Parquet, CSV, JSONL, or see --log-format."),
+        str | None,
+        typer.Argument(
+            help="The click log of a data set: Parquet, CSV, JSONL, or see --log-format; or "
+            "opensearch://host:9200/ubi_events."
+        ),
     ] = None,
     propensity: Annotated[
         str | None, typer.Option(help="A curve (.json) or its values, 1,0.6,0.4; else it is estimated.")
@@ -52,6 +55,8 @@ def learn(
 
     rankloop learn train.txt log.parquet --out fair.model
 
+    rankloop learn train.txt opensearch://localhost:9200/ubi_events --out fair.model
+
     rankloop learn train.txt log.shards --backend ray --out fair.model
 
     For an index or a service, the new version is registered with a report, and serves if it passes the gate.
@@ -60,8 +65,10 @@ def learn(
     """
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
+    from rankloop.cli.options.ubi_log import ubi_log
     from rankloop.clicks import read_clicks
     from rankloop.data import open_dataset
+    from rankloop.engines.remote.address import is_address
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
@@ -88,13 +95,15 @@ def learn(
         "seed": seed,
     }
     if backend is not None:
+        if is_address(log):
+            raise ValueError("a log in an engine is read by one process; leave --backend out")
         from rankloop.cli.options.cluster import learn_on
 
         found = learn_on(
-            backend, workers, log, Path(source), log_format, report, checkpoint=checkpoint, **options
+            backend, workers, Path(log), Path(source), log_format, report, checkpoint=checkpoint, **options
         )
     else:
-        clicks = read_clicks(log, format=log_format)
+        clicks = ubi_log(log) if is_address(log) else read_clicks(log, format=log_format)
         found = learn_from_log(clicks, open_dataset(source), **options)
     if out is not None:
         found.ranker.save(out)
