@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import numpy as np
 import uvicorn
-from null_lab.cell import Cell, false_alarms, runs
 
+from null_lab.cell import Cell, false_alarms, runs
 from null_lab.experiments import Site
 from rankloop.interleaving import method
 from rankloop.rankers import FeatureSum

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from null_lab.cell import Cell, coverage, false_alarms, power, runs
 
+from null_lab.cell import Cell, coverage, false_alarms, power, runs
 from null_lab.experiments import Floats, Ints, Site
 from rankloop.interleaving import ab_verdict, always_valid, method, sample_ratio, verdict
 from rankloop.online import Gate

@@ -11,6 +11,7 @@ from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
 from rankloop.cli.demo import demo
+from rankloop.cli.deploy import deploy
 from rankloop.cli.encoders import encoders
 from rankloop.cli.evaluate import evaluate
 from rankloop.cli.explain import explain
@@ -62,7 +63,7 @@ def _root(
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
 _LOOP = (index, search, serve, learn, simulate, online, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert, shard, export, check):
+for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

@@ -27,7 +27,10 @@ def learn(
     ],
     log: Annotated[
         str | None,
-        typer.Argument(help="The click log of a data set: Parquet, CSV, JSONL, shards, or see --log-format."),
+        typer.Argument(
+            help="The click log of a data set: Parquet, CSV, JSONL, shards, or see --log-format; or "
+            "opensearch://host:9200/ubi_events."
+        ),
     ] = None,
     propensity: Annotated[
         str | None, typer.Option(help="A curve (.json) or its values, 1,0.6,0.4; else it is estimated.")
@@ -58,6 +61,8 @@ def learn(
 
     rankloop learn train.txt log.parquet --out fair.model
 
+    rankloop learn train.txt opensearch://localhost:9200/ubi_events --out fair.model
+
     rankloop learn train.txt log.shards --backend ray --out fair.model
 
     For an index or a service, the new version is registered with a report, and serves if it passes the gate.
@@ -67,6 +72,8 @@ def learn(
     from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
+    from rankloop.cli.options.ubi_log import ubi_log
+    from rankloop.engines.remote.address import is_address
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
@@ -93,6 +100,8 @@ def learn(
         "seed": seed,
     }
     if backend is not None:
+        if is_address(log):
+            raise ValueError("a log in an engine is read by one process; leave --backend out")
         if missing != "raise":
             raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
         from rankloop.cli.options.cluster import learn_on
@@ -100,7 +109,8 @@ def learn(
         found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
     else:
         data = reading.dataset(source, labels=False)
-        clicks = without_missing(read_log(log, log_format), data, missing)
+        read = ubi_log(log) if is_address(log) else read_log(log, log_format)
+        clicks = without_missing(read, data, missing)
         found = learn_from_log(clicks, data, **options)
     if out is not None:
         found.ranker.save(out)

@@ -11,6 +11,8 @@ from rankloop._lazy import lazy
 
 if TYPE_CHECKING:
     from rankloop.engines.answer import Answer as Answer
+    from rankloop.engines.deploy import Deployed as Deployed
+    from rankloop.engines.deploy import deploy as deploy
     from rankloop.engines.embedded import Embedded as Embedded
     from rankloop.engines.engine import Engine as Engine
     from rankloop.engines.engine_away import EngineAway as EngineAway
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Answer": "answer",
+    "Deployed": "deploy",
     "Embedded": "embedded",
     "Engine": "engine",
     "EngineAway": "engine_away",
@@ -33,6 +36,7 @@ _HOME = {
     "ScorePart": "score_part",
     "Solr": "solr",
     "Unsupported": "unsupported",
+    "deploy": "deploy",
     "open": "open",
 }
 

@@ -19,12 +19,14 @@ from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
+from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
 from rankloop.engines.requests.opensearch_answer import FILTER_PATH, partial, read_answer, search_body
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
-from rankloop.engines.requests.opensearch_query import QueryWriter
+from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
+from rankloop.engines.requests.opensearch_sltr import rescoring
 from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
@@ -43,7 +45,8 @@ _PLAIN = BM25()
 class OpenSearch(RemoteEngine):
     """An index or alias of OpenSearch: `OpenSearch("opensearch://localhost:9200/shop")`.
 
-    Elasticsearch has the same calls, but is untried.
+    Elasticsearch has the same calls, but is untried. `models` holds the models of the learning-to-rank
+    plugin, `lengths` says whether rankloop made the index, which then counts the words of its fields.
     """
 
     client: OpenSearchClient
@@ -51,6 +54,7 @@ class OpenSearch(RemoteEngine):
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
         super().__init__(found, OpenSearchClient(found, credentials))
+        self.models = OpenSearchModels(self.client)
 
     @classmethod
     def create(
@@ -94,18 +98,23 @@ class OpenSearch(RemoteEngine):
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
-        return computes(names, self.schema, lengths=self._lengths)
+        return computes(names, self.schema, lengths=self.lengths)
 
     def features(
         self, query: str | Query, ids: Sequence[Any], names: Sequence[str] | None = None
     ) -> EngineFeatures:
         """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards."""
         parsed, wanted = as_query(query, self.fields), tuple(map(str, ids))
-        columns = feature_request(parsed, wanted, names, self.schema, lengths=self._lengths)
+        columns = feature_request(parsed, wanted, names, self.schema, lengths=self.lengths)
         answer = self._post(
             "/_search", columns.body, search_type="dfs_query_then_fetch", include_named_queries_score="true"
         )
         return EngineFeatures(wanted, columns.names, read_features(answer, wanted, columns, self.schema))
+
+    def rescored(self, query: str | Query, model: str, k: int = 10, *, window: int = 1000) -> Answer:
+        """The k best documents in the order of a deployed model, which scores the first `window`."""
+        parsed = as_query(query, self.fields)
+        return self._search(parsed, k, rescore=rescoring(model, parsed.plain, window))
 
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
         """Documents as they were given, None for those that are not there."""
@@ -211,6 +220,7 @@ class OpenSearch(RemoteEngine):
         match: str = "any",
         typos: str = "never",
         documents: bool = False,
+        rescore: Mapping[str, Any] | None = None,
     ) -> Answer:
         start = time.perf_counter()
         writer = self._writer(query, model, match, typos)
@@ -219,7 +229,7 @@ class OpenSearch(RemoteEngine):
             return Answer((), np.empty(0), 0, "no word that is searched")
         found = self._post(
             "/_search",
-            search_body(body, k, offset=offset, sort=sort, documents=documents),
+            search_body(body, k, offset=offset, sort=sort, documents=documents, rescore=rescore),
             include_named_queries_score="true",
             filter_path=FILTER_PATH,
             preference=_same_copies(query),
@@ -253,7 +263,7 @@ class OpenSearch(RemoteEngine):
                 f"no index or alias {self.address.name!r} at {self.address}; make it with rankloop index"
             )
         newest = max(found.values(), key=lambda one: int(one["settings"]["index"]["creation_date"]))
-        self._lengths = META in newest["mappings"].get("_meta", {})
+        self.lengths = META in newest["mappings"].get("_meta", {})
         schema = schema_of(newest["mappings"])
         if not schema.fields:
             raise ValueError(
@@ -263,7 +273,7 @@ class OpenSearch(RemoteEngine):
 
     def _size(self) -> tuple[int, tuple[float, ...]]:
         texts = [name for name, field in self.fields.items() if field.kind == "text"]
-        sums = {name: {"sum": {"field": f"{name}.{LENGTH}"}} for name in texts} if self._lengths else {}
+        sums = {name: {"sum": {"field": f"{name}.{LENGTH}"}} for name in texts} if self.lengths else {}
         body = (
             {"size": 0, "track_total_hits": True, "aggs": sums}
             if sums
@@ -278,15 +288,9 @@ class OpenSearch(RemoteEngine):
     def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
         lines: list[Mapping[str, Any]] = []
         for fields, word in wanted:
-            lines += [{}, {"size": 0, "track_total_hits": True, "query": _has(fields, word)}]
+            lines += [{}, {"size": 0, "track_total_hits": True, "query": has_word(fields, word)}]
         found = self.client.search_all(lines)
         return [int(one["hits"]["total"]["value"]) if "hits" in one else 0 for one in found]
-
-
-def _has(fields: Sequence[str], word: str) -> Mapping[str, Any]:
-    if len(fields) == 1:
-        return {"match": {fields[0]: word}}
-    return {"multi_match": {"query": word, "fields": list(fields), "type": "most_fields"}}
 
 
 def _same_copies(query: Query) -> str:

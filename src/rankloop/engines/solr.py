@@ -19,7 +19,7 @@ from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.engines.remote.solr_models import SolrModels
 from rankloop.engines.remote.statistics import Wanted
 from rankloop.engines.requests.solr_features import STORE, TEXT, computes, feature_store, read_features
-from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_query
+from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_query, quoted
 from rankloop.engines.requests.solr_schema import solr_schema
 from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
@@ -93,14 +93,14 @@ class Solr(RemoteEngine):
             )
         wanted, parsed = [str(id) for id in ids], as_query(query, self.fields)
         key = self.schema.id_field
-        transformer = f"[features store={STORE} efi.{TEXT}={_quoted(parsed.plain)}]"
+        transformer = f"[features store={STORE} efi.{TEXT}={quoted(parsed.plain)}]"
         found = self._query(ids_query(key, wanted), [], limit=len(wanted), fields=[key, transformer])
         return EngineFeatures(tuple(wanted), columns, read_features(found["docs"], key, wanted, columns))
 
     def rescored(self, query: str | Query, model: str, k: int = 10, *, window: int = 1000) -> Answer:
         """The k best documents in the order of a deployed model, which scores the first `window`."""
         parsed = as_query(query, self.fields)
-        rescoring = f"{{!ltr model={model} reRankDocs={window} efi.{TEXT}={_quoted(parsed.plain)}}}"
+        rescoring = f"{{!ltr model={quoted(model)} reRankDocs={window} efi.{TEXT}={quoted(parsed.plain)}}}"
         return self._search(parsed, k, rq=rescoring)
 
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
@@ -293,8 +293,3 @@ def _has(fields: Sequence[str], word: str) -> str:
 
 def _stored(one: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in one.items() if name not in ("_version_", "score", "[features]")}
-
-
-def _quoted(text: str) -> str:
-    """A text inside the local parameters of a query."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
+from rankloop._arrays import Floats, Singles
 from rankloop.engines.remote.solr_client import SolrClient
+from rankloop.engines.requests.solr_features import STORE, TEXT, computes, feature_store, read_features
+from rankloop.engines.requests.solr_query import ids_query, quoted
+from rankloop.engines.unsupported import Unsupported
+from rankloop.search.index.snapshot import Manifest
 
 __all__ = ["SolrModels"]
 
@@ -16,10 +23,24 @@ WRAPPER = "org.apache.solr.ltr.model.DefaultWrapperModel"
 class SolrModels:
     """Features and models of Solr's learning to rank; the collection is reloaded after each change."""
 
+    store = STORE
+
     def __init__(self, client: SolrClient) -> None:
         self.client = client
         self._features = client.collection("/schema/feature-store")
         self._models = client.collection("/schema/model-store")
+
+    def check(self) -> None:
+        """An error that says what is missing if the collection has no learning to rank."""
+        try:
+            self.names()
+        except LookupError:
+            raise Unsupported(
+                f"{self.client.address} has no learning to rank; its config set needs the query parser "
+                "LTRQParserPlugin and the transformer LTRFeatureLoggerTransformerFactory of solr-ltr, or "
+                "leave the model in rankloop: rankloop serve ranks what this engine finds, and POST /rank "
+                "what you send"
+            ) from None
 
     def features(self, store: str) -> dict[str, Mapping[str, Any]]:
         """The features of a store by name."""
@@ -43,9 +64,13 @@ class SolrModels:
             self.client.call("PUT", self._features, fresh)
             self.reload()
 
-    def names(self) -> list[str]:
-        """The names of the models."""
+    def names(self, store: str = STORE) -> list[str]:
+        """The names of the models; they are one space for all stores."""
         return [str(one["name"]) for one in self.client.call("GET", self._models)["models"]]
+
+    def has(self, name: str, store: str = STORE) -> bool:
+        """Whether there is a model of this name, in any store."""
+        return name in self.names()
 
     def deploy(
         self,
@@ -61,7 +86,7 @@ class SolrModels:
         `<lib>`, and `resource` is the name of that file.
         """
         name = str(model["name"])
-        if name in self.names():
+        if self.has(name):
             raise ValueError(f"{self.client.address} has a model {name!r} already; choose another name")
         size = len(json.dumps(model))
         if size > MOST and resource is None:
@@ -82,11 +107,54 @@ class SolrModels:
         self.reload()
         return name
 
-    def remove(self, name: str) -> None:
+    def put(
+        self,
+        model: Mapping[str, Any],
+        names: Sequence[str],
+        schema: Manifest,
+        *,
+        store: str = STORE,
+        resource: str | None = None,
+    ) -> None:
+        """Put a model and its features into a store; one of yours that is there is used as it is."""
+        there = self.features(store)
+        ours = [name for name in names if _is_ours(name, schema)]
+        lacking = [name for name in names if name not in ours and name not in there]
+        if lacking:
+            raise Unsupported.features(lacking)
+        self.deploy(model, feature_store(ours, schema, store), resource=resource)
+
+    def scored(
+        self, model: str, text: str, ids: Sequence[str], names: Sequence[str], *, store: str, key: str
+    ) -> tuple[Floats, Singles]:
+        """The model's score of each document, and the features it comes from."""
+        words = f"efi.{TEXT}={quoted(text)}"
+        body = {
+            "query": ids_query(key, list(ids)),
+            "limit": len(ids),
+            "fields": [key, "score", f"[features store={store} {words}]"],
+            "params": {"rq": f"{{!ltr model={quoted(model)} reRankDocs={max(len(ids), 1)} {words}}}"},
+        }
+        found = self.client.call("POST", self.client.collection("/select"), body)["response"]["docs"]
+        shown = [str(one[key]) for one in found]
+        scores = np.array([one["score"] for one in found], np.float64)
+        return scores, read_features(found, key, shown, names)
+
+    def remove(self, name: str, store: str = STORE) -> None:
         """Remove a model."""
+        if not self.has(name):
+            raise LookupError(f"{self.client.address} has no model {name!r}")
         self.client.call("DELETE", f"{self._models}/{quote(name, safe='')}")
         self.reload()
 
     def reload(self) -> None:
         """Reload the collection, without which Solr does not see new features and models."""
         self.client.call("GET", "/solr/admin/collections", action="RELOAD", name=self.client.address.name)
+
+
+def _is_ours(name: str, schema: Manifest) -> bool:
+    """Whether a name is one of rankloop's features that Solr computes."""
+    try:
+        return bool(computes([name], schema))
+    except ValueError:
+        return False

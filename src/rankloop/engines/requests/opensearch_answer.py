@@ -20,7 +20,13 @@ FILTER_PATH = ",".join(
 
 
 def search_body(
-    query: Json, k: int, *, offset: int = 0, sort: tuple[str, bool] | None = None, documents: bool = False
+    query: Json,
+    k: int,
+    *,
+    offset: int = 0,
+    sort: tuple[str, bool] | None = None,
+    documents: bool = False,
+    rescore: Mapping[str, Any] | None = None,
 ) -> Json:
     """The request for the k best documents, of which the engine sends ids, or whole documents."""
     body: Json = {"query": query, "size": k, "from": offset, "track_total_hits": True, "_source": documents}
@@ -28,6 +34,8 @@ def search_body(
         name, falling = sort
         order = {"order": "desc" if falling else "asc", "missing": "_last"}
         body |= {"sort": [{name: order}, {"_score": "desc"}], "track_scores": True}
+    if rescore is not None:
+        body["rescore"] = rescore
     return body
 
 

@@ -1,7 +1,7 @@
 """A query in the query language of OpenSearch and Elasticsearch."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from rankloop.search.field import seconds
 from rankloop.search.index.match import Filters
 from rankloop.search.text.query import Clause
 
-__all__ = ["QueryWriter", "named_bm25"]
+__all__ = ["QueryWriter", "has_word", "named_bm25"]
 
 Json = dict[str, Any]
 
@@ -174,3 +174,10 @@ def _range(name: str, low: float, high: float, *, date: bool) -> Json:
         if ends
         else {"exists": {"field": name}}
     )
+
+
+def has_word(fields: Sequence[str], word: str) -> Json:
+    """Documents with a word in any of some text fields."""
+    if len(fields) == 1:
+        return {"match": {fields[0]: word}}
+    return {"multi_match": {"query": word, "fields": list(fields), "type": "most_fields"}}

@@ -11,7 +11,7 @@ from rankloop.search.field import seconds
 from rankloop.search.index.match import Filters
 from rankloop.search.text.query import Clause
 
-__all__ = ["SolrWriter", "ids_query"]
+__all__ = ["SolrWriter", "ids_query", "quoted"]
 
 Json = dict[str, Any]
 EVERYTHING: Json = {"lucene": {"query": "*:*"}}
@@ -21,6 +21,11 @@ _APART = "\x1f"  # between ids
 def ids_query(name: str, ids: list[str]) -> Json:
     """The documents with given ids."""
     return {"terms": {"f": name, "separator": _APART, "query": _APART.join(ids)}}
+
+
+def quoted(text: str) -> str:
+    """A text inside the local parameters of a query."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
+from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
@@ -69,7 +70,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
     app.state.waiting_threads = CapacityLimiter(WAITING)
-    for part in (api_search, api_models, api_experiments, api_health):
+    for part in (api_search, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)
     _handle_errors(app)

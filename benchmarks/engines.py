@@ -1,0 +1,255 @@
+"""Engines beside each other: 1,000 candidates re-ranked by 500 trees, by each engine's own means and by ours.
+
+RANKLOOP_DATA=... python benchmarks/engines.py [--documents 100000] [--queries 100]
+
+The documents are generated; what is relevant depends on the words of the title and the body and on a number.
+One engine runs at a time, on this machine, one node each: the embedded index, Solr (`{!ltr}`, and our scorer
+beside it), OpenSearch (our scorer beside it). The jars are fetched once, as the tests do. All use one model
+over the same features, which every engine has. Times are of the wall, one client.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/engines"))
+
+import numpy as np
+from clusters import Missing, OpenSearchCluster, SolrCluster
+
+import rankloop as rl
+from rankloop.engines import OpenSearch, Solr
+from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.solr_client import SolrClient
+from rankloop.metrics import evaluate
+
+SEED, CANDIDATES, TREES, LEAVES, LEARNED, WARM = 0, 1000, 500, 64, 80, 10
+VOCABULARY, TITLE, BODY = 30_000, 6, 60
+FIELDS = {"title": "text", "body": "text", "price": "number"}
+FEATURES = ["bm25(title)", "bm25(body)", "boolean(title)", "boolean(body)", "value(price)"]
+ABOVE, SHARE, FASTER = 6.0, 0.6, 8.0  # the aims: ms above the engine, of its own rescoring, times faster
+
+Row = tuple[str, list[float], float]
+
+
+class Task(NamedTuple):
+    """What every engine is asked: `warm` queries first, then those that are measured."""
+
+    documents: list[dict[str, Any]]
+    queries: dict[str, str]
+    warm: list[str]
+    labels: dict[str, dict[str, float]]
+    model: Any
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=100)
+    options = parser.parse_args()
+    documents, queries = collection(options.documents, options.queries + LEARNED)
+    measured = dict(list(queries.items())[: options.queries])
+    learned_from = dict(list(queries.items())[options.queries :])
+    rows: list[Row] = []
+    rates: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        index = embedded(Path(folder) / "shop.index", documents, rates)
+        labels = relevance(index, queries)
+        model = learn(index, learned_from, labels)
+        print(
+            f"{len(documents):,} documents, {len(measured)} queries, {CANDIDATES:,} candidates, "
+            f"{TREES} trees of {LEAVES} leaves, {len(FEATURES)} features"
+        )
+        task = Task(documents, measured, list(learned_from.values())[:WARM], labels, model)
+        pipeline = index.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> model
+        rows += [
+            timed("embedded: 1,000 candidates", index.retriever(k=CANDIDATES), task),
+            timed("embedded: with our scorer", pipeline, task),
+        ]
+        for name, engine_rows in (("solr", solr), ("opensearch", opensearch)):
+            try:
+                rows += engine_rows(Path(folder), task, rates)
+            except Missing as missing:
+                print(f"{name}: not measured, {missing}")
+    table(rows, rates)
+    aims({name: float(np.median(times)) for name, times, _ in rows})
+
+
+def collection(count: int, n_queries: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Documents of words drawn by Zipf's law, and queries of two or three words that a title has."""
+    random = np.random.default_rng(SEED)
+    share = 1 / np.arange(1, VOCABULARY + 1) ** 0.9
+    words = np.array([spelt(at) for at in range(VOCABULARY)])
+    drawn = random.choice(VOCABULARY, (count, TITLE + BODY), p=share / share.sum())
+    price = random.uniform(1, 100, count).round(2)
+    documents = [
+        {
+            "id": str(at),
+            "title": " ".join(words[drawn[at, :TITLE]]),
+            "body": " ".join(words[drawn[at, TITLE:]]),
+            "price": float(price[at]),
+        }
+        for at in range(count)
+    ]
+    found: dict[str, str] = {}
+    while len(found) < n_queries:
+        title = np.unique(drawn[random.integers(count), :TITLE])
+        title = title[title >= 20]  # not the most frequent words
+        if len(title) >= 3:
+            found[f"q{len(found)}"] = " ".join(
+                words[random.choice(title, random.integers(2, 4), replace=False)]
+            )
+    return documents, found
+
+
+def spelt(number: int) -> str:
+    """A made word of syllables, which no stemmer changes."""
+    parts = []
+    while True:
+        parts.append("bdfgklmnprtvz"[number % 13] + "aou"[number // 13 % 3])
+        number //= 39
+        if number == 0:
+            return "".join(parts) + "x"
+
+
+def embedded(folder: Path, documents: list[dict[str, Any]], rates: dict[str, float]) -> rl.Index:
+    start = time.perf_counter()
+    index = rl.Index.create(folder, fields=FIELDS)
+    index.add(documents)
+    index.commit()
+    rates["embedded"] = len(documents) / (time.perf_counter() - start)
+    return index
+
+
+def relevance(index: rl.Index, queries: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Grades 0 to 4 of the candidates by a rule that is no sum of features, with noise."""
+    random = np.random.default_rng(SEED + 1)
+    features, find = rl.Features(FEATURES), index.retriever(k=CANDIDATES)
+    labels = {}
+    for qid, text in queries.items():
+        found = find(text)
+        X = features.matrix(found)
+        title, body, price = X[:, 0], X[:, 1], X[:, 4]
+        good = title / (1 + title.max()) + body / (1 + body.max()) + 0.8 * (price < 40) * (title > 0)
+        noisy = good + random.normal(0, 0.15, len(good))
+        cuts = np.quantile(noisy, [0.8, 0.9, 0.96, 0.99])
+        grades = np.searchsorted(cuts, noisy)
+        labels[qid] = {
+            str(id): float(grade) for id, grade in zip(found.ids.tolist(), grades, strict=True) if grade > 0
+        }
+    return labels
+
+
+def learn(index: rl.Index, queries: dict[str, str], labels: dict[str, dict[str, float]]) -> Any:
+    ranker = rl.LambdaMART(trees=TREES, leaves=LEAVES, threads=1, seed=SEED)
+    search = index.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> ranker
+    search.fit(queries, labels, among="both")
+    return search.ranker
+
+
+def timed(name: str, search: Callable[[str], Any], task: Task) -> Row:
+    """Milliseconds of each query, which none before it has asked, and NDCG@10."""
+    for text in task.warm:
+        search(text)
+    times, run = [], {}
+    for qid, text in task.queries.items():
+        start = time.perf_counter()
+        ids = list(search(text).ids)[:10]
+        times.append(1000 * (time.perf_counter() - start))
+        run[qid] = {str(id): float(-at) for at, id in enumerate(ids)}
+    judged = {qid: task.labels[qid] for qid in task.queries}
+    return name, times, evaluate(run, judged, "ndcg@10").mean["ndcg@10"]
+
+
+def solr(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
+    with SolrCluster(folder / "solr", nodes=1) as cluster:
+        client = SolrClient(Address.parse(cluster.url("shop", timeout=120)))
+        made = {"name": "shop", "numShards": 1, "collection.configName": "rankloop"}
+        client.call("GET", "/solr/admin/collections", action="CREATE", **made)
+        local = beside(folder / "solr.index", Solr(cluster.url("shop")).fields)
+        engine = Solr(cluster.url("shop", timeout=120, local=local))
+        filled(engine, "solr", task.documents, rates)
+        rl.rankers.to_solr(task.model, cluster.models / "m1.json", name="m1", store="rankloop")
+        told = rl.engines.deploy(
+            task.model, engine, rl.rankers.to_solr, name="m1", resource="m1.json",
+            queries=task.warm[:5],
+        )  # fmt: skip
+        print(told)
+        pipeline = engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model
+
+        rows = []
+        for name, search in (
+            ("solr: 1,000 candidates", engine.retriever(k=CANDIDATES)),
+            ("solr: {!ltr}", lambda text: engine.rescored(text, "m1", 10, window=CANDIDATES)),
+            ("solr: with our scorer", pipeline),
+        ):
+            # Solr keeps answers until documents change; else a row would find those of the one before
+            client.call("POST", client.collection("/update"), [task.documents[0]], commit="true")
+            rows.append(timed(name, search, task))
+        return rows
+
+
+def opensearch(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
+    with OpenSearchCluster(folder / "opensearch", nodes=1) as cluster:
+        local = beside(folder / "opensearch.index", FIELDS)
+        address = cluster.url("shop", timeout=120, shards=1, replicas=0, local=local)
+        OpenSearch.create(cluster.url("shop", timeout=120, shards=1, replicas=0), FIELDS)
+        engine = OpenSearch(address)
+        filled(engine, "opensearch", task.documents, rates)
+        pipeline = engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model
+        return [
+            timed("opensearch: 1,000 candidates", engine.retriever(k=CANDIDATES), task),
+            timed("opensearch: with our scorer", pipeline, task),
+        ]
+
+
+def beside(folder: Path, fields: Any) -> Path:
+    """An empty local index with the engine's fields."""
+    rl.Index.create(folder, fields=fields).commit()
+    return folder
+
+
+def filled(
+    engine: OpenSearch | Solr, name: str, documents: list[dict[str, Any]], rates: dict[str, float]
+) -> None:
+    """Documents into the engine and the local index, timed together."""
+    start = time.perf_counter()
+    engine.add(documents)
+    rates[name] = len(documents) / (time.perf_counter() - start)
+
+
+def table(rows: list[Row], rates: dict[str, float]) -> None:
+    print(f"\n{'':<32}{'p50 ms':>8}{'p95 ms':>8}{'ndcg@10':>9}")
+    for name, times, quality in rows:
+        print(f"{name:<32}{np.quantile(times, 0.5):>8.1f}{np.quantile(times, 0.95):>8.1f}{quality:>9.4f}")
+    print("\ndocuments indexed a second: " + ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items()))
+    print("(Solr's and OpenSearch's with the local index that is kept in step)")
+
+
+def aims(p50: dict[str, float]) -> None:
+    ours = p50["embedded: with our scorer"]
+    checks = []
+    for engine in ("solr", "opensearch"):
+        if f"{engine}: with our scorer" not in p50:
+            continue
+        with_ours = p50[f"{engine}: with our scorer"]
+        more = with_ours - p50[f"{engine}: 1,000 candidates"]
+        checks.append((f"{engine}: our page above its own answer, ms", more, ABOVE, more <= ABOVE))
+        times = with_ours / ours
+        checks.append((f"{engine}: times slower than the embedded index", times, FASTER, times >= FASTER))
+    if "solr: {!ltr}" in p50:
+        share = p50["solr: with our scorer"] / p50["solr: {!ltr}"]
+        checks.append(("solr: our scorer beside it, of {!ltr}", share, SHARE, share <= SHARE))
+    print("\naims")
+    for name, value, aim, met in checks:
+        print(f"{name:<50}{value:>8.2f}   aim {aim:g}: {'met' if met else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""`rankloop deploy`: a saved ranker as a model inside OpenSearch or Solr."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankloop.cli.options.arguments import Json
+
+if TYPE_CHECKING:
+    from rankloop.engines import Engine
+    from rankloop.rankers import Ranker
+
+__all__ = ["deploy"]
+
+
+def deploy(
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="A saved ranker, the run folder that holds one, or a saved pipeline."),
+    ] = None,
+    to: Annotated[
+        str, typer.Option("--to", help="opensearch://host:9200/index or solr://host:8983/collection.")
+    ] = "",
+    name: Annotated[str, typer.Option("--name", help="The name of the model there.")] = "",
+    store: Annotated[str | None, typer.Option("--store", help="The engine's feature store.")] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option("--features", help="The engine's names of the features: a file, one per line."),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", help="The queries of the check: a file, one per line, or id, tab, query."),
+    ] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Say that no feature is ever missing in the engine.")
+    ] = False,
+    resource: Annotated[
+        str | None,
+        typer.Option("--resource", help="For Solr, above 1 MB: the model's file that lies on each node."),
+    ] = None,
+    rollback: Annotated[
+        bool, typer.Option("--rollback", help="Take the model of that name out again.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Put a ranker into a search engine, and check on documents there that it scores as it does here.
+
+    rankloop deploy runs/trees --to solr://localhost:8983/shop --name m1
+
+    rankloop deploy --to solr://localhost:8983/shop --name m1 --rollback
+
+    The engine computes the features and ranks with its own rescoring. A model that scores otherwise is taken
+    out again, and a name that is taken is refused: the model before stays, and serves by its name.
+    """
+    from functools import partial
+
+    from rankloop import engines, rankers
+    from rankloop.cli.options.outputs import show
+    from rankloop.engines.remote.address import is_address
+
+    if not is_address(to) or not name:
+        raise ValueError(
+            "name the engine and the model: rankloop deploy MODEL --to solr://localhost:8983/shop --name m1"
+        )
+    engine = engines.open(to)
+    if rollback:
+        _remove(engine, name, store)
+        return
+    if model is None:
+        raise ValueError(f"give the ranker: rankloop deploy MODEL --to {to} --name {name}")
+    export = rankers.to_solr if isinstance(engine, engines.Solr) else rankers.to_opensearch
+    done = engines.deploy(
+        _ranker(model, engine),
+        engine,
+        partial(export, complete=complete),
+        name=name,
+        store=store,
+        features=None if features is None else _lines(features),
+        queries=() if queries is None else [line.rpartition("\t")[2] for line in _lines(queries)],
+        resource=resource,
+    )
+    show(done, as_json=json)
+
+
+def _remove(engine: "Engine", name: str, store: str | None) -> None:
+    from rankloop import engines
+
+    if not isinstance(engine, engines.OpenSearch | engines.Solr):
+        raise ValueError("models are taken out of OpenSearch or Solr")
+    engine.models.check()
+    place = engine.models.store if store is None else store
+    try:
+        engine.models.remove(name, place)
+    except LookupError as error:
+        raise ValueError(str(error)) from None
+    left = ", ".join(engine.models.names(place)) or "none"
+    typer.echo(f"{name} is out of {engine.address}; models that are there: {left}")
+
+
+def _ranker(path: Path, engine: "Engine") -> "Ranker":
+    """The ranker in a file; that of a pipeline is checked to fit the engine's fields."""
+    from rankloop import rankers
+    from rankloop.cli.options.runs import model_file
+    from rankloop.search import load_pipeline
+
+    file = model_file(path)
+    try:
+        return rankers.load(file)
+    except ValueError as error:
+        if "pipeline" not in str(error):
+            raise
+    found: Ranker = load_pipeline(file, engine).ranker
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]

@@ -1,0 +1,44 @@
+"""The click log that User Behavior Insights keeps in OpenSearch."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rankloop.clicks import ClickLog
+
+__all__ = ["ubi_log"]
+
+EVENTS, QUERIES = "ubi_events", "ubi_queries"
+
+
+def ubi_log(address: str) -> "ClickLog":
+    """The log of `opensearch://host:9200/ubi_events`, with the queries in `ubi_queries` beside it."""
+    from rankloop.clicks import read_ubi
+    from rankloop.engines.remote.address import Address
+    from rankloop.engines.remote.opensearch_client import OpenSearchClient
+    from rankloop.engines.remote.opensearch_scroll import every_document
+
+    events = Address.parse(address)
+    if events.kind == "solr" or not events.name.endswith(EVENTS):
+        raise ValueError(
+            f"a log in an engine is its index of UBI events, as in opensearch://host:9200/{EVENTS}, got "
+            f"{address}"
+        )
+    queries = replace(events, name=events.name.removesuffix(EVENTS) + QUERIES)
+    skipped: Counter[str] = Counter()
+    try:
+        log = read_ubi(
+            every_document(OpenSearchClient(queries)),
+            every_document(OpenSearchClient(events)),
+            on_error="skip",
+            skipped=skipped,
+        )
+    except LookupError as error:
+        raise ValueError(f"{error}; UBI keeps its log in {queries.name} and {events.name}") from None
+    if skipped:
+        told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
+        typer.echo(f"left out: {told}", err=True)
+    return log

@@ -1,0 +1,145 @@
+"""Routes for User Behavior Insights: what the collector ubi.js sends, from any front end."""
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+from pydantic import BaseModel
+
+from rankloop.clicks.read_ubi import CLICK, CONVERSION, SHOWN
+from rankloop.serve.http.answers import PROBLEMS, in_waiting_thread, metrics_of, service_of
+from rankloop.serve.http.schema import Accepted, EventIn, Refused
+
+if TYPE_CHECKING:
+    from rankloop.serve.service import Service
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["user behavior insights"])
+
+APART = "apart"  # the folder of records of unknown origin
+PEOPLE = ("client_id", "session_id", "user_id")
+_KINDS = dict.fromkeys(CLICK, "click") | dict.fromkeys(CONVERSION, "conversion")
+_KINDS |= dict.fromkeys(SHOWN, "viewport")
+
+Records = Annotated[list[dict[str, Any]] | dict[str, Any], Body()]
+
+
+class UbiAccepted(BaseModel):
+    """How many records are on disk: events of our own pages, others, and those kept apart."""
+
+    accepted: int
+    of_pages: int = 0
+    apart: int = 0
+    refused: list[Refused] = []
+
+
+@router.post("/ubi_queries", responses=PROBLEMS)
+async def ubi_queries(request: Request, body: Records) -> Response:
+    """Queries with the results that were shown, in the fields of UBI 1.3; an array or a single one."""
+    return await _taken(request, "queries", body)
+
+
+@router.post("/ubi_events", responses=PROBLEMS)
+async def ubi_events(request: Request, body: Records) -> Response:
+    """What people did, in the fields of UBI 1.3; an array or a single one.
+
+    An event whose `query_id` is the signed id of a page of this service counts like those of `/events`.
+    Others are kept for `read_ubi`: with the token or from an allowed origin in `ubi`, else in `ubi/apart`.
+    """
+    return await _taken(request, "events", body)
+
+
+async def _taken(request: Request, what: str, body: list[dict[str, Any]] | dict[str, Any]) -> Response:
+    service, metrics = service_of(request), metrics_of(request)
+    records = [body] if isinstance(body, dict) else body
+    most = service.config.limits.events
+    if len(records) > most:
+        raise ValueError(f"at most {most} records at once, got {len(records)}")
+    known = _is_known(request)
+
+    def work() -> UbiAccepted:
+        wanted = _wanted(what)
+        good = [one for one in records if all(one.get(name) for name in wanted)]
+        reason = f"a record of ubi_{what} has {' and '.join(wanted)}"
+        refused = [Refused(id="", reason=reason) for _ in range(len(records) - len(good))]
+        ours = _of_pages(service, good) if what == "events" else {}
+        if ours:
+            told = service.record(list(ours.values()))
+            metrics.events(told)
+        others = [_nameless(one, service) for at, one in enumerate(good) if at not in ours]
+        folder = service.config.home / "ubi" / ("" if known else APART)
+        _append(folder / f"{what}.jsonl", others, service.config.spool_megabytes)
+        metrics.events(Accepted(accepted=len(others), refused=refused))
+        return UbiAccepted(
+            accepted=len(good), of_pages=len(ours), apart=0 if known else len(others), refused=refused
+        )
+
+    return await in_waiting_thread(request, work)
+
+
+def _wanted(what: str) -> tuple[str, ...]:
+    """The fields without which the schema has no such record."""
+    return ("action_name", "timestamp") if what == "events" else ("user_query",)
+
+
+def _is_known(request: Request) -> bool:
+    """Whether the sender has the token, or is a page of an allowed site."""
+    config = service_of(request).config
+    sent = request.headers.get("authorization", "").removeprefix("Bearer ")
+    if config.admin_token and hmac.compare_digest(sent.encode(), config.admin_token.encode()):
+        return True
+    return request.headers.get("origin", "") in config.origins
+
+
+def _of_pages(service: "Service", records: Sequence[Mapping[str, Any]]) -> dict[int, EventIn]:
+    """The events that carry the signed id of a page of ours, by their number."""
+    found = {}
+    for at, one in enumerate(records):
+        kind = _KINDS.get(str(one.get("action_name")))
+        details = one.get("event_attributes")
+        thing = details.get("object") if isinstance(details, Mapping) else None
+        if kind is None or not isinstance(thing, Mapping):
+            continue
+        try:
+            service.recorder.signer.open(str(one.get("query_id")))
+            event = {"id": _id(one), "impression": str(one["query_id"]), "kind": kind}
+            found[at] = EventIn.model_validate(event | {"document": str(thing["object_id"])})
+        except (KeyError, ValueError):  # a page of another service, or no document
+            continue
+    return found
+
+
+def _nameless(record: Mapping[str, Any], service: "Service") -> dict[str, Any]:
+    """A record in which keyed hashes stand for people, as everywhere in the log."""
+    return {
+        name: service.recorder.user(str(value)) if name in PEOPLE and value else value
+        for name, value in record.items()
+    }
+
+
+def _id(record: Mapping[str, Any]) -> str:
+    """The same record sent twice counts once."""
+    return hashlib.blake2b(json.dumps(record, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _append(path: Path, records: Sequence[Mapping[str, Any]], megabytes: float) -> None:
+    """Add lines to a file, each request in one write, on disk before it is answered."""
+    if not records:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
+    data = lines.encode("utf-8", "replace")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.fstat(handle).st_size + len(data) > megabytes * 2**20:
+            raise OSError(28, f"{path.name} of ubi is full: move it away, or raise spool_megabytes")
+        os.write(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,105 @@
+"""The routes of User Behavior Insights: what counts, what is kept apart, and what is refused."""
+
+import json
+
+import polars as pl
+import pytest
+
+from rankloop.clicks import read_ubi
+from serve.running import ADMIN, client_of, wait_until
+
+SITE = "https://shop.example"
+QUERY = {
+    "query_id": "q-1",
+    "client_id": "c-9",
+    "application": "shop",
+    "user_query": "red shoes",
+    "timestamp": "2026-03-01T10:00:00Z",
+    "query_response_hit_ids": ["17", "4"],
+}
+CLICK = {
+    "action_name": "click",
+    "query_id": "q-1",
+    "client_id": "c-9",
+    "timestamp": "2026-03-01T10:00:07Z",
+    "event_attributes": {"object": {"object_id": "4"}, "position": {"ordinal": 2}},
+}
+
+
+@pytest.fixture
+def shop(tmp_path):
+    with client_of(tmp_path, origins=(SITE,), swap_rate=0.0) as pair:
+        yield pair
+
+
+def kept(service, *parts):
+    path = service.config.home.joinpath("ubi", *parts)
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("headers", [ADMIN, {"Origin": SITE}])
+def test_what_the_collector_sends_is_read_as_clicks(shop, headers):
+    client, service = shop
+    assert client.post("/ubi_queries", json=[QUERY], headers=headers).json()["accepted"] == 1
+    answer = client.post("/ubi_events", json=[CLICK], headers=headers)
+    assert answer.json() == {"accepted": 1, "of_pages": 0, "apart": 0, "refused": []}
+    folder = service.config.home / "ubi"
+    log = read_ubi(folder / "queries.jsonl", folder / "events.jsonl")
+    assert log.document.tolist() == ["17", "4"]
+    assert log.click.tolist() == [0, 1]
+    assert kept(service, "apart", "events.jsonl") == []
+    assert "c-9" not in (folder / "events.jsonl").read_text()  # people are keyed hashes
+    assert kept(service, "events.jsonl")[0]["client_id"] == kept(service, "queries.jsonl")[0]["client_id"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Origin": "https://evil.example"}, {"Authorization": "Bearer wrong"}, {"Origin": "null"}]
+)
+def test_others_are_kept_apart(shop, headers):
+    client, service = shop
+    client.post("/ubi_queries", json=[QUERY], headers=headers)
+    answer = client.post("/ubi_events", json=CLICK, headers=headers)  # a single one, without an array
+    assert answer.json()["apart"] == 1
+    assert kept(service, "events.jsonl") == []
+    assert kept(service, "queries.jsonl") == []
+    assert len(kept(service, "apart", "events.jsonl")) == len(kept(service, "apart", "queries.jsonl")) == 1
+
+
+def test_events_of_our_own_pages_count_once_and_only_with_the_signature(shop):
+    client, service = shop
+    page = client.post("/search", json={"query": "red shoes"}).json()
+    document = page["results"][1]["id"]
+    click = CLICK | {"query_id": page["impression"], "event_attributes": {"object": {"object_id": document}}}
+    forged = click | {"query_id": page["impression"][:-3] + "AAA"}
+    for _ in range(2):
+        answer = client.post("/ubi_events", json=[click, forged]).json()
+        assert (answer["accepted"], answer["of_pages"], answer["apart"]) == (2, 1, 1)
+    wait_until(lambda: service.store.click_frame()["click"].sum() == 1)
+    log = service.store.click_frame().filter(pl.col("click") > 0)
+    assert log["document"].to_list() == [document]
+
+
+def test_bad_records_are_refused_and_the_others_count(shop):
+    client, service = shop
+    answer = client.post("/ubi_events", json=[{"action_name": "click"}, CLICK, {}], headers=ADMIN).json()
+    assert answer["accepted"] == 1
+    assert [one["reason"] for one in answer["refused"]] == [
+        "a record of ubi_events has action_name and timestamp"
+    ] * 2
+    assert client.post("/ubi_queries", json=[{"query_id": "1"}]).json()["accepted"] == 0
+    assert client.post("/ubi_events", json="text").status_code == 422
+    assert client.post("/ubi_events", json=[3]).status_code == 422
+    odd = CLICK | {"event_attributes": {"object": [1]}, "query_id": {"a": 1}}
+    assert client.post("/ubi_events", json=[odd], headers=ADMIN).json()["accepted"] == 1
+    many = client.post("/ubi_events", json=[CLICK] * (service.config.limits.events + 1))
+    assert many.status_code == 400
+    assert "at most" in many.json()["detail"]
+
+
+def test_a_full_file_is_said(tmp_path):
+    with client_of(tmp_path, spool_megabytes=1.0) as (client, _):
+        large = CLICK | {"message": "x" * 60_000}
+        statuses = [client.post("/ubi_events", json=[large]).status_code for _ in range(20)]
+        assert statuses[0] == 200
+        assert statuses[-1] == 503
+        assert "full" in client.post("/ubi_events", json=[large]).json()["detail"]
