@@ -39,7 +39,7 @@ def learn(
     trees: Annotated[int, typer.Option(help="Trees of each candidate ranker.")] = 150,
     budget: Annotated[
         str,
-        typer.Option(help="usual; or large: selected features and a vote of many rankers, for more time."),
+        typer.Option(help="quick: one forest; usual: a stack of corrections; large: a vote of many rankers."),
     ] = "usual",
     log_format: LogFormat = None,
     missing: Missing = "raise",
