@@ -23,7 +23,7 @@ class XENDCG(Loss):
     with other draws.
 
     >>> XENDCG(seed=3)([0.0, 0.0], [0, 1], [0, 2]).gradient.round(4)
-    array([ 0.1585, -0.1585])
+    array([ 0.3334, -0.3334])
     """
 
     seed: int = 0

@@ -4,7 +4,6 @@ The number of a row follows from seed, sample and row alone, so that a GPU draws
 """
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def gumbel_draws(seed: int, count: int, sample: int = 0) -> Floats:
 
 
 @kernel
-def _fill(key: Any, sample: Any, gumbel: bool, made: Floats) -> None:
+def _fill(key: np.uint64, sample: np.uint64, gumbel: bool, made: Floats) -> None:
     for row in range(made.size):
         high, low = philox(np.uint64(row), sample, key)
         u = (np.float64(high << np.uint64(20) | low >> np.uint64(12)) + 0.5) * _STEP
@@ -54,7 +53,7 @@ def _fill(key: Any, sample: Any, gumbel: bool, made: Floats) -> None:
 
 
 @part
-def philox(counter: Any, sample: Any, key: Any) -> tuple[Any, Any]:
+def philox(counter: np.uint64, sample: np.uint64, key: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The first two of the four words of 32 bits, for the counter (row, row >> 32, sample, 0)."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
     a, b, c, d = counter & mask, counter >> half, sample & mask, np.uint64(0)
