@@ -120,12 +120,12 @@ def learn(
     dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first of
     `rankers`.
 
-    `budget="quick"` takes about a fifth of the time: one forest, the first of `rankers` unless others clearly
+    `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
     already and the log is too small for a certain lead, there is little bias left to correct at the price of
     much variance, so the square root of the curve corrects.
 
-    `budget="large"` starts from the quick one and takes about fifty times as long: features that do not help
+    `budget="large"` takes about ten times as long as the quick one: features that do not help
     to predict clicks on other queries are left out (`features` has the others), and the ranker is an
     `Ensemble` of slower forests with random splits and of networks on the same likelihood, or of one kind
     where it predicts the held-out clicks clearly better.
