@@ -424,7 +424,9 @@ def served(request, shop, tmp_path):
         near.commit()
         address = replace(address, options={"local": str(tmp_path / "near.index")})
     text = f"{address}?local={address.local}" if address.local else str(address)
-    settings = Config(index=text, folder=tmp_path / "serve", admin_token="secret", limits=Limits(rate=0.0))
+    settings = Config(
+        index=text, folder=tmp_path / "serve", admin_token="a secret of sixteen", limits=Limits(rate=0.0)
+    )
     with Service.open(settings) as service, on_a_port(service) as client:
         yield client, service
 
@@ -464,7 +466,7 @@ def test_an_experiment_and_a_promotion(served):
     other = another(service, **{"value(price)": 1.0})
     production = service.versions.live.production.version
     begin = {"a": production, "b": other, "kind": "interleave", "share": 1.0}
-    headers = {"Authorization": "Bearer secret"}
+    headers = {"Authorization": "Bearer a secret of sixteen"}
     client.post("/experiments", json=begin, headers=headers).raise_for_status()
     answer = client.post("/search", json={"query": "red shoes", "user": "u"}).raise_for_status().json()
     assert answer["ranker"] == f"{production} + {other}"

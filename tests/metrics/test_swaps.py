@@ -21,8 +21,12 @@ CHOICES = {
 DIVIDE_BY = {"average_precision": ("relevant", "reachable", "found"), "precision": ("k", "shown")}
 
 
+# Metrics of judgments with holes and of subtopics have twins of their own.
+PLAIN = {name for name, one in MEASURES.items() if not {"judged", "subtopics"} & set(one.data)}
+
+
 def test_every_metric_has_a_plain_definition():
-    assert set(NAIVE) == set(MEASURES)
+    assert set(NAIVE) == PLAIN
 
 
 def options(draw, name):
@@ -51,7 +55,7 @@ def kernel(name, rankings, pool, given):
     return getattr(metrics, name)(scores, labels, offsets, **given)
 
 
-@pytest.mark.parametrize("name", sorted(MEASURES))
+@pytest.mark.parametrize("name", sorted(PLAIN))
 @settings(max_examples=30)
 @given(data=st.data())
 def test_a_swap_changes_a_metric_by_its_definition(name, data):

@@ -8,8 +8,11 @@ import pytest
 from rankloop import metrics
 from rankloop.metrics.kernels.measure import MEASURES
 
-# Tau-b corrects for ties in its own way; the others promise the expected value.
-EXPECTED = sorted(set(MEASURES) - {"kendall_tau"})
+# Tau-b corrects for ties in its own way; the others promise the expected value. Those that need subtopics have
+# a test of their own.
+EXPECTED = sorted(
+    name for name, one in MEASURES.items() if name != "kendall_tau" and "subtopics" not in one.data
+)
 VARIANTS = {
     "average_precision": [{"divide_by": way} for way in ("relevant", "reachable", "found")],
     "precision": [{"divide_by": way} for way in ("k", "shown")],

@@ -48,7 +48,7 @@ def test_categories_of_pandas_are_split_as_sets(coloured):
     frame, y, qid = coloured
     ranker = LambdaMART(**SMALL).fit(frame, y, qid=qid)
     assert ranker.categories_ == {"colour": ["red", "blue", "green", "grey"]}
-    assert ranker.score(frame, y, qid=qid) > 0.999
+    assert ranker.score(frame, y, qid=qid) > 0.99
     codes = frame.assign(colour=frame["colour"].cat.codes)
     named = LambdaMART(categorical=["colour"], **SMALL).fit(codes, y, qid=qid)
     np.testing.assert_array_equal(ranker.predict(frame), named.predict(codes))

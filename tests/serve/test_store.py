@@ -394,7 +394,11 @@ def test_storing_leaves_nothing_behind_for_the_garbage_collector(database):
     In a process of its own: the collector counts what every thread left, also those of other tests.
     """
     done = subprocess.run(
-        [sys.executable, "-c", STORING, database], capture_output=True, text=True, check=True
+        [sys.executable, "-c", STORING, database],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
     assert done.stdout == "0\n"
 

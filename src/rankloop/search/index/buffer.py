@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Ints
-from rankloop.search.field import Field
+from rankloop.search.field import Field, shown
 from rankloop.search.index.arrays import pack
 from rankloop.search.index.limits import GAP, checked_size, checked_values, checked_words
 from rankloop.search.index.postings import Arrays, forward_index, invert, joined
@@ -54,7 +54,7 @@ class Buffer:
                 if name in self.text:
                     words[name] = self.text[name].words(values[name] or ())
             except (ValueError, OverflowError) as error:
-                raise ValueError(f"document {id!r}, field {name!r}: wanted {error}") from None
+                raise ValueError(f"document {shown(id)}, field {name!r}: wanted {error}") from None
         kept = {
             name: value
             for name, value in document.items()
@@ -65,7 +65,7 @@ class Buffer:
             stored = json.dumps(kept, default=_plain, separators=(",", ":")).encode()
             checked_size(stored)
         except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"document {id!r} cannot be stored as JSON: {error}") from None
+            raise ValueError(f"document {shown(id)} cannot be stored as JSON: {error}") from None
         for name, tokens in self.text.items():
             tokens.add(words[name], self.vocabulary)
         for name, column in self.columns.items():

@@ -10,7 +10,7 @@ from rankloop._arrays import Array
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop.search.bm25 import BM25
-from rankloop.search.field import Field, read_fields
+from rankloop.search.field import Field, read_fields, shown
 from rankloop.search.index.added import Added, Skipped
 from rankloop.search.index.embedding import Embedder, Embedding
 from rankloop.search.index.expand import Expander
@@ -286,7 +286,7 @@ class Index:
     def _add_one(self, writer: Writer, document: Document) -> None:
         id, given = self._identified(writer, document)
         if writer.has(id):
-            raise ValueError(f"document {id!r} is in the index already; update() replaces it")
+            raise ValueError(f"document {shown(id)} is in the index already; update() replaces it")
         writer.add(id, given if self._embedder is None else self._embedder.completed(given, given))
 
     def _update_one(self, writer: Writer, document: Document) -> None:
