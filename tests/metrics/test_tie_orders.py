@@ -8,8 +8,8 @@ import pytest
 from rankloop import metrics
 from rankloop.metrics.kernels.measure import MEASURES
 
-# Tau-b corrects for ties in its own way; the others promise the expected value. Those that need subtopics have
-# a test of their own.
+# Tau-b corrects for ties in its own way; the others promise the expected value. Those that need subtopics are
+# tested apart.
 EXPECTED = sorted(
     name for name, one in MEASURES.items() if name != "kendall_tau" and "subtopics" not in one.data
 )
