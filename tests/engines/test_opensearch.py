@@ -468,7 +468,8 @@ def test_an_experiment_and_a_promotion(served):
     begin = {"a": production, "b": other, "kind": "interleave", "share": 1.0}
     headers = {"Authorization": "Bearer a secret of sixteen"}
     client.post("/experiments", json=begin, headers=headers).raise_for_status()
-    answer = client.post("/search", json={"query": "red shoes", "user": "u"}).raise_for_status().json()
+    search = {"query": "red shoes", "user": "u"}
+    answer = client.post("/search", json=search, headers=headers).raise_for_status().json()
     assert answer["ranker"] == f"{production} + {other}"
     assert len(answer["results"]) == 10
     assert len({one["id"] for one in answer["results"]}) == 10
