@@ -8,11 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 TEST_EXTRAS := neural,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
 
-<<<<<<< HEAD
-.PHONY: test check unit quick oracles checkouts format demo bench clean
-=======
-.PHONY: test check unit quick format demo bench hardening clean
->>>>>>> A1
+.PHONY: test check unit quick oracles checkouts hardening format demo bench clean
 
 test: check unit
 
@@ -27,7 +23,6 @@ unit: $(VENV)/.test
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
-<<<<<<< HEAD
 # Heavy peers, in an environment of their own; CONTRIBUTING.md says which, and which variables name checkouts.
 oracles: checkouts $(ORACLES)/.oracles
 	@$(ORACLES)/bin/python tests/oracles/peers.py
@@ -35,11 +30,10 @@ oracles: checkouts $(ORACLES)/.oracles
 
 checkouts:
 	@$(PYTHON) tests/oracles/peers.py checkouts
-=======
+
 hardening: $(VENV)/.test
 	RANKLOOP_HARDENING=20 $(BIN)/python -m pytest --timeout 3000 tests/hardening
 	$(BIN)/python benchmarks/hardening.py
->>>>>>> A1
 
 format: $(VENV)/.test
 	$(BIN)/ruff format src tests examples benchmarks

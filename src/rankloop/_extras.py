@@ -17,6 +17,7 @@ MODULES = {
     "report": ("matplotlib",),
     "search": ("usearch", "Stemmer"),
     "serve": ("fastapi", "uvicorn", "sqlalchemy", "jinja2", "prometheus_client"),
+    "text": ("onnxruntime", "tokenizers"),
     "tracking": ("mlflow", "tensorboard"),
     "trees": ("xgboost", "catboost", "optuna", "onnx", "onnxruntime"),
 }
