@@ -22,7 +22,7 @@ from rankloop.search import BM25, Features, Index, Query
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Limits
 from rankloop.serve.http.schema import SearchRequest
-from serve.running import another, on_a_port, wait_until
+from serve.running import ADMIN, TOKEN, another, on_a_port, wait_until
 
 pytestmark = pytest.mark.timeout(240)  # the first test starts the cluster
 
@@ -424,9 +424,7 @@ def served(request, shop, tmp_path):
         near.commit()
         address = replace(address, options={"local": str(tmp_path / "near.index")})
     text = f"{address}?local={address.local}" if address.local else str(address)
-    settings = Config(
-        index=text, folder=tmp_path / "serve", admin_token="a secret of sixteen", limits=Limits(rate=0.0)
-    )
+    settings = Config(index=text, folder=tmp_path / "serve", admin_token=TOKEN, limits=Limits(rate=0.0))
     with Service.open(settings) as service, on_a_port(service) as client:
         yield client, service
 
@@ -434,7 +432,7 @@ def served(request, shop, tmp_path):
 def test_a_page_its_facets_and_its_clicks(served):
     client, service = served
     request = {"query": "red shoes", "k": 10, "facets": ["genre"], "filters": {"price": {"max": 80}}}
-    answer = client.post("/search", json=request).raise_for_status().json()
+    answer = client.post("/search", json=request, headers=ADMIN).raise_for_status().json()
     assert len(answer["results"]) == 10
     assert answer["found"] == service.index.retrieve("red shoes", filters={"price": (None, 80)}).matches
     assert answer["facets"]["genre"] == service.index.facets(
@@ -456,7 +454,7 @@ def test_a_page_its_facets_and_its_clicks(served):
     low = service.index.retrieve("heavy", 1).ids[0]
     why = client.get("/explain", params={"query": "red shoes", "document": low, "against": first})
     assert why.raise_for_status().json()["against"]
-    ready = client.get("/ready").json()
+    ready = client.get("/ready", headers=ADMIN).json()
     assert ready["ready"]
     assert ready["documents"] == 300
 
@@ -466,10 +464,9 @@ def test_an_experiment_and_a_promotion(served):
     other = another(service, **{"value(price)": 1.0})
     production = service.versions.live.production.version
     begin = {"a": production, "b": other, "kind": "interleave", "share": 1.0}
-    headers = {"Authorization": "Bearer a secret of sixteen"}
-    client.post("/experiments", json=begin, headers=headers).raise_for_status()
+    client.post("/experiments", json=begin, headers=ADMIN).raise_for_status()
     search = {"query": "red shoes", "user": "u"}
-    answer = client.post("/search", json=search, headers=headers).raise_for_status().json()
+    answer = client.post("/search", json=search, headers=ADMIN).raise_for_status().json()
     assert answer["ranker"] == f"{production} + {other}"
     assert len(answer["results"]) == 10
     assert len({one["id"] for one in answer["results"]}) == 10
@@ -502,12 +499,12 @@ def test_the_engine_is_away_and_comes_back(served):
             "id": "e2",
         }
         assert client.post("/events", json={"events": [click]}).json()["accepted"] == 1
-        assert any("does not answer" in one for one in client.get("/ready").json()["troubles"])
+        assert any("does not answer" in one for one in client.get("/ready", headers=ADMIN).json()["troubles"])
         assert client.get("/health").status_code == 200
     finally:
         service.index.client = there
     assert client.post("/search", json={"query": "blue coat"}).status_code == 200
-    wait_until(lambda: client.get("/ready").json()["troubles"] == [])
+    wait_until(lambda: client.get("/ready", headers=ADMIN).json()["troubles"] == [])
 
 
 def test_an_alias_is_switched_while_serving(opensearch, fresh, tmp_path):

@@ -25,7 +25,7 @@ def test_names_alone_make_it_ready():
 
 def test_features_without_names_go_by_number():
     np.testing.assert_array_equal(
-        FeatureSum({"feature 1": 1.0}).fit(DATA.replace(feature_names=None)).predict(DATA.X), [3, 4, 1]
+        FeatureSum({"feature 2": 1.0}).fit(DATA.replace(feature_names=None)).predict(DATA.X), [3, 4, 1]
     )
 
 

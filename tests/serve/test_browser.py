@@ -202,7 +202,7 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
         index.path,
         features=("bm25(title)", "length(title)", "value(quality)"),
         open_dashboard=True,
-        gate=GateSettings(pages=500),
+        gate=GateSettings(pages=500, confidence=0.8),  # the page is tested here, not the gate
         limits=Limits(rate=0.0),
     )
     with Service.open(settings) as service, on_a_port(service) as client:

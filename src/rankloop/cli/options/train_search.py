@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from rankloop.data import Qrels
+    from rankloop.data import Qrels, Run
     from rankloop.metrics import Comparison
     from rankloop.rankers import Ranker
 
@@ -64,8 +64,8 @@ def train_search(
     worse = [metric for metric, one in verdicts.items() if _is_worse(found, metric, one.difference)]
     with replacing_folder(target) as folder:
         search.save(folder / SEARCH)
-        write_run(ranked["learned"], folder / "test.run")
-        write_run(ranked["words alone"], folder / "words.run")
+        for name, one in (("test", ranked["learned"]), ("words", ranked["words alone"])):
+            write_run(_without_blanks(one), folder / f"{name}.run")
         written = {"metrics.json": figures, "comparison.json": found.to_dict()["verdicts"]}
         for name, content in written.items():
             (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -118,3 +118,12 @@ def _read_queries(path: Path) -> dict[str, Any]:
         if line.strip():
             queries[qid] = Query.of_words(text)
     return queries
+
+
+def _without_blanks(run: "Run") -> "Run":
+    """The run with ids that fit into a TREC file, where judgments name a query by its text."""
+    from rankloop.data import Run
+
+    return Run.from_dict(
+        {"_".join(str(query).split()): run[query] for query in run.qid.tolist()}, tag=run.tag
+    )

@@ -126,8 +126,11 @@ class _State:
                 return
             self.best = reached
         stopped = 0 < len(further.curve_) < size
+        whole = (
+            self.trees + size >= self.total
+        )  # the last rounds were tried, also where an earlier one is best
         self.made = further
-        self.over = stopped or self.trees >= self.total
+        self.over = stopped or whole
 
     def save(self) -> None:
         if self.store is None or self.made is None:

@@ -59,8 +59,11 @@ class LightGBMForest:
             settings["objective"] = lambda scores, _: derivatives(scores)
         if train.n_documents < _FEW:
             settings.setdefault("min_data_in_bin", 1)
-        data = _dataset(plan, train, settings).construct()
-        if not any(data.feature_num_bin(feature) > 1 for feature in range(train.n_features)):
+        data = _dataset(plan, train, settings)
+        alone = "machines" not in settings  # members of a cluster agree on bins only when they train together
+        if alone and not any(
+            data.construct().feature_num_bin(feature) > 1 for feature in range(train.n_features)
+        ):
             raise ValueError(
                 f"no feature tells the {train.n_documents:,} documents apart: each has one value in "
                 "all of them; check the features, and how the data were read"
