@@ -33,7 +33,7 @@ def runs(quick: bool) -> int:
 def false_alarms(subject: str, condition: str, alarms: int, experiments: int, *, note: str = "") -> Cell:
     """At most 5 %, and two standard errors of that share for chance."""
     most = ALARMS + 2 * _error(ALARMS, experiments)
-    share = alarms / experiments
+    share = float(alarms / experiments)
     return Cell(subject, condition, "false alarms", share, experiments, f"≤ {most:.1%}", share <= most, note)
 
 
@@ -43,7 +43,7 @@ def coverage(subject: str, condition: str, held: int, experiments: int, *, note:
     if experiments < EXPERIMENTS:
         low -= 2 * _error(low, experiments)
         high = min(high + 2 * _error(high, experiments), 1.0)
-    share = held / experiments
+    share = float(held / experiments)
     bar = f"{low:.1%} to {high:.1%}"
     return Cell(subject, condition, "coverage", share, experiments, bar, low <= share <= high, note)
 
@@ -52,7 +52,7 @@ def power(
     subject: str, condition: str, found: int, experiments: int, least: float, *, note: str = ""
 ) -> Cell:
     """The share that finds a true difference, at least `least`."""
-    share = found / experiments
+    share = float(found / experiments)
     return Cell(subject, condition, "power", share, experiments, f"≥ {least:.0%}", share >= least, note)
 
 

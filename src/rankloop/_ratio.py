@@ -8,12 +8,15 @@ from rankloop._arrays import Floats
 
 __all__ = ["Ratio", "mixture_quantile", "ratio", "reach"]
 
+FEW_UNITS = 20  # units at which the spread of all, heavy or light, has half a say in that of a share
+
 
 class Ratio(NamedTuple):
     """sum(above) / sum(below), its standard error, its interval, and the units that it rests on.
 
     `skew` is that of the ratio's distribution (0 is symmetric), `units` counts equally large units with the
-    same information (Kish, 1965).
+    same information: about the value (Kish, 1965), or where the interval is "skewed" about its error, which
+    rests on the largest units even more.
     """
 
     value: float
@@ -30,7 +33,8 @@ def ratio(above: Floats, below: Floats, *, confidence: float = 0.95, kind: str =
     The error is the jackknife's: what each unit weighs is taken into account, and with equal weights it is
     the usual standard error. `kind` is the interval: "student" is symmetric, by t with as many degrees of
     freedom as there are `units`; "skewed" corrects it for the skewness of the units (Hall, 1992); "share" is
-    for values between 0 and 1, whose spread depends on the mean (Wilson, 1927): it stays within 0 and 1.
+    for values between 0 and 1, whose spread depends on the mean (Wilson, 1927): it stays within 0 and 1; "rate"
+    is the same where `below` counts trials, so that a small unit's own share says little.
 
     >>> found = ratio(np.array([0.0, 0.5, 1.0]), np.ones(3), kind="student")
     >>> found.value, round(found.error, 4), found.units
@@ -38,7 +42,8 @@ def ratio(above: Floats, below: Floats, *, confidence: float = 0.95, kind: str =
     """
     n, total = len(above), float(below.sum())
     value = float(above.sum() / total)
-    units = total**2 / float(below @ below)
+    size = below * below if kind == "skewed" else below
+    units = float(size.sum()) ** 2 / float(size @ size)
     share = np.minimum(below / total, 1.0)
     if n == 1 or share.max() > 1 - 1e-9:
         return Ratio(value, np.inf, -np.inf, np.inf, 0.0, units)
@@ -46,8 +51,8 @@ def ratio(above: Floats, below: Floats, *, confidence: float = 0.95, kind: str =
     square = float(residual @ residual)
     error = float(np.sqrt(square * (n - 1) / n))
     skew = float(np.sum(residual**3)) / square**1.5 if square > 0 else 0.0
-    if kind == "share":
-        low, high = _score(value, error, units, above, below, confidence)
+    if kind in ("share", "rate"):
+        low, high = _score(value, error, units, above, below, confidence, kind == "rate")
     else:
         low, high = reach(value, error, units, confidence=confidence, skew=skew if kind == "skewed" else 0.0)
     return Ratio(value, error, low, high, skew, units)
@@ -89,7 +94,7 @@ def mixture_quantile(values: Floats, errors: Floats, units: float, share: float)
 
 
 def _score(
-    value: float, error: float, units: float, above: Floats, below: Floats, confidence: float
+    value: float, error: float, units: float, above: Floats, below: Floats, confidence: float, counted: bool
 ) -> tuple[float, float]:
     """Wilson's interval, with the spread of the values in place of that of a share of hits."""
     seen = below > 0
@@ -97,8 +102,12 @@ def _score(
     middle = float(plain.mean())
     spread = 1.0
     if 0 < value < 1 and 0 < middle < 1:
-        alike = float(plain.var(ddof=1)) / (middle * (1 - middle))
-        spread = max(error**2 * units / (value * (1 - value)), alike if len(plain) > units + 1e-9 else 0.0)
+        spread = error**2 * units / (value * (1 - value))
+        if (
+            len(plain) > units + 1e-9 and not counted
+        ):  # few heavy units may by chance look alike: all units have a say then
+            alike = float(plain.var(ddof=1)) / (middle * (1 - middle))
+            spread += max(alike - spread, 0.0) * FEW_UNITS / (FEW_UNITS + units)
     wide = _quantile(units, confidence) ** 2 * spread / units
     centre = (value + wide / 2) / (1 + wide)
     half = np.sqrt(wide * (max(value * (1 - value), 0.0) + wide / 4)) / (1 + wide)

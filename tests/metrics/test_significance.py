@@ -264,5 +264,7 @@ def test_mean_of_weighted_lists_by_hand():
     assert (mean.value, mean.n) == (0.75, 2)
     # jackknife: without the first query the mean is 0, without the second 1
     assert mean.error == pytest.approx(np.sqrt((0.75**2 + 0.25**2) / 2))
-    assert mean.units == pytest.approx(16 / 10)
+    assert mean.units == pytest.approx(10**2 / (9**2 + 1))  # about the error
+    counted = mean_of(np.array([1.0, 0.0]), np.array([3.0, 1.0]), kind="student")
+    assert counted.units == pytest.approx(16 / 10)  # about the value
     assert mean_of(np.array([np.nan]), np.ones(1)).n == 0

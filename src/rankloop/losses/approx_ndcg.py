@@ -23,7 +23,7 @@ class ApproxNDCG(Loss):
     .. math:: C = 1 - \frac{1}{\mathrm{maxDCG}} \sum_i \frac{G_i}{\log_2(1 + \hat r_i)}, \quad
         \hat r_i = 1 + \sum_{j \ne i} \sigma((s_j - s_i)/\tau)
 
-    Time grows with the square of a list, memory with its length.
+    Memory grows with the length of a list, and so does time in long lists.
 
     >>> ApproxNDCG(temperature=0.1)([2.0, 1.0, 3.0], [2, 0, 1], [0, 3]).value.round(4)  # NDCG is 0.7967
     array([0.2033])

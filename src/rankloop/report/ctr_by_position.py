@@ -82,7 +82,7 @@ def click_rates(log: Any) -> tuple[Floats, Floats, Floats]:
             np.asarray(np.bincount(person[rows], one), np.float64)
             for one in (log.click[rows], np.ones(rows.sum()))
         )
-        found = ratio(above[below > 0], below[below > 0], kind="share")
+        found = ratio(above[below > 0], below[below > 0], kind="rate")
         low[rank], high[rank] = max(found.low, 0.0), min(found.high, 1.0)
     return share, low, high
 

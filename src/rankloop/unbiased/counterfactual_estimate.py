@@ -23,6 +23,7 @@ from rankloop.unbiased.snips import totals
 __all__ = ["FEW", "CounterfactualEstimate", "Evaluator", "Scorer", "counterfactual_estimate"]
 
 FEW = 20  # with fewer queries the spread between queries is not estimated well
+LEAST = 3.0  # over the root of the pages: propensities below it are raised to it by doubly_robust
 
 CURVES = 50  # samples of an uncertain propensity curve
 RESAMPLES = 200  # of the clicks, where there are too few queries to resample
@@ -72,7 +73,8 @@ def counterfactual_estimate(
 
     `metric` is "dcg" or "dcg@k" (gain: the probability of being relevant), "precision@k", "arp" (the sum of
     the ranks of relevant documents: lower is better) or "ctr" (clicks per page).
-    `method` is the name of a correction, `options` are its options. The interval covers the choice of
+    `method` is the name of a correction, `options` are its options; `doubly_robust` raises fewer propensities
+    here than in learning (`tau` is 3 over the root of the number of pages). The interval covers the choice of
     queries, and the uncertainty of the propensity curve if it has any; with fewer than 20 queries, that of
     the clicks alone.
 
@@ -119,6 +121,8 @@ class Evaluator:
             self.bias = Bias(curve, np.zeros(len(curve)))
         known = isinstance(log, ClickLog) and has_people(log)
         self.people = effective_people(log) if isinstance(log, ClickLog) and known else None
+        if method == "doubly_robust":  # whose usual bound is for learning: here its bias would be seen
+            options.setdefault("tau", float(min(1.0, LEAST / np.sqrt(self.seen.sessions.sum()))))
         self.correction = estimator(method, data, seed=seed, **options)
         self.relevance = self.correction(self.seen)
         if method == "snips":

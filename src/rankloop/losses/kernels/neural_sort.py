@@ -1,10 +1,12 @@
 """NeuralSort: a smooth sort, computed row by row so that no matrix is ever stored."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
-from rankloop.lists import discount, rank_lists
+from rankloop.lists import discount, list_sums, rank_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import fast, inner, workspace
 from rankloop.losses.kernels.sinkhorn import PIECES, row_dot, row_shares, scale_columns, solve_columns
@@ -24,6 +26,7 @@ def neural_sort_loss(
     k: int | None,
     iterations: int = 0,
     tolerance: float = 0.0,
+    truncation: int | None = None,
 ) -> LossResult:
     """One minus NDCG under the smooth sort P; with `iterations`, its columns are scaled to sums of one too.
 
@@ -33,26 +36,45 @@ def neural_sort_loss(
     matrix. All of it takes products of P with a vector, row by row, in memory linear in the list; a row is
     visited as far as its entries count. Hessian: the size of the lambdas between a document and the others,
     rank by rank, as if every rank were a softmax of its own; never less than the gradient, so that no Newton
-    step is longer than one.
+    step is longer than one. `truncation` as in `NeuralNDCG`.
     """
     made = LossResult.zeros(lists.n_lists, lists.n_documents)
-    order = rank_lists(lists.scores, lists.offsets)
+    order, offsets = rank_lists(lists.scores, lists.offsets), lists.offsets
     amounts, best = normalised_gains(lists, gain, k)
-    longest = lists.longest
+    if truncation is not None and lists.longest > truncation:
+        order, offsets = _kept(order, offsets, amounts, truncation)
+    longest = int(np.diff(offsets).max(initial=0))
     table = discount(np.arange(1, longest + 1))
     rows = longest if k is None else k
     table[rows:] = 0.0
-    g, h = np.empty(lists.n_documents), np.empty(lists.n_documents)
+    g, h = np.empty(len(order)), np.empty(len(order))
+    made.value[:] = list_sums(best, lists.offsets)
 
     def work(first: int, last: int) -> None:
         _sort_lists(
-            first, last, lists.scores[order], lists.offsets, amounts[order], best, table,
+            first, last, lists.scores[order], offsets, amounts[order], table,
             1.0 / temperature, rows, iterations, tolerance, made.value, g, h,
         )  # fmt: skip
 
-    over_lists(work, lists.offsets)
+    over_lists(work, offsets)
     made.gradient[order], made.hessian[order] = g, np.maximum(h, np.abs(g))
     return made
+
+
+def _kept(order: Ints, offsets: Ints, amounts: Floats, most: int) -> tuple[Ints, Ints]:
+    """The rows of each list in order of score, at most `most`: half by gain, the others by score."""
+    parts = []
+    for start, stop in pairwise(offsets):
+        rows = order[start:stop]
+        if len(rows) > most:
+            by_gain = np.argsort(-amounts[rows], kind="stable")[: most // 2]
+            keep = np.zeros(len(rows), np.bool_)
+            keep[by_gain[amounts[rows][by_gain] > 0]] = True
+            keep[np.flatnonzero(~keep)[: most - int(keep.sum())]] = True
+            rows = rows[keep]
+        parts.append(rows)
+    ends = np.cumsum([len(one) for one in parts])
+    return np.concatenate(parts), np.concatenate(([0], ends)).astype(offsets.dtype)
 
 
 @fast
@@ -62,7 +84,6 @@ def _sort_lists(
     scores: Floats,
     offsets: Ints,
     amounts: Floats,
-    best: Floats,
     discount: Floats,
     slope: float,
     rows: int,
@@ -123,9 +144,7 @@ def _sort_lists(
                 share = row_shares(r, low, high, n, slope, s, spread, v, k)
                 held = row_dot(low, high, k, z) * share
                 _add_loss(low, high, share, n - 1.0 - 2.0 * r, held, k, z, a, c)
-        value[q] = -gained
-        for i in range(start, stop):
-            value[q] += best[i]
+        value[q] -= gained
         _chain(slope, s, a, c, signs, gradient[start:stop])
 
 

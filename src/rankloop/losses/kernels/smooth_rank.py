@@ -6,18 +6,27 @@ from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import exp_negative, fast, inner
+from rankloop.losses.kernels.smooth_sums import LONG, smooth_sums
 
 __all__ = ["smooth_lambdas", "smooth_ranks"]
 
 
 def smooth_ranks(lists: LossLists, hit: Floats, temperature: float) -> tuple[Floats, Floats]:
-    r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone."""
+    r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone.
+
+    `hit` has 0 and 1. Lists from `LONG` documents on are added up by `smooth_sums`.
+    """
     rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
+    slope = 1.0 / temperature
 
     def work(first: int, last: int) -> None:
-        _rank_lists(first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, rank, hits)
+        _rank_lists(first, last, lists.scores, hit, lists.offsets, slope, rank, hits)
 
     over_lists(work, lists.offsets)
+    for rows in _long_lists(lists):
+        columns = np.stack([np.ones(rows.stop - rows.start), hit[rows]], axis=1)
+        sums = smooth_sums(lists.scores[rows], slope, columns, steep=False)
+        rank[rows], hits[rows] = sums[:, 0] + 0.5, sums[:, 1] - 0.5 * hit[rows]
     return rank, hits
 
 
@@ -30,15 +39,40 @@ def smooth_lambdas(
     no Newton step is longer than one.
     """
     gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
+    slope = 1.0 / temperature
 
     def work(first: int, last: int) -> None:
         _lambda_lists(
-            first, last, lists.scores, hit, lists.offsets, 1.0 / temperature, by_rank, by_hits,
-            gradient, hessian,
-        )  # fmt: skip
+            first, last, lists.scores, hit, lists.offsets, slope, by_rank, by_hits, gradient, hessian
+        )
 
     over_lists(work, lists.offsets)
+    for rows in _long_lists(lists):
+        gradient[rows], hessian[rows] = _long_lambdas(
+            lists.scores[rows], slope, hit[rows], by_rank[rows], by_hits[rows]
+        )
     return gradient, hessian
+
+
+def _long_lists(lists: LossLists) -> list[slice]:
+    """The rows of each list that `smooth_sums` adds up."""
+    starts, stops = lists.offsets[:-1], lists.offsets[1:]
+    return [slice(int(starts[q]), int(stops[q])) for q in np.flatnonzero(stops - starts >= LONG)]
+
+
+def _long_lambdas(
+    scores: Floats, slope: float, hit: Floats, by_rank: Floats, by_hits: Floats
+) -> tuple[Floats, Floats]:
+    """As `_lambda_row`, with what depends on both documents split into sums over one: hits are 0 or 1."""
+    both = by_rank + by_hits
+    columns = [np.ones(len(scores)), hit, by_rank, by_hits, np.abs(by_rank), np.abs(both)]
+    sums = smooth_sums(scores, slope, np.stack(columns, axis=1), steep=True)
+    all_, hits, ranked, hit_by, size, size_hit = sums.T
+    lambda_ = ranked + hit_by * hit - by_rank * all_ - by_hits * hits
+    theirs = np.where(hit > 0, size_hit, size)
+    hess = theirs + np.abs(by_rank) * (all_ - hits) + np.abs(both) * hits
+    own = np.abs(by_rank + by_hits * hit)
+    return slope * lambda_, slope * np.maximum(hess - 0.5 * own, 0.0)
 
 
 @fast
@@ -54,6 +88,8 @@ def _rank_lists(
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
+        if stop - start >= LONG:
+            continue
         for i in range(start, stop):
             rank[i], hits[i] = _rank_row(scores[i], scores[start:stop], hit[start:stop], slope)
             rank[i] += 0.5  # the document itself was counted as one half
@@ -87,6 +123,8 @@ def _lambda_lists(
 ) -> None:
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
+        if stop - start >= LONG:
+            continue
         for i in range(start, stop):
             lambda_, hess = _lambda_row(
                 scores[i], hit[i], by_rank[i], by_hits[i], slope,

@@ -13,7 +13,7 @@ from rankloop.metrics.results.significance import Difference, holm, paired_boots
 __all__ = ["SAME", "TESTS", "Verdict", "on_few_queries", "verdicts"]
 
 TESTS = {"randomization": "randomisation test", "t": "paired t-test", "bootstrap": "paired bootstrap test"}
-SKEWED = 0.3  # skewness of a mean difference, above which a symmetric interval is too narrow on one side
+SKEWED = 0.2  # skewness of a mean difference, above which a symmetric interval is too narrow on one side
 SAME = 1e-9  # values of a query closer than this are a tie, not a win
 
 
