@@ -90,22 +90,26 @@ def bootstrapped(sums: Floats, solve: Solve, *, resamples: int, seed: int, **abo
     shape = sums.shape[1:]
     curve = solve(flat.sum(axis=0).reshape(1, *shape))[0]
     mass = flat.sum(axis=1)
-    units = float(mass.sum() ** 2 / np.sum(mass**2))
+    units, spread = (float(one.sum() ** 2 / np.sum(one**2)) for one in (mass, mass**2))
     weights = weights_of(resamples, len(sums), seed)
     chunk = max(NUMBERS // flat.shape[1], 1)
     again = [solve((weights[i : i + chunk] @ flat).reshape(-1, *shape)) for i in range(0, resamples, chunk)]
-    return with_draws(curve, np.concatenate(again), units=units, **about)
+    return with_draws(curve, np.concatenate(again), units=units, freedom=np.sqrt(units * spread), **about)
 
 
-def with_draws(curve: Floats, resamples: Floats, *, units: float, **about: Any) -> Propensity:
+def with_draws(
+    curve: Floats, resamples: Floats, *, units: float, freedom: float | None = None, **about: Any
+) -> Propensity:
     """A curve with its interval from resamples of it, all as logarithms: normal in log space, Student's t.
 
-    `units` is how many equally large queries (or people) would tell as much (Kish, 1965).
+    `units` is how many equally large queries (or people) would tell as much (Kish, 1965). `freedom` is lower
+    where sizes differ, as the spread rests on the largest even more: the clicks of a person are partly alike,
+    so it lies between the number for independent clicks and that for clicks that are all alike.
     """
     few = np.sqrt(max(units, 2.0) / (max(units, 2.0) - 1.0))  # a resample spreads that much less than a draw
     resamples = curve + few * (resamples - curve)
     covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
-    reach = float(student.ppf(0.975, max(units, 2.0) - 1.0)) * np.sqrt(np.diag(covariance))
+    reach = float(student.ppf(0.975, max(freedom or units, 2.0) - 1.0)) * np.sqrt(np.diag(covariance))
     return Propensity(
         np.exp(curve),
         np.exp(curve - reach),
