@@ -1,5 +1,6 @@
 """`rankloop serve`: a search page and an API over an index, which learn from clicks."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,10 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", help="Processes on the port; at most one per core.")
     ] = 1,
+    pipeline: Annotated[
+        Path | None,
+        typer.Option("--pipeline", help="A learned pipeline, its file or run folder, to serve from now on."),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Serve a search page and its API, log what people see and click, and learn from it.
@@ -33,6 +38,10 @@ def serve(
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 
+    if pipeline is not None:
+        from rankloop.serve.models.adopt import adopt
+
+        adopt(Config.read(source), pipeline)
     if workers != 1:
         run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)
     else:
