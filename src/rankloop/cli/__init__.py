@@ -10,6 +10,7 @@ from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
+from rankloop.cli.delete import delete
 from rankloop.cli.demo import demo
 from rankloop.cli.deploy import deploy
 from rankloop.cli.encoders import encoders
@@ -62,7 +63,7 @@ def _root(
 
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
-_LOOP = (index, search, serve, learn, simulate, online, interleave, report)
+_LOOP = (index, search, delete, serve, learn, simulate, online, interleave, report)
 for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check):
     app.command()(command)
 app.add_typer(clicks, name="clicks")

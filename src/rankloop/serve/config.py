@@ -33,6 +33,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.k": (1, 100),
     "limits.seconds": (0.01, 3600),
     "limits.events": (1, 500),
+    "limits.documents": (1, 1e6),
+    "limits.documents_body": (1024, 1e9),
     "limits.rate": (0, 1e9),
     "limits.burst": (1, 1e9),
     "limits.clients": (1, 1e9),
@@ -56,6 +58,8 @@ class Limits:
     k: int = 100
     seconds: float = 5.0  # a search that takes longer is given up
     events: int = 200  # in one batch
+    documents: int = 1000  # in one batch
+    documents_body: int = 16_777_216  # bytes of a request with documents
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once
     clients: int = 20_000  # whose rate is remembered

@@ -57,6 +57,8 @@ _MEANING = {
     401: "The administration token is missing or wrong.",
     403: "Administration is off: the service was started without a token.",
     404: "There is no such thing.",
+    408: "The request came too slowly.",
+    409: "The Idempotency-Key belongs to another request, or to one under way.",
     413: "The request is too large.",
     422: "The request does not fit the schema.",
     429: "Too many requests: try again after Retry-After seconds.",

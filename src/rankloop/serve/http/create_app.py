@@ -17,7 +17,10 @@ from rankloop import __version__
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.config import Config
+from rankloop.serve.documents import DocumentsBusy
+from rankloop.serve.events.idempotency import SameKey
 from rankloop.serve.events.store import StoreAway
+from rankloop.serve.http import documents as api_documents
 from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
@@ -70,7 +73,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
     app.state.waiting_threads = CapacityLimiter(WAITING)
-    for part in (api_search, api_models, api_experiments, api_health, api_ubi):
+    for part in (api_search, api_documents, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)
     _handle_errors(app)
@@ -128,7 +131,12 @@ def _handle_errors(app: FastAPI) -> None:
     async def later(request: Request, error: StoreAway | EngineAway) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
+    @app.exception_handler(SameKey)
+    async def same_key(request: Request, error: SameKey) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 409, {"Retry-After": RETRY} if error.later else {})
+
     @app.exception_handler(DeadlineExceeded)
+    @app.exception_handler(DocumentsBusy)
     @app.exception_handler(Busy)
     async def too_long(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
