@@ -24,6 +24,9 @@ def serve(
         Path | None,
         typer.Option("--pipeline", help="A learned pipeline, its file or run folder, to serve from now on."),
     ] = None,
+    prefix: Annotated[
+        str | None, typer.Option("--prefix", help="The path under which a proxy shows it, as in /shop.")
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Serve a search page and its API, log what people see and click, and learn from it.
@@ -35,6 +38,12 @@ def serve(
     from rankloop._extras import MODULES, require_modules
 
     require_modules(*MODULES["serve"])
+    if prefix is not None:
+        import os
+
+        from rankloop.serve.web_settings import PREFIX_VARIABLE
+
+        os.environ[PREFIX_VARIABLE] = prefix  # the workers read it too
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
+from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
 
@@ -139,6 +140,7 @@ class Config:
     gate: GateSettings = GateSettings()
     influence: InfluenceSettings = InfluenceSettings()
     limits: Limits = Limits()
+    web: WebSettings = field(default_factory=WebSettings)
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -175,10 +177,10 @@ class Config:
         administration token in the file.
         """
         if is_address(path):
-            return cls(index=str(path)).with_token()
+            return cls(index=str(path)).with_environment()
         source = Path(path)
         if source.is_dir():
-            return cls(index=source).with_token()
+            return cls(index=source).with_environment()
         try:
             settings = tomllib.loads(source.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -187,12 +189,13 @@ class Config:
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None
-        return cls.from_dict(settings, beside=source.parent).with_token()
+        return cls.from_dict(settings, beside=source.parent).with_environment()
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
         parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
+        parts["web"] = WebSettings
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():
@@ -216,10 +219,10 @@ class Config:
             raise ValueError("a config file names its index, as in index = 'shop.index'")
         return cls(**made)
 
-    def with_token(self) -> "Config":
-        """The same with the token in the environment, where there is one."""
-        token = os.environ.get(TOKEN_VARIABLE)
-        return self.but(admin_token=token) if token else self
+    def with_environment(self) -> "Config":
+        """The same with the token, the keys and the prefix in the environment, where they are set."""
+        token = os.environ.get(TOKEN_VARIABLE) or self.admin_token
+        return self.but(admin_token=token, web=self.web.of_environment())
 
     def but(self, **changes: Any) -> "Config":
         """The same with other values."""

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.routing import Match
 
 from rankloop import __version__
 from rankloop.engines import EngineAway
@@ -29,8 +30,11 @@ from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
+from rankloop.serve.http.keys import Keys
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
+from rankloop.serve.http.prefix import Prefix
+from rankloop.serve.http.request_log import STANDARD_OUTPUT, RequestLog
 from rankloop.serve.http.search_threads import Busy, SearchThreads
 from rankloop.serve.http.tokens import LockedOut, WrongTokens
 from rankloop.serve.pages.routes import router as pages
@@ -66,6 +70,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         docs_url=None,  # their scripts come from another site
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
+        servers=[{"url": settings.web.prefix}] if settings.web.prefix else None,
     )
     app.state.service = service
     app.state.metrics = Metrics(service)
@@ -78,7 +83,13 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.include_router(pages)
     _handle_errors(app)
     app.add_middleware(Bodies, limit=limits.body)
-    app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
+    web = settings.web
+    app.add_middleware(
+        Rates,
+        buckets=TokenBuckets(limits.rate, limits.burst, limits.clients),
+        trusted=TokenBuckets(web.key_rate, web.key_burst, max(1, len(web.by_name))),
+    )
+    app.add_middleware(Keys, keys=web.by_name, wrong=app.state.wrong_tokens)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -90,7 +101,21 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
+    if web.request_log:
+        path = None if web.request_log == STANDARD_OUTPUT else settings.home / web.request_log
+        app.add_middleware(RequestLog, path=path, queries=web.log_queries)
+    if web.prefix:
+        app.add_middleware(Prefix, prefix=_free(web.prefix, app))
     return app
+
+
+def _free(prefix: str, app: FastAPI) -> str:
+    """A prefix that is no route itself: whether a proxy stripped it could not be told."""
+    for path in (prefix, f"{prefix}/x"):
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        if any(route.matches(scope)[0] != Match.NONE for route in app.routes):
+            raise ValueError(f"web.prefix is {prefix!r}, which has routes of the service; choose another")
+    return prefix
 
 
 @contextmanager

@@ -12,10 +12,11 @@ from rankloop.serve.events.address_range import address_range
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SLOWEST_BODY", "Bodies", "Rates", "TokenBuckets", "refuse", "too_large", "whole_body"]
+__all__ = ["KEY_NAME", "SLOWEST_BODY", "Bodies", "Rates", "TokenBuckets", "refuse", "too_large", "whole_body"]
 
 SLOWEST_BODY = 20.0  # seconds
 UNLIMITED = ("/health", "/ready")
+KEY_NAME = "rankloop.key"  # in the scope of a request: the name of the key of a trusted program
 OWN_BODIES = "/documents"  # routes under it read large bodies themselves, once they have seen the token
 
 
@@ -59,16 +60,19 @@ class Rates:
     """Middleware: a client that sends too many requests gets 429 with the time to wait.
 
     A client is an IPv4 address or the /64 of an IPv6 address, which one household has; the server takes it
-    from the headers of trusted proxies only.
+    from the headers of trusted proxies only. With the key of a trusted program it is the key, and `trusted`
+    has how much it may send.
     """
 
-    def __init__(self, app: "ASGIApp", buckets: TokenBuckets) -> None:
-        self.app, self.buckets = app, buckets
+    def __init__(self, app: "ASGIApp", buckets: TokenBuckets, trusted: TokenBuckets) -> None:
+        self.app, self.buckets, self.trusted = app, buckets, trusted
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] == "http" and self.buckets.rate > 0 and scope["path"] not in UNLIMITED:
-            client = _client(scope)
-            wait = self.buckets.wait(client, time.monotonic())
+        key = scope.get(KEY_NAME)
+        buckets = self.buckets if key is None else self.trusted
+        if scope["type"] == "http" and buckets.rate > 0 and scope["path"] not in UNLIMITED:
+            client = _client(scope) if key is None else str(key)
+            wait = buckets.wait(client, time.monotonic())
             if wait > 0:
                 retry = str(math.ceil(wait))
                 await refuse(send, 429, "too many requests; slow down", {"retry-after": retry})
