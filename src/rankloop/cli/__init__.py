@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.backup import backup
 from rankloop.cli.check import check
 from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
@@ -25,6 +26,7 @@ from rankloop.cli.online import online
 from rankloop.cli.options.help import Commands, in_one_sentence
 from rankloop.cli.predict import predict
 from rankloop.cli.report import report
+from rankloop.cli.restore import restore
 from rankloop.cli.search import search
 from rankloop.cli.serve import serve
 from rankloop.cli.shard import shard
@@ -64,7 +66,7 @@ def _root(
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
 _LOOP = (index, search, delete, serve, learn, simulate, online, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check):
+for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check, backup, restore):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

@@ -35,23 +35,24 @@ def serve(
 
     rankloop serve "opensearch://localhost:9200/shop?local=shop.index"
     """
+    from dataclasses import replace
+
     from rankloop._extras import MODULES, require_modules
 
     require_modules(*MODULES["serve"])
-    if prefix is not None:
-        import os
-
-        from rankloop.serve.web_settings import PREFIX_VARIABLE
-
-        os.environ[PREFIX_VARIABLE] = prefix  # the workers read it too
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 
+    config = Config.read(source)
+    if prefix is not None:
+        config = config.but(web=replace(config.web, prefix=prefix))
     if pipeline is not None:
         from rankloop.serve.models.adopt import adopt
 
-        adopt(Config.read(source), pipeline)
+        adopt(config, pipeline)
     if workers != 1:
-        run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)
+        run_workers(
+            source, host=host, port=port, workers=workers, open_browser=open_browser, prefix=config.web.prefix
+        )
     else:
-        run(Config.read(source), host=host, port=port, open_browser=open_browser)
+        run(config, host=host, port=port, open_browser=open_browser)
