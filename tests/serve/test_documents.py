@@ -111,7 +111,7 @@ def test_without_the_token_nothing_is_read(shop, headers):
         ("PUT", "/documents", b"[" * 3_900, 400, "nested too deeply"),
         ("PUT", "/documents", b'{"documents": []}', 422, "documents: list should have at least 1 item"),
         ("PUT", "/documents", b'{"documents": [1]}', 422, "documents.0: input should be a valid dictionary"),
-        ("PUT", "/documents", b'{"docs": []}', 422, "documents: field required"),
+        ("PUT", "/documents", b'{"docs": []}', 422, "documents: this field is needed"),
         ("DELETE", "/documents", b'{"ids": [""]}', 422, "ids.0"),
         ("DELETE", "/documents", b'{"ids": ["1","2","3","4","5","6"]}', 400, "at most 5 documents at once"),
         ("PUT", "/documents/7", b"[]", 422, "it is an object with the fields by name"),

@@ -16,7 +16,7 @@ from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
 
-TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
+TOKEN_VARIABLE, DATABASE_VARIABLE = "RANKLOOP_ADMIN_TOKEN", "RANKLOOP_DATABASE"
 SHORTEST_TOKEN = 16  # characters
 _RANGES: dict[str, tuple[float, float]] = {
     "swap_rate": (0, 1),
@@ -173,8 +173,8 @@ class Config:
     def read(cls, path: str | Path) -> "Config":
         """The settings in a TOML file, or the defaults for an index or the address of an engine.
 
-        Paths in the file are relative to it. The environment variable RANKLOOP_ADMIN_TOKEN overrides the
-        administration token in the file.
+        Paths in the file are relative to it. The environment variables RANKLOOP_ADMIN_TOKEN, RANKLOOP_KEYS,
+        RANKLOOP_DATABASE and RANKLOOP_PREFIX override what the file says.
         """
         if is_address(path):
             return cls(index=str(path)).with_environment()
@@ -220,9 +220,10 @@ class Config:
         return cls(**made)
 
     def with_environment(self) -> "Config":
-        """The same with the token, the keys and the prefix in the environment, where they are set."""
+        """The same with the token, database, keys and prefix in the environment, where they are set."""
         token = os.environ.get(TOKEN_VARIABLE) or self.admin_token
-        return self.but(admin_token=token, web=self.web.of_environment())
+        database = os.environ.get(DATABASE_VARIABLE) or self.database
+        return self.but(admin_token=token, database=database, web=self.web.of_environment())
 
     def but(self, **changes: Any) -> "Config":
         """The same with other values."""

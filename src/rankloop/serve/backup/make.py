@@ -59,11 +59,9 @@ def make_backup(config: Config, target: Path) -> dict[str, int]:
         where = index_folder(config)
         if where is not None:
             _copy_index(where, folder / INDEX)
-        files = {
-            str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": sum_of(path)}
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        }
+        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        sizes = {str(path.relative_to(folder)): path.stat().st_size for path in paths}
+        files = {name: {"bytes": size, "sha256": sum_of(folder / name)} for name, size in sizes.items()}
         content = {
             "kind": KIND,
             "rankloop": __version__,
@@ -76,8 +74,8 @@ def make_backup(config: Config, target: Path) -> dict[str, int]:
         (folder / LIST).write_text(signed_json(content), encoding="utf-8", newline="")
     os.chmod(target, 0o700)
     return {
-        "files": len(files),
-        "bytes": sum(int(one["bytes"]) for one in files.values()),
+        "files": len(sizes),
+        "bytes": sum(sizes.values()),
         "pages": counts["pages"],
         "models": len(registered),
     }

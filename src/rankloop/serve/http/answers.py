@@ -39,6 +39,7 @@ __all__ = [
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message
+_CLEARER = {"extra_forbidden": "there is no such field; leave it out", "missing": "this field is needed"}
 
 
 class Problem(BaseModel):
@@ -130,7 +131,7 @@ def first_mistake(errors: Sequence[Any]) -> str:
     """
     wrong = errors[0]
     where = ".".join(str(part) for part in wrong["loc"][1:])  # the first is "body", "query" or "path"
-    message = f"{wrong['msg'][:1].lower()}{wrong['msg'][1:]}"
+    message = _CLEARER.get(wrong.get("type", ""), f"{wrong['msg'][:1].lower()}{wrong['msg'][1:]}")
     name = clean_text(where[:LONGEST_NAME])
     return f"{name or 'the request'}: {message}"
 

@@ -10,6 +10,7 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Match
@@ -136,6 +137,16 @@ def learning(settings: Config) -> Iterator[None]:
 
 def _handle_errors(app: FastAPI) -> None:
     """A mistake of the caller is answered with one sentence that does not repeat what it sent."""
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        detail = error.detail
+        if error.status_code == 404:
+            detail = "there is no such route; /openapi.json lists those that there are"
+        elif error.status_code == 405:
+            detail = f"this route takes {headers.get('Allow') or headers.get('allow', 'other methods')}"
+        return JSONResponse({"detail": detail}, error.status_code, headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
