@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import rankloop as rl
 from engines.shop import FIELDS, QUERIES, documents
+from engines.web_documents import documents_come_and_go
 from rankloop.cli.index import index as index_command
 from rankloop.cli.search import search as search_command
 from rankloop.engines import EngineAway, OpenSearch, Unsupported
@@ -585,3 +586,7 @@ def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
         stop.set()
         opensearch.start(2)
         opensearch.up()
+
+
+def test_documents_over_http_go_into_the_engine(served):
+    documents_come_and_go(served[0])

@@ -8,10 +8,13 @@ import pytest
 
 import rankloop as rl
 from engines.shop import FIELDS, QUERIES, documents
+from engines.web_documents import documents_come_and_go
 from rankloop.engines import EngineAway, Solr, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.search import BM25, Features, Index
+from rankloop.serve import Config, Service
+from serve.running import TOKEN, on_a_port
 
 pytestmark = pytest.mark.timeout(240)  # the first test starts the cluster
 
@@ -239,3 +242,9 @@ def test_away_and_absent(solr):
         Solr("solr://127.0.0.1:1/shop")
     with pytest.raises(FileNotFoundError, match="no collection 'nowhere'"):
         Solr(solr.url("nowhere"))
+
+
+def test_documents_over_http_go_into_the_collection(shop, tmp_path):
+    settings = Config(index=str(shop.address), folder=tmp_path / "serve", admin_token=TOKEN)
+    with Service.open(settings) as service, on_a_port(service) as client:
+        documents_come_and_go(client)

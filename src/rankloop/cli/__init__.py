@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.backup import backup
 from rankloop.cli.check import check
 from rankloop.cli.clicks import clicks
 from rankloop.cli.compare import compare
 from rankloop.cli.convert import convert
 from rankloop.cli.datasets import datasets
+from rankloop.cli.delete import delete
 from rankloop.cli.demo import demo
 from rankloop.cli.deploy import deploy
 from rankloop.cli.encoders import encoders
@@ -24,6 +26,7 @@ from rankloop.cli.online import online
 from rankloop.cli.options.help import Commands, in_one_sentence
 from rankloop.cli.predict import predict
 from rankloop.cli.report import report
+from rankloop.cli.restore import restore
 from rankloop.cli.search import search
 from rankloop.cli.serve import serve
 from rankloop.cli.shard import shard
@@ -62,8 +65,8 @@ def _root(
 
 
 _MODELS = (evaluate, compare, fuse, train, predict, explain, tune)
-_LOOP = (index, search, serve, learn, simulate, online, interleave, report)
-for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check):
+_LOOP = (index, search, delete, serve, learn, simulate, online, interleave, report)
+for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check, backup, restore):
     app.command()(command)
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")

@@ -7,7 +7,7 @@ import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, ReportFile, Seed, check_report
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
-from rankloop.cli.options.logs import Missing
+from rankloop.cli.options.logs import Columns, Missing
 from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ def learn(
         str,
         typer.Argument(
             help="A data set (LETOR/SVMLight, Parquet, saved) with its LOG; or an index, an engine, or the "
-            "TOML file of a service, which have a log of their own."
+            "TOML file of a service, which have a log of their own where no LOG is given."
         ),
     ],
     log: Annotated[
         str | None,
         typer.Argument(
-            help="The click log of a data set: Parquet, CSV, JSONL, shards, or see --log-format; or "
+            help="The click log: Parquet, CSV, JSONL, shards, or see --log-format; or "
             "opensearch://host:9200/ubi_events."
         ),
     ] = None,
@@ -42,6 +42,7 @@ def learn(
         typer.Option(help="quick: one forest; usual: a stack of corrections; large: a vote of many rankers."),
     ] = "usual",
     log_format: LogFormat = None,
+    columns: Columns = None,
     missing: Missing = "raise",
     seed: Seed = 0,
     report: ReportFile = None,
@@ -68,25 +69,23 @@ def learn(
     For an index or a service, the new version is registered with a report, and serves if it passes the gate.
 
     rankloop learn shop.index
+
+    A past log teaches an index too: its documents are described by the features of the index.
+
+    rankloop learn shop.index log.csv --columns query=q,document=sku,session=visit --out runs/learned
     """
     from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
-    from rankloop.cli.options.ubi_log import ubi_log
     from rankloop.engines.remote.address import is_address
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
     check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
-    if is_service(source):
-        _learn_of_service(
-            source,
-            again,
-            seed,
-            json,
-            {"LOG": log, "--out": out, "--propensity": propensity, "--report": report},
-        )
+    if log is None and is_service(source):
+        others = {"--out": out, "--propensity": propensity, "--report": report, "--columns": columns}
+        _learn_of_service(source, again, seed, json, others)
         return
     if log is None:
         raise ValueError(
@@ -99,9 +98,17 @@ def learn(
         "budget": budget,
         "seed": seed,
     }
+    if is_service(source):
+        if backend is not None:
+            raise ValueError("an index learns in one process; leave --backend out")
+        from rankloop.cli.options.learn_index import learn_index
+
+        read = read_log(log, log_format, columns)
+        learn_index(source, read, out, missing, json, report, **options)
+        return
     if backend is not None:
-        if is_address(log):
-            raise ValueError("a log in an engine is read by one process; leave --backend out")
+        if is_address(log) or columns is not None:
+            raise ValueError("--columns and logs in an engine are read by one process; leave --backend out")
         if missing != "raise":
             raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
         from rankloop.cli.options.cluster import learn_on
@@ -109,7 +116,7 @@ def learn(
         found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
     else:
         data = reading.dataset(source, labels=False)
-        read = ubi_log(log) if is_address(log) else read_log(log, log_format)
+        read = read_log(log, log_format, columns)
         clicks = without_missing(read, data, missing)
         found = learn_from_log(clicks, data, **options)
     if out is not None:
@@ -136,8 +143,8 @@ def _learn_of_service(source: str, again: bool, seed: int, json: bool, others: d
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise ValueError(
-            f"{given[0]} belongs to learning from files: rankloop learn DATA LOG; a service has its own "
-            "log, and keeps versions, curves and reports in its folder"
+            f"{given[0]} belongs to learning from a file: rankloop learn {source} LOG; a service learns from "
+            "its own log, and keeps versions, curves and reports in its folder"
         )
     run = learn_once(source, again=again, seed=seed)
     show(run, as_json=json)

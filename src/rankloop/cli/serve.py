@@ -1,5 +1,6 @@
 """`rankloop serve`: a search page and an API over an index, which learn from clicks."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,13 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", help="Processes on the port; at most one per core.")
     ] = 1,
+    pipeline: Annotated[
+        Path | None,
+        typer.Option("--pipeline", help="A learned pipeline, its file or run folder, to serve from now on."),
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option("--prefix", help="The path under which a proxy shows it, as in /shop.")
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Serve a search page and its API, log what people see and click, and learn from it.
@@ -27,13 +35,24 @@ def serve(
 
     rankloop serve "opensearch://localhost:9200/shop?local=shop.index"
     """
+    from dataclasses import replace
+
     from rankloop._extras import MODULES, require_modules
 
     require_modules(*MODULES["serve"])
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 
+    config = Config.read(source)
+    if prefix is not None:
+        config = config.but(web=replace(config.web, prefix=prefix))
+    if pipeline is not None:
+        from rankloop.serve.models.adopt import adopt
+
+        adopt(config, pipeline)
     if workers != 1:
-        run_workers(source, host=host, port=port, workers=workers, open_browser=open_browser)
+        run_workers(
+            source, host=host, port=port, workers=workers, open_browser=open_browser, prefix=config.web.prefix
+        )
     else:
-        run(Config.read(source), host=host, port=port, open_browser=open_browser)
+        run(config, host=host, port=port, open_browser=open_browser)

@@ -1,6 +1,6 @@
 """Click logs in files: Parquet, CSV and JSON lines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -90,8 +90,8 @@ def explained(path: Path, format: str | None = None) -> Iterator[None]:
         raise ValueError(f"{path.name} cannot be read as {_format(path, format)}: {reason}") from error
 
 
-def scan(path: Path, *, format: str | None = None) -> Any:
-    """A lazy polars frame with one impression per row."""
+def scan(path: Path, *, format: str | None = None, names: Mapping[str, str] | None = None) -> Any:
+    """A lazy polars frame with one impression per row; `names` has the file's names of our columns."""
     import polars as pl
 
     kind = _format(path, format)
@@ -101,7 +101,19 @@ def scan(path: Path, *, format: str | None = None) -> Any:
         frame = pl.scan_csv(path, infer_schema_length=10_000)
     else:
         frame = pl.scan_ndjson(path, infer_schema_length=10_000)
-    return exploded(frame)
+    return exploded(frame if names is None else _renamed(frame, path, names))
+
+
+def _renamed(frame: Any, path: Path, names: Mapping[str, str]) -> Any:
+    """The same with our names; a column that has one of them already gives way."""
+    import polars as pl
+
+    given = frame.collect_schema().names()
+    for theirs in names.values():
+        if theirs not in given:
+            raise ValueError(f"{path.name} has no column {theirs!r}; it has {', '.join(given)}")
+    others = [name for name in given if name not in names and name not in names.values()]
+    return frame.select(*others, *(pl.col(theirs).alias(ours) for ours, theirs in names.items()))
 
 
 _DEEPEST = 10_000

@@ -12,10 +12,11 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
+from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
 
-TOKEN_VARIABLE = "RANKLOOP_ADMIN_TOKEN"
+TOKEN_VARIABLE, DATABASE_VARIABLE = "RANKLOOP_ADMIN_TOKEN", "RANKLOOP_DATABASE"
 SHORTEST_TOKEN = 16  # characters
 _RANGES: dict[str, tuple[float, float]] = {
     "swap_rate": (0, 1),
@@ -33,6 +34,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.k": (1, 100),
     "limits.seconds": (0.01, 3600),
     "limits.events": (1, 500),
+    "limits.documents": (1, 1e6),
+    "limits.documents_body": (1024, 1e9),
     "limits.rate": (0, 1e9),
     "limits.burst": (1, 1e9),
     "limits.clients": (1, 1e9),
@@ -56,6 +59,8 @@ class Limits:
     k: int = 100
     seconds: float = 5.0  # a search that takes longer is given up
     events: int = 200  # in one batch
+    documents: int = 1000  # in one batch
+    documents_body: int = 16_777_216  # bytes of a request with documents
     rate: float = 50.0  # requests a second of one client, in the long run
     burst: int = 200  # requests at once
     clients: int = 20_000  # whose rate is remembered
@@ -135,6 +140,7 @@ class Config:
     gate: GateSettings = GateSettings()
     influence: InfluenceSettings = InfluenceSettings()
     limits: Limits = Limits()
+    web: WebSettings = field(default_factory=WebSettings)
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -167,14 +173,14 @@ class Config:
     def read(cls, path: str | Path) -> "Config":
         """The settings in a TOML file, or the defaults for an index or the address of an engine.
 
-        Paths in the file are relative to it. The environment variable RANKLOOP_ADMIN_TOKEN overrides the
-        administration token in the file.
+        Paths in the file are relative to it. The environment variables RANKLOOP_ADMIN_TOKEN, RANKLOOP_KEYS,
+        RANKLOOP_DATABASE and RANKLOOP_PREFIX override what the file says.
         """
         if is_address(path):
-            return cls(index=str(path)).with_token()
+            return cls(index=str(path)).with_environment()
         source = Path(path)
         if source.is_dir():
-            return cls(index=source).with_token()
+            return cls(index=source).with_environment()
         try:
             settings = tomllib.loads(source.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -183,12 +189,13 @@ class Config:
             ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None
-        return cls.from_dict(settings, beside=source.parent).with_token()
+        return cls.from_dict(settings, beside=source.parent).with_environment()
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
         parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
+        parts["web"] = WebSettings
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():
@@ -212,10 +219,11 @@ class Config:
             raise ValueError("a config file names its index, as in index = 'shop.index'")
         return cls(**made)
 
-    def with_token(self) -> "Config":
-        """The same with the token in the environment, where there is one."""
-        token = os.environ.get(TOKEN_VARIABLE)
-        return self.but(admin_token=token) if token else self
+    def with_environment(self) -> "Config":
+        """The same with the token, database, keys and prefix in the environment, where they are set."""
+        token = os.environ.get(TOKEN_VARIABLE) or self.admin_token
+        database = os.environ.get(DATABASE_VARIABLE) or self.database
+        return self.but(admin_token=token, database=database, web=self.web.of_environment())
 
     def but(self, **changes: Any) -> "Config":
         """The same with other values."""

@@ -7,6 +7,7 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.documents import Documents
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.experiments.experiments import Experiments
@@ -35,12 +36,14 @@ class Service:
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
-    and events, `searcher` answers searches, `reranker` orders candidates of another engine.
+    and events, `searcher` answers searches, `reranker` orders candidates of another engine, `documents`
+    takes documents.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
         self.config, self.index, self.store = config, index, store
         self.reranker = Reranker(config, index)
+        self.documents = Documents(config, index)
         self.registry = Registry(store, config.home / "models")
         self.experiments = Experiments(store, config.influence)
         self.shadow = Shadow()

@@ -61,7 +61,8 @@ LogFormat = Annotated[
     str | None,
     typer.Option(
         "--log-format",
-        help="Of the click log: parquet, csv, jsonl, yandex, trec, graphcm or metarank; else by its name.",
+        help="Of the click log: parquet, csv, jsonl, ubi (a folder), yandex, trec, graphcm or metarank; else "
+        "by its name.",
     ),
 ]
 User = Annotated[

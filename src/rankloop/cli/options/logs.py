@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from rankloop.clicks import ClickLog
     from rankloop.data import RankingDataset
 
-__all__ = ["Missing", "read_log", "without_missing"]
+__all__ = ["Columns", "Missing", "read_log", "without_missing"]
+
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        help="Of a log in a table: what its columns are called, as in query=q,document=sku,click=clicked.",
+    ),
+]
 
 Missing = Annotated[
     str,
@@ -19,12 +27,21 @@ Missing = Annotated[
 ]
 
 
-def read_log(path: str | Path, log_format: str | None = None) -> "ClickLog":
-    """A click log from a file, from all files of a glob, or from shards."""
+def read_log(path: str | Path, log_format: str | None = None, columns: str | None = None) -> "ClickLog":
+    """A click log from a file, from all files of a glob, from shards, or from an engine that keeps UBI."""
     from rankloop.clicks import ClickLog, read_clicks
     from rankloop.data import kind_of
+    from rankloop.engines.remote.address import is_address
 
+    if is_address(path) or log_format == "ubi":
+        from rankloop.cli.options.ubi_log import ubi_files, ubi_log
+
+        if columns is not None:
+            raise ValueError("--columns is for logs in tables; UBI has names of its own")
+        return ubi_log(str(path)) if is_address(path) else ubi_files(Path(path))
     source = expanded(path)
+    if columns is not None:
+        return _renamed_log(source, log_format, columns)
     if isinstance(source, list):
         import polars
 
@@ -46,6 +63,33 @@ def read_log(path: str | Path, log_format: str | None = None) -> "ClickLog":
             raise ValueError(f"{source} holds shards of {shards.kind}; a click log is wanted")
         return ClickLog.from_frame(polars.concat([shards.frame(i) for i in range(len(shards))]))
     return read_clicks(source, format=log_format)
+
+
+def _renamed_log(source: str | list[str], log_format: str | None, columns: str) -> "ClickLog":
+    """A log whose columns have other names."""
+    import polars
+
+    from rankloop._names import one_of
+    from rankloop.clicks import ClickLog
+    from rankloop.clicks.click_log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
+    from rankloop.clicks.read_clicks import explained, scan
+
+    known = (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS)
+    names: dict[str, str] = {}
+    for part in columns.split(","):
+        ours, equals, theirs = (one.strip() for one in part.partition("="))
+        if not equals or not theirs:
+            raise ValueError(f"--columns takes pairs like query=q,document=sku, got {part!r}")
+        names[one_of("column of a click log", ours, known)] = theirs
+    frames = []
+    for file in [source] if isinstance(source, str) else source:
+        path = Path(file)
+        if not path.is_file():
+            raise FileNotFoundError(f"no such file: {path}")
+        with explained(path, log_format):
+            frame = scan(path, format=log_format, names=names).collect()
+        frames.append(frame)
+    return ClickLog.from_frame(polars.concat(frames, how="vertical_relaxed"))
 
 
 def without_missing(log: "ClickLog", data: "RankingDataset | None", missing: str) -> "ClickLog":

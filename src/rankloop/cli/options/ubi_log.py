@@ -1,7 +1,8 @@
-"""The click log that User Behavior Insights keeps in OpenSearch."""
+"""The click log that User Behavior Insights keeps, in OpenSearch or in files."""
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog
 
-__all__ = ["ubi_log"]
+__all__ = ["ubi_files", "ubi_log"]
 
 EVENTS, QUERIES = "ubi_events", "ubi_queries"
 
@@ -38,7 +39,36 @@ def ubi_log(address: str) -> "ClickLog":
         )
     except LookupError as error:
         raise ValueError(f"{error}; UBI keeps its log in {queries.name} and {events.name}") from None
+    _tell(skipped)
+    return log
+
+
+def ubi_files(folder: Path) -> "ClickLog":
+    """The log in a folder with a file of queries and one of events, as the service keeps them in `ubi`."""
+    from rankloop.clicks import read_ubi
+
+    if not folder.is_dir():
+        raise ValueError(f"a log in the format ubi is a folder with ubi_queries and ubi_events, got {folder}")
+    skipped: Counter[str] = Counter()
+    log = read_ubi(_only(folder, "queries"), _only(folder, "events"), on_error="skip", skipped=skipped)
+    _tell(skipped)
+    return log
+
+
+def _only(folder: Path, what: str) -> Path:
+    """The one file whose name, up to its endings, ends in `queries` or `events`."""
+    found = [
+        one for one in sorted(folder.iterdir()) if one.is_file() and one.name.split(".")[0].endswith(what)
+    ]
+    if len(found) != 1:
+        raise ValueError(
+            f"{folder} has {len(found)} files of {what}; a log in the format ubi has one, such as "
+            f"ubi_{what}.jsonl"
+        )
+    return found[0]
+
+
+def _tell(skipped: "Counter[str]") -> None:
     if skipped:
         told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
         typer.echo(f"left out: {told}", err=True)
-    return log

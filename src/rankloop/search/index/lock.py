@@ -5,7 +5,11 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["WriterLock"]
+__all__ = ["IndexLocked", "WriterLock"]
+
+
+class IndexLocked(ValueError):  # noqa: N818 - it reads aloud
+    """Another writer holds the lock of an index; nothing was changed."""
 
 
 class WriterLock:
@@ -30,7 +34,7 @@ class WriterLock:
             file.seek(0)
             owner = file.read(20).decode("ascii", "replace").strip() or "another process"
             file.close()
-            raise ValueError(
+            raise IndexLocked(
                 f"{self.path.parent} is being written by process {owner}; wait for its commit, or close it"
             ) from None
         file.truncate(0)

@@ -15,6 +15,7 @@ __all__ = [
     "forgotten",
     "forgotten_pages",
     "judgments",
+    "keyed_requests",
     "learning",
     "metadata",
     "models",
@@ -125,6 +126,16 @@ forgotten_pages = Table("forgotten_pages", metadata, Column("page_id", Text, pri
 
 ended_logins = Table(
     "ended_logins", metadata, Column("login", Text, primary_key=True), Column("until", Double, nullable=False)
+)
+
+# Requests with an Idempotency-Key, and their answers once there are some.
+keyed_requests = Table(
+    "keyed_requests",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("content", Text, nullable=False),  # a hash of what was asked
+    Column("time", Double, nullable=False, index=True),
+    Column("answer", Text),
 )
 
 judgments = Table(

@@ -39,6 +39,7 @@ __all__ = [
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message
+_CLEARER = {"extra_forbidden": "there is no such field; leave it out", "missing": "this field is needed"}
 
 
 class Problem(BaseModel):
@@ -57,6 +58,8 @@ _MEANING = {
     401: "The administration token is missing or wrong.",
     403: "Administration is off: the service was started without a token.",
     404: "There is no such thing.",
+    408: "The request came too slowly.",
+    409: "The Idempotency-Key belongs to another request, or to one under way.",
     413: "The request is too large.",
     422: "The request does not fit the schema.",
     429: "Too many requests: try again after Retry-After seconds.",
@@ -128,7 +131,7 @@ def first_mistake(errors: Sequence[Any]) -> str:
     """
     wrong = errors[0]
     where = ".".join(str(part) for part in wrong["loc"][1:])  # the first is "body", "query" or "path"
-    message = f"{wrong['msg'][:1].lower()}{wrong['msg'][1:]}"
+    message = _CLEARER.get(wrong.get("type", ""), f"{wrong['msg'][:1].lower()}{wrong['msg'][1:]}")
     name = clean_text(where[:LONGEST_NAME])
     return f"{name or 'the request'}: {message}"
 

@@ -10,14 +10,19 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.routing import Match
 
 from rankloop import __version__
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.config import Config
+from rankloop.serve.documents import DocumentsBusy
+from rankloop.serve.events.idempotency import SameKey
 from rankloop.serve.events.store import StoreAway
+from rankloop.serve.http import documents as api_documents
 from rankloop.serve.http import experiments as api_experiments
 from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
@@ -26,8 +31,11 @@ from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
+from rankloop.serve.http.keys import Keys
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
+from rankloop.serve.http.prefix import Prefix
+from rankloop.serve.http.request_log import STANDARD_OUTPUT, RequestLog
 from rankloop.serve.http.search_threads import Busy, SearchThreads
 from rankloop.serve.http.tokens import LockedOut, WrongTokens
 from rankloop.serve.pages.routes import router as pages
@@ -63,6 +71,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         docs_url=None,  # their scripts come from another site
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
+        servers=[{"url": settings.web.prefix}] if settings.web.prefix else None,
     )
     app.state.service = service
     app.state.metrics = Metrics(service)
@@ -70,12 +79,18 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
     app.state.waiting_threads = CapacityLimiter(WAITING)
-    for part in (api_search, api_models, api_experiments, api_health, api_ubi):
+    for part in (api_search, api_documents, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)
     _handle_errors(app)
     app.add_middleware(Bodies, limit=limits.body)
-    app.add_middleware(Rates, buckets=TokenBuckets(limits.rate, limits.burst, limits.clients))
+    web = settings.web
+    app.add_middleware(
+        Rates,
+        buckets=TokenBuckets(limits.rate, limits.burst, limits.clients),
+        trusted=TokenBuckets(web.key_rate, web.key_burst, max(1, len(web.by_name))),
+    )
+    app.add_middleware(Keys, keys=web.by_name, wrong=app.state.wrong_tokens)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -87,7 +102,21 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
+    if web.request_log:
+        path = None if web.request_log == STANDARD_OUTPUT else settings.home / web.request_log
+        app.add_middleware(RequestLog, path=path, queries=web.log_queries)
+    if web.prefix:
+        app.add_middleware(Prefix, prefix=_free(web.prefix, app))
     return app
+
+
+def _free(prefix: str, app: FastAPI) -> str:
+    """A prefix that is no route itself: whether a proxy stripped it could not be told."""
+    for path in (prefix, f"{prefix}/x"):
+        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        if any(route.matches(scope)[0] != Match.NONE for route in app.routes):
+            raise ValueError(f"web.prefix is {prefix!r}, which has routes of the service; choose another")
+    return prefix
 
 
 @contextmanager
@@ -109,6 +138,16 @@ def learning(settings: Config) -> Iterator[None]:
 def _handle_errors(app: FastAPI) -> None:
     """A mistake of the caller is answered with one sentence that does not repeat what it sent."""
 
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        detail = error.detail
+        if error.status_code == 404:
+            detail = "there is no such route; /openapi.json lists those that there are"
+        elif error.status_code == 405:
+            detail = f"this route takes {headers.get('Allow') or headers.get('allow', 'other methods')}"
+        return JSONResponse({"detail": detail}, error.status_code, headers)
+
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         return JSONResponse({"detail": first_mistake(error.errors())}, 422)
@@ -128,7 +167,12 @@ def _handle_errors(app: FastAPI) -> None:
     async def later(request: Request, error: StoreAway | EngineAway) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
 
+    @app.exception_handler(SameKey)
+    async def same_key(request: Request, error: SameKey) -> Response:
+        return JSONResponse({"detail": _sentence(error)}, 409, {"Retry-After": RETRY} if error.later else {})
+
     @app.exception_handler(DeadlineExceeded)
+    @app.exception_handler(DocumentsBusy)
     @app.exception_handler(Busy)
     async def too_long(request: Request, error: Exception) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})

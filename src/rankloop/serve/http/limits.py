@@ -12,10 +12,12 @@ from rankloop.serve.events.address_range import address_range
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Bodies", "Rates", "TokenBuckets"]
+__all__ = ["KEY_NAME", "SLOWEST_BODY", "Bodies", "Rates", "TokenBuckets", "refuse", "too_large", "whole_body"]
 
 SLOWEST_BODY = 20.0  # seconds
 UNLIMITED = ("/health", "/ready")
+KEY_NAME = "rankloop.key"  # in the scope of a request: the name of the key of a trusted program
+OWN_BODIES = "/documents"  # routes under it read large bodies themselves, once they have seen the token
 
 
 class TokenBuckets:
@@ -58,16 +60,19 @@ class Rates:
     """Middleware: a client that sends too many requests gets 429 with the time to wait.
 
     A client is an IPv4 address or the /64 of an IPv6 address, which one household has; the server takes it
-    from the headers of trusted proxies only.
+    from the headers of trusted proxies only. With the key of a trusted program it is the key, and `trusted`
+    has how much it may send.
     """
 
-    def __init__(self, app: "ASGIApp", buckets: TokenBuckets) -> None:
-        self.app, self.buckets = app, buckets
+    def __init__(self, app: "ASGIApp", buckets: TokenBuckets, trusted: TokenBuckets) -> None:
+        self.app, self.buckets, self.trusted = app, buckets, trusted
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] == "http" and self.buckets.rate > 0 and scope["path"] not in UNLIMITED:
-            client = _client(scope)
-            wait = self.buckets.wait(client, time.monotonic())
+        key = scope.get(KEY_NAME)
+        buckets = self.buckets if key is None else self.trusted
+        if scope["type"] == "http" and buckets.rate > 0 and scope["path"] not in UNLIMITED:
+            client = _client(scope) if key is None else str(key)
+            wait = buckets.wait(client, time.monotonic())
             if wait > 0:
                 retry = str(math.ceil(wait))
                 await refuse(send, 429, "too many requests; slow down", {"retry-after": retry})
@@ -87,7 +92,7 @@ class Bodies:
         self.app, self.limit, self.seconds = app, limit, seconds
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope.get("path", "").startswith(OWN_BODIES):
             await self.app(scope, receive, send)
             return
         sent = dict(scope["headers"])
@@ -100,7 +105,7 @@ class Bodies:
             return
         try:
             async with asyncio.timeout(self.seconds):
-                messages = await self._whole(receive)
+                messages = await whole_body(receive, self.limit)
         except TimeoutError:
             await refuse(send, 408, "the request came too slowly", {"connection": "close"})
             return
@@ -109,20 +114,25 @@ class Bodies:
             return
         await self.app(scope, _replay(messages, receive), send)
 
-    async def _whole(self, receive: "Receive") -> "list[Message] | None":
-        messages, size = [], 0
-        while True:
-            message = await receive()
-            messages.append(message)
-            size += len(message.get("body", b""))
-            if size > self.limit:
-                return None
-            if message["type"] == "http.disconnect" or not message.get("more_body", False):
-                return messages
-
     async def _too_large(self, send: "Send") -> None:
-        message = f"a request has at most {self.limit} bytes; send less at a time"
-        await refuse(send, 413, message, {"connection": "close"})
+        await refuse(send, 413, too_large(self.limit), {"connection": "close"})
+
+
+async def whole_body(receive: "Receive", limit: int) -> "list[Message] | None":
+    """The messages of a request; None as soon as they have more than `limit` bytes."""
+    messages, size = [], 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if size > limit:
+            return None
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return messages
+
+
+def too_large(limit: int) -> str:
+    return f"a request has at most {limit} bytes; send less at a time"
 
 
 async def refuse(send: "Send", status: int, message: str, headers: dict[str, str]) -> None:

@@ -23,6 +23,7 @@ from rankloop.serve.config import TOKEN_VARIABLE, Config
 from rankloop.serve.http.connections import ConnectionProtocol
 from rankloop.serve.http.create_app import create_app, learning
 from rankloop.serve.service import Service
+from rankloop.serve.web_settings import PREFIX_VARIABLE
 
 __all__ = ["listening", "run", "run_workers", "web", "worker"]
 
@@ -59,7 +60,7 @@ def run(
 
 
 def run_workers(
-    source: str | Path, *, host: str, port: int, workers: int, open_browser: bool = False
+    source: str | Path, *, host: str, port: int, workers: int, open_browser: bool = False, prefix: str = ""
 ) -> None:
     """The same with several processes on one port; `source` is the config file or the index they read."""
     config = Config.read(source)
@@ -71,6 +72,7 @@ def run_workers(
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
         os.environ[SOURCE] = str(source)
+        os.environ[PREFIX_VARIABLE] = prefix or config.web.prefix
         options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
         if open_browser:
             webbrowser.open(address)

@@ -3,6 +3,7 @@
 import hmac
 import math
 import time
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
@@ -36,14 +37,19 @@ class WrongTokens:
 
     def compare(self, given: str, wanted: str, address: str | None) -> bool:
         """Whether a token is right; `LockedOut` after too many wrong ones, also for the right one."""
+        return self.which(given, {"token": wanted}, address) is not None
+
+    def which(self, given: str, wanted: Mapping[str, str], address: str | None) -> str | None:
+        """The same for several keys: the name of the one that was given, each compared in constant time."""
         where, now = address_range(address), time.monotonic()
         wait = self._left.look(where, now)
         if wait > 0:
             raise LockedOut(wait)
-        right = hmac.compare_digest(given.encode(), wanted.encode())
+        sent = given.encode()
+        right = [name for name, key in wanted.items() if hmac.compare_digest(sent, key.encode())]
         if not right:
             self._left.wait(where, now)
-        return right
+        return right[0] if right else None
 
 
 def is_token(request: Request, given: str) -> bool:

@@ -1,0 +1,43 @@
+"""`rankloop backup`: the index, models, store and secret of a service in one folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["backup"]
+
+
+def backup(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG|INDEX|ENGINE", help="What is served: a TOML file, an index, or an engine."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the backup; it must be new.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Copy everything a service needs, as of one moment and with checksums, while it serves.
+
+    It holds the secret of the service and what people searched for: keep it as you keep those. Tokens, keys
+    and the TOML file are not in it, nor documents that only an engine has.
+
+    rankloop backup shop.index --out backups/monday
+    """
+    from json import dumps
+
+    from rankloop._extras import MODULES, require_modules
+
+    require_modules(*MODULES["serve"])
+    from rankloop.serve.backup.make import make_backup
+    from rankloop.serve.config import Config
+
+    found = make_backup(Config.read(source), out)
+    if json:
+        print(dumps({"backup": str(out), **found}))
+        return
+    print(
+        f"{found['pages']:,} pages, {found['models']:,} models, {found['files']:,} files "
+        f"({found['bytes'] / 1e6:,.1f} MB) in {out}"
+    )

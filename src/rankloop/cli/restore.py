@@ -1,0 +1,48 @@
+"""`rankloop restore`: a backup of a service put back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["restore"]
+
+
+def restore(
+    backup: Annotated[Path, typer.Argument(help="The folder that rankloop backup wrote.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG|INDEX|ENGINE",
+            help="Where it shall serve: a TOML file, or the new path of the index; or an engine.",
+        ),
+    ],
+    database: Annotated[
+        str | None,
+        typer.Option(help="An empty database, as in postgresql://user@host/shop; else beside the index."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a backup, and write it to where nothing is; what serves from there goes on where it stopped.
+
+    A backup of SQLite can be restored to PostgreSQL, and the other way round.
+
+    rankloop restore backups/monday shop.index
+    """
+    from json import dumps
+
+    from rankloop._extras import MODULES, require_modules
+    from rankloop.engines.remote.address import is_address
+
+    require_modules(*MODULES["serve"])
+    from rankloop.serve.backup.restore import restore_backup
+    from rankloop.serve.config import Config
+
+    known = is_address(target) or Path(target).suffix.lower() == ".toml"
+    config = Config.read(target) if known else Config(index=target)
+    found = restore_backup(backup, config if database is None else config.but(database=database))
+    if json:
+        print(dumps({"restored": str(config.index), "folder": str(config.home), **found}))
+        return
+    print(f"{found['pages']:,} pages and {found['models']:,} models restored to {config.home}")
+    print(f"serve it: rankloop serve {target}")

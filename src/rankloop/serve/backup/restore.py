@@ -1,0 +1,73 @@
+"""A backup put back: checked first, and only where nothing is."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from rankloop._atomic import replacing_folder
+from rankloop._checksums import checked_json
+from rankloop.search import Index
+from rankloop.serve.backup.make import HOME, INDEX, KIND, LIST, TABLES, index_folder, sum_of
+from rankloop.serve.backup.tables import has_rows, read_tables
+from rankloop.serve.config import Config
+from rankloop.serve.events.store import Store
+from rankloop.serve.events.tables import SCHEMA
+
+__all__ = ["check_backup", "restore_backup"]
+
+
+def restore_backup(folder: Path, config: Config) -> dict[str, int]:
+    """Write the service of a backup to where a config says; all of it, or nothing after an error.
+
+    Its folder, index and database must be empty.
+    """
+    content = check_backup(folder)
+    where = index_folder(config) if (folder / INDEX).is_dir() else None
+    for path in filter(None, (config.home, where)):
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise ValueError(f"{path} is not empty; a backup is restored to where nothing is")
+    inside = config.database == f"sqlite:///{config.home / 'events.db'}"
+    with ExitStack() as stack:
+        if where is not None:
+            beside = stack.enter_context(replacing_folder(where))
+            shutil.copytree(folder / INDEX, beside, dirs_exist_ok=True)
+            Index.open(beside).check()
+        home = stack.enter_context(replacing_folder(config.home))
+        shutil.copytree(folder / HOME, home, dirs_exist_ok=True)
+        database = f"sqlite:///{home / 'events.db'}" if inside else config.database
+        with Store.open(database) as store:
+            if has_rows(store):
+                raise ValueError(f"{store.name} is not empty; a backup is restored to where nothing is")
+            counts = read_tables(store, folder / TABLES)
+        if counts != {name: int(content["rows"].get(name, 0)) for name in counts}:
+            raise ValueError(f"{folder} has other rows than its list says; make another backup")
+    if (config.home / "secret").exists():
+        os.chmod(config.home / "secret", 0o600)
+    return {"files": len(content["files"]), "pages": counts["pages"], "models": counts["models"]}
+
+
+def check_backup(folder: Path) -> Mapping[str, Any]:
+    """The list of a backup, if every file is as it was written; an error names the one that is not."""
+    try:
+        content: Mapping[str, Any] = checked_json((folder / LIST).read_text("utf-8"), signed=True)
+        kind, schema, files = content["kind"], int(content["schema"]), content["files"]
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(f"{folder} is not a backup: it has no {LIST}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder / LIST} is damaged ({error}); take another backup") from None
+    if kind != KIND:
+        raise ValueError(f"{folder} is not a backup of rankloop; it says {kind!r}")
+    if schema > SCHEMA:
+        raise ValueError(
+            f"{folder} was made by rankloop {content['rankloop']}, a newer one; upgrade rankloop"
+        )
+    for name, wanted in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise ValueError(f"{path} is missing from the backup; take another backup")
+        if path.stat().st_size != wanted["bytes"] or sum_of(path) != wanted["sha256"]:
+            raise ValueError(f"{path} is damaged: its checksum is another one; take another backup")
+    return content
