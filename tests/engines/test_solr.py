@@ -105,6 +105,14 @@ def test_filters_order_and_pages(shop, index):
     assert prices == sorted(prices, reverse=True)
 
 
+def test_words_are_completed_and_not_corrected(shop):
+    """Solr finds no words like those that were typed, so the features are not of such words either."""
+    assert shop.retriever(typos="missing")("red winte").query.understood is None
+    found = shop.retriever(typos="missing")("red winte winte*")
+    assert found.query.understood == "red winter"
+    assert Features(["covered(title)"]).matrix(found).max() == 2
+
+
 def test_documents_facets_suggestions_reasons_and_health(shop, index):
     given = shown()
     assert shop.documents(["d3", "nope", "d1"]) == [given[3], None, given[1]]

@@ -85,7 +85,8 @@ def _print_json(found: "Candidates", retriever: "Retriever", explain: bool) -> N
             }
             | ({"explain": parts} if explain else {})
         )
-    print(dumps({"query": found.query.text, "matches": found.matches, "hits": hits}))
+    said = {"query": (found.query.typed or found.query).text, "understood": found.query.understood}
+    print(dumps({**said, "matches": found.matches, "hits": hits}))
 
 
 def _print_page(found: "Candidates", retriever: "Retriever", explain: bool) -> None:
@@ -96,7 +97,8 @@ def _print_page(found: "Candidates", retriever: "Retriever", explain: bool) -> N
     from rich.text import Text
 
     console = Console(highlight=False)
-    console.print(Text(f"{found.matches:,} documents match", style="dim"))
+    meant = f", understood as {found.query.understood}" if found.query.understood else ""
+    console.print(Text(f"{found.matches:,} documents match{meant}", style="dim"))
     for hit in found:
         title = str(hit.document.get("title") or hit.id)
         console.print(Text(f"{hit.rank:>3}  ", style="dim") + Text(title, style="bold"), end="")

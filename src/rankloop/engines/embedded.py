@@ -103,12 +103,11 @@ class Embedded:
             values = found.numbers(name)
             found = found.take(np.argsort(-values if falling else values, kind="stable"))
         page = found.take(range(min(offset, len(found)), min(offset + k, len(found))))
-        terms = dict.fromkeys(leaf.term for leaf in found.leaves)
         return Answer(
             ids=tuple(map(str, page.ids.tolist())),
             scores=page.scores,
             matches=found.matches,
-            understood=" ".join(terms) or "no word that is searched",
+            understood=found.query.plain if found.leaves else "no word that is searched",
             seconds=time.perf_counter() - start,
         )
 
@@ -149,7 +148,7 @@ class Embedded:
             return []
         title = title_field(self.fields)
         typed = Query.parse(f"{text} {text.split()[-1]}*", self.fields)
-        found = self.index.retriever(3 * k)(typed)
+        found = self.index.retriever(3 * k, typos="missing")(typed)
         titles = (str(hit.document.get(title) or hit.id) for hit in found)
         return list(dict.fromkeys(titles))[:k]
 

@@ -152,6 +152,7 @@ class OpenSearch(RemoteEngine):
         if field not in known:
             raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
         parsed = as_query(query, self.fields)
+        parsed = parsed.typed or parsed
         by_value = {"terms": {"field": field, "size": k, "order": [{"_count": "desc"}, {"_key": "asc"}]}}
         writer = self._writer(parsed, _PLAIN, match, typos)
         body = writer.write(parsed, filters) or {"bool": {"filter": writer.filters(filters or {})}}

@@ -43,6 +43,7 @@ class Solr(RemoteEngine):
     """
 
     client: SolrClient
+    corrects = False
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
@@ -149,8 +150,8 @@ class Solr(RemoteEngine):
         known = [name for name, one in self.fields.items() if one.kind == "keyword"]
         if field not in known:
             raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
-        writer = self._writer(match=match)
-        scored, needed = writer.write(as_query(query, self.fields)) or (EVERYTHING, [])
+        writer, parsed = self._writer(match=match), as_query(query, self.fields)
+        scored, needed = writer.write(parsed.typed or parsed) or (EVERYTHING, [])
         values = {"type": "terms", "field": field, "limit": k}
         body = {"query": scored, "filter": [*needed, *writer.filters(filters or {})], "limit": 0}
         found = self.client.call(

@@ -16,6 +16,7 @@ from rankloop.search.candidates import Candidates
 from rankloop.search.deadline import Deadline
 from rankloop.search.index.expand import MOST, Expander
 from rankloop.search.index.match import Filters, allowed_documents, leaves_of
+from rankloop.search.index.understand import understand
 from rankloop.search.index.vectors import nearest, similarities
 from rankloop.search.stage import Stage
 from rankloop.search.text.query import Query, as_query
@@ -41,7 +42,8 @@ class Retriever(Stage):
     `Query` brings its vectors). With both, each source lists its k best; every document of the pool is scored
     by every source, the scores are fused, and the best k remain. `fusion` is "weighted" (the weighted sum of
     scores, each brought to 0..1 over the pool) or "rrf" (reciprocal rank fusion). `match` is "any" or "all"
-    words; `typos` is "never", "missing" (correct words that the index does not have) or "always".
+    words; `typos` is "never", "missing" (correct words that the index does not have) or "always". A misspelt
+    word or a prefix finds all words like it; the query of the candidates has the likeliest of them.
 
     The first `clauses` different words and conditions of a query count; a prefix or a misspelt word stands
     for at most `expansions` words, and all of them in a field for twenty times as many. `query.cut` of the
@@ -97,9 +99,9 @@ class Retriever(Stage):
         expander = self._expander(given, snapshot, deadline)
         fields = tuple(self.model.weights(snapshot))
         leaves = leaves_of(expander, fields, self.typos)
-        query, cut = expander.query, expander.cut
-        if cut:
-            query = replace(query, cut=(*query.cut, *cut))
+        query = self._understood(given, expander)
+        if expander.cut:
+            query = replace(query, cut=(*query.cut, *expander.cut))
         empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
         if not query.clauses and not query.vectors:
             return empty
@@ -129,7 +131,11 @@ class Retriever(Stage):
 
     def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
-        return Candidates.of(given, self.index.snapshot, ids)
+        return Candidates.of(self.understood(given), self.index.snapshot, ids)
+
+    def understood(self, given: str | Query) -> Query:
+        """The query with misspelt words corrected, as `typos` says, and unfinished ones completed."""
+        return self._understood(given, self._expander(given, self.index.snapshot))
 
     def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
@@ -181,10 +187,17 @@ class Retriever(Stage):
     def _expander(
         self, given: str | Query, snapshot: "Snapshot", deadline: Deadline | None = None
     ) -> Expander:
-        query = as_query(given, snapshot.fields).at_most(self.clauses)
+        """The expansions of a query as it was typed: a misspelt word also stands for words like it."""
+        query = as_query(given, snapshot.fields)
+        query = (query.typed or query).at_most(self.clauses)
         if deadline is not None:
             query = replace(query, deadline=deadline)
         return Expander(query, snapshot, self.expansions)
+
+    def _understood(self, given: str | Query, expander: Expander) -> Query:
+        if isinstance(given, Query) and given.typed is not None:  # by an earlier search
+            return replace(given, deadline=expander.query.deadline)
+        return understand(expander, self.model.weights(expander.snapshot), self.typos)
 
     def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}

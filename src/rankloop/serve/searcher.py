@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop.search import Candidates, Deadline, Query, Searchable
+from rankloop.search import Candidates, Deadline, Query, Retriever, Searchable
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.events.filters import is_bot
@@ -67,7 +67,9 @@ class Searcher:
         query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
         models = [self._versions.model(one) for one in arm.versions]
-        answers = [run_stages(model.pipeline, query, filters=filters) for model in models]
+        answers = [run_stages(models[0].pipeline, query, filters=filters)]
+        query = answers[0].found.query  # as it was understood, for all that follows
+        answers += [run_stages(model.pipeline, query, filters=filters) for model in models[1:]]
         page = compose(
             arm,
             [one.found for one in answers],
@@ -83,7 +85,7 @@ class Searcher:
                 seconds[name] = seconds.get(name, 0.0) + took
         clock = time.perf_counter()
         results = self.presenter.results(page.shown, request.fields)
-        facets = {name: self.index.facets(query, name, filters=filters) for name in request.facets}
+        facets = {name: self._facet(models[0], query, name, filters) for name in request.facets}
         seconds["show"] = time.perf_counter() - clock
         impression = None
         if record:
@@ -120,7 +122,8 @@ class Searcher:
             ranker=" + ".join(arm.versions),
             generation=self.index.generation,
             seconds=seconds,
-            cut=list(answers[0].found.query.cut),
+            cut=list(query.cut),
+            understood=query.understood,
         )
 
     def explain(
@@ -169,6 +172,12 @@ class Searcher:
     ) -> Query:
         query = query_of(text, self.index, user, unfinished=unfinished)
         return replace(query, deadline=deadline or Deadline(self.config.limits.seconds))
+
+    def _facet(self, model: Model, query: Query, name: str, filters: Mapping[str, Any]) -> dict[str, int]:
+        """Counts of the documents that the query finds, misspelt words and all."""
+        source = model.pipeline.stages[0]
+        how = {"match": source.match, "typos": source.typos} if isinstance(source, Retriever) else {}
+        return self.index.facets(query, name, filters=filters, **how)
 
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""

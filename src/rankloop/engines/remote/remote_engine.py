@@ -36,8 +36,11 @@ class RemoteEngine(ABC):
 
     With a local index, kept in step by `add` and `delete`, candidates are described and shown from it, and
     the engine sends ids alone. A query that finds documents the local index does not have is described from
-    the documents that the engine sends, as all are where there is no local index.
+    the documents that the engine sends, as all are where there is no local index. `corrects` says whether
+    the engine finds words like those that it does not have.
     """
+
+    corrects = True
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address, self.client = address, client

@@ -28,6 +28,7 @@ _PAGE_FIELDS = (
     "found",
     "bot",
     "origin",
+    "typed",
 )
 
 

@@ -29,7 +29,8 @@ class ShownPage:
     `fingerprint` identify the index and the scores. `randomness` is what was drawn at random: `swap(...)` for
     `policy="swap"`, the page of `rankloop.interleaving` for "interleave", anything otherwise; under
     "propensity" it may hold the probability of each document to be shown at its rank. `seconds` are those of
-    the stages; `user` and `origin` are keyed hashes of a person and of an address range.
+    the stages; `user` and `origin` are keyed hashes of a person and of an address range. `query` is what was
+    ranked by, `typed` what the person typed where words were corrected or completed.
 
     >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
     >>> page.features.dtype, page.policy
@@ -55,6 +56,7 @@ class ShownPage:
     found: int = 0
     bot: bool = False
     origin: str | None = None
+    typed: str | None = None
     epoch: int | None = None  # the last forgetting that the service knew of, see `ForgottenPeople`
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class ShownPage:
         if len(set(self.documents)) != shown:
             raise ValueError("a document is shown once on a page; drop the repetition")
         check_text("query", self.query)
+        check_text("typed", self.typed or "")
         for document in self.documents:
             check_text("document", document)
         for name in ("ranker", "layout", "user", "experiment", "fingerprint", "origin"):

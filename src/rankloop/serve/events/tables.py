@@ -24,7 +24,7 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 4
+SCHEMA = 5
 metadata = MetaData()
 
 
@@ -41,7 +41,7 @@ pages = Table(
     Column("page_id", Text, primary_key=True),
     Column("time", Double, nullable=False),
     Column("day", Integer, nullable=False),  # whole UTC days since 1970
-    Column("query", Text, nullable=False),
+    Column("query", Text, nullable=False),  # as it was understood and ranked by
     Column("user", Text),
     Column("ranker", Text, nullable=False),
     Column("layout", Text, nullable=False),
@@ -59,6 +59,7 @@ pages = Table(
     Column("seconds", Double, nullable=False),
     Column("bot", Boolean, nullable=False),
     Column("origin", Text),  # a keyed hash of the address range
+    Column("typed", Text),  # the query as it was typed, where that differs
     Index("pages_by_time", "time", "bot", "layout", "ranker", "shown", "day", "seconds"),
     Index("pages_by_query", "query", "time", "bot", "seconds"),
     Index("pages_by_user", "user", "time", "query", "bot"),

@@ -120,6 +120,7 @@ class SearchAnswer(BaseModel):
     generation: int
     seconds: dict[str, float]  # of each stage; without the token in total
     cut: list[str] = []  # which parts of the query were ignored, in sentences
+    understood: str | None = None  # the query as it was searched, if words were corrected or completed
 
     def public(self) -> "SearchAnswer":
         """The same without the version, and without the stages, which differ between versions."""
@@ -243,6 +244,7 @@ class Explanation(BaseModel):
     exact: bool
     features: list[FeatureShare]
     words: list[WordShare]
+    understood: str | None = None  # the query as it was searched, if words were corrected or completed
     against: dict[str, Any] | None = None
 
 

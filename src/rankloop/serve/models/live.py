@@ -44,6 +44,7 @@ class Model:
             page_id=page_id,
             time=float(query.at or 0.0),
             query=" ".join(query.text.split()),
+            typed=" ".join(query.typed.text.split()) if query.typed and query.understood else None,
             generation=generation,
             fingerprint=self.fingerprint(generation),
             **shown,
