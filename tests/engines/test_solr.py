@@ -105,6 +105,18 @@ def test_filters_order_and_pages(shop, index):
     assert prices == sorted(prices, reverse=True)
 
 
+def test_browsing_and_sorting_as_in_the_embedded_index(shop, index):
+    sport = {"genre": ["sport"]}
+    for query, filters, sort in (("", sport, None), ("", None, "-price"), ("red", sport, "price")):
+        ours = index.retriever(k=500, filters=filters, sort=sort)(query)
+        theirs = shop.retriever(k=500, filters=filters, sort=sort)(query)
+        assert theirs.matches == ours.matches > 0
+        assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
+        prices = [one["price"] for one in shop.documents(theirs.ids.tolist()) if "price" in one]
+        assert not sort or prices == sorted(prices, reverse=sort.startswith("-"))
+    assert len(shop.retriever()("")) == 0
+
+
 def test_words_are_completed_and_not_corrected(shop):
     """Solr finds no words like those that were typed, so the features are not of such words either."""
     assert shop.retriever(typos="missing")("red winte").query.understood is None

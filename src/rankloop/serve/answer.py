@@ -11,12 +11,14 @@ from typing import Any
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Pipeline, Query, Retriever, Searchable, first
 from rankloop.search.field import FIRST, LAST
+from rankloop.search.index.sort_field import sort_field
 from rankloop.search.ranked import Ranked
 from rankloop.search.stage import StageLike
 from rankloop.search.text.query import span_of
-from rankloop.serve.http.schema import FilterValue, Range
+from rankloop.serve.config import Config
+from rankloop.serve.http.schema import FilterValue, Range, SearchRequest
 
-__all__ = ["Seconds", "TimedCandidates", "as_filters", "query_of", "run_stages"]
+__all__ = ["Place", "Seconds", "TimedCandidates", "as_filters", "query_of", "run_stages"]
 
 Seconds = dict[str, float]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,9 +47,12 @@ def query_of(text: str, index: Searchable, user: Mapping[str, float], *, unfinis
 
 
 def run_stages(
-    search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None
+    search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None, sort: str | None = None
 ) -> TimedCandidates:
-    """Run a pipeline without its cut `first(n)`, which the caller makes, and time its stages."""
+    """Run a pipeline without its cut `first(n)`, which the caller makes, and time its stages.
+
+    What is sorted by a field is only retrieved.
+    """
     seconds: Seconds = {}
     start = time.perf_counter()
 
@@ -58,14 +63,41 @@ def run_stages(
         seconds[name] = seconds.get(name, 0.0) + end - start
         start = end
 
-    stages = tuple(_filtered(stage, filters) for stage in search.stages if not isinstance(stage, first))
+    stages = tuple(_filtered(stage, filters, sort) for stage in search.stages if not isinstance(stage, first))
+    if sort is not None:
+        stages = stages[:1]
     return TimedCandidates(Pipeline(stages)(query, after_stage=add_time), seconds)
 
 
-def _filtered(stage: StageLike, filters: Mapping[str, Any] | None) -> StageLike:
-    if isinstance(stage, Retriever) and filters:
-        return replace(stage, filters={**(stage.filters or {}), **filters})
+def _filtered(stage: StageLike, filters: Mapping[str, Any] | None, sort: str | None) -> StageLike:
+    if isinstance(stage, Retriever) and (filters or sort):
+        return replace(stage, filters={**(stage.filters or {}), **(filters or {})}, sort=sort)
     return stage
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which results of a search are asked for, and in which order: a field, or None for the best first."""
+
+    offset: int
+    k: int
+    sort: str | None = None
+
+    @classmethod
+    def of(cls, request: SearchRequest, config: Config, fields: Mapping[str, Field]) -> "Place":
+        """The place that a request asks for; a deep page, below all candidates, is refused."""
+        k = request.k or min(config.k, config.limits.k)
+        if request.page is not None and request.offset:
+            raise ValueError("offset and page say the same: give one of them")
+        offset = request.offset if request.page is None else (request.page - 1) * k
+        if offset and offset >= config.candidates:
+            raise ValueError(
+                f"results can be read down to position {config.candidates:,}, got offset {offset:,}; "
+                "narrow the search with words or filters"
+            )
+        if request.impression is not None and not offset:
+            raise ValueError("impression is sent with a following page; leave it out of the first one")
+        return cls(offset, k, None if sort_field(request.sort, fields) is None else request.sort)
 
 
 def as_filters(given: Mapping[str, FilterValue], fields: Mapping[str, Field]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
-from rankloop.search import BM25, BM25F, Candidates, Field, Index, Query
+from rankloop.search import Candidates, Field, Index, Query
 from rankloop.search.index.added import Added
 from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
@@ -157,10 +157,11 @@ class RemoteEngine(ABC):
         return count
 
     @abstractmethod
-    def found(
-        self, query: Query, k: int, *, filters: Filters | None, model: BM25 | BM25F, match: str, typos: str
-    ) -> Answer:
-        """The candidates of a retriever; with their documents where there is no local index."""
+    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
+        """The candidates of a retriever; with their documents where there is no local index.
+
+        `how` has the filters, model, match and typos of the retriever.
+        """
 
     @abstractmethod
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:

@@ -55,6 +55,7 @@ class RemoteRetriever(Retriever):
             model=self.model,
             match=self.match,
             typos=self.typos,
+            sort=self.sort,
         )
         query.check_time()
         found = engine.candidates(query, answer.ids, answer.documents)

@@ -12,7 +12,7 @@ from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
 from rankloop.search.field import FIRST, LAST
 
-__all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "check_text", "swap"]
+__all__ = ["KINDS", "POLICIES", "Event", "FollowingPage", "ShownPage", "check_text", "swap"]
 
 POLICIES = ("plain", "swap", "interleave", "ab")
 KINDS = ("click", "dwell", "conversion", "viewport")
@@ -86,6 +86,43 @@ class ShownPage:
         _check_randomness(self.randomness, shown)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "features", features)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FollowingPage:
+    """More results of a page that was shown before: ranks from `first` on of the same impression.
+
+    They join the page if its query, user, ranker and features are the same; ranks that it has stay as they
+    are.
+    """
+
+    page_id: str
+    first: int
+    time: float
+    query: str
+    documents: tuple[str, ...]
+    scores: Floats
+    features: Singles
+    feature_names: tuple[str, ...]
+    ranker: str
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.first < 2:
+            raise ValueError(f"a following page begins at rank 2 or below, got {self.first}")
+        like = ShownPage(
+            self.page_id,
+            self.time,
+            self.query,
+            self.documents,
+            self.scores,
+            self.features,
+            self.feature_names,
+            self.ranker,
+            user=self.user,
+        )
+        object.__setattr__(self, "scores", like.scores)
+        object.__setattr__(self, "features", like.features)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ __all__ = [
     "events",
     "experiments",
     "feature_sets",
+    "following_pages",
     "forgotten",
     "forgotten_pages",
     "judgments",
@@ -72,6 +73,20 @@ page_features = Table(
     Column("page_id", Text, primary_key=True),
     Column("time", Double, nullable=False, index=True),
     Column("matrix", LargeBinary, nullable=False),  # float32, documents x names of the feature set
+)
+
+# Results from a lower rank on that wait for the page they belong to, or for those between.
+following_pages = Table(
+    "following_pages",
+    metadata,
+    Column("page_id", Text, primary_key=True),
+    Column("first", Integer, primary_key=True, autoincrement=False),  # the rank of its first document
+    Column("shown", Integer, primary_key=True, autoincrement=False),
+    Column("time", Double, nullable=False, index=True),
+    *_required(Text, "query", "ranker"),
+    Column("user", Text),
+    *_required(Text, "features", "documents"),  # as in pages
+    *_required(LargeBinary, "scores", "matrix"),
 )
 
 feature_sets = Table(
