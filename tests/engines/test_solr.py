@@ -122,7 +122,7 @@ def test_words_are_completed_and_not_corrected(shop):
     assert shop.retriever(typos="missing")("red winte").query.understood is None
     found = shop.retriever(typos="missing")("red winte winte*")
     assert found.query.understood == "red winter"
-    assert Features(["covered(title)"]).matrix(found).max() == 2
+    assert Features(["covered(*)"]).matrix(found).max() == 2
 
 
 def test_documents_facets_suggestions_reasons_and_health(shop, index):

@@ -5,12 +5,11 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Pipeline, Query, Retriever, Searchable, first
-from rankloop.search.field import FIRST, LAST
+from rankloop.search.field import moment
 from rankloop.search.index.sort_field import sort_field
 from rankloop.search.ranked import Ranked
 from rankloop.search.stage import StageLike
@@ -21,7 +20,6 @@ from rankloop.serve.http.schema import FilterValue, Range, SearchRequest
 __all__ = ["Place", "Seconds", "TimedCandidates", "as_filters", "query_of", "run_stages"]
 
 Seconds = dict[str, float]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_WORD = re.compile(r"(?:^|\s)(\w{2,})$")
 _STAGE_NAMES: dict[type, str] = {Retriever: "retrieve", Features: "features", Ranked: "rank"}
 
@@ -128,13 +126,4 @@ def _ends(name: str, value: FilterValue, kind: str) -> tuple[Any, Any]:
             wanted = "a number" if kind == "number" else "a date like 2024-05-31"
             raise ValueError(f"{name!r} is filtered by {wanted} or a range of them, got {end!r}")
         ends.append(None if span is None or math.isinf(span[at]) else span[at])
-    return (ends[0], ends[1]) if kind == "number" else (_moment(ends[0]), _moment(ends[1]))
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    """Seconds since 1970 as the index takes them, rounded down to a microsecond."""
-    if seconds is None:
-        return None
-    if not FIRST <= seconds <= LAST:
-        raise ValueError("a date to filter by lies between the year 1 and the end of the year 9999")
-    return _EPOCH + timedelta(microseconds=math.floor(seconds * 1e6))
+    return (ends[0], ends[1]) if kind == "number" else (moment(ends[0]), moment(ends[1]))
