@@ -148,3 +148,39 @@ NAIVE = {
         arp, inversions, pair_accuracy, kendall_tau, ap_correlation,
     )
 }  # fmt: skip
+
+
+def understood_words(words, documents):
+    """For each word of a query the words that it may be understood as, the best ones by counting.
+
+    A word of some document is itself. Another one becomes the nearest word within one edit (two from eight
+    letters on), of those the one in the most documents together with the other words of the query, then in
+    the most documents; ties are all allowed.
+    """
+    known = sorted({word for one in documents for word in one})
+    found = []
+    for word in words:
+        edits = 0 if len(word) < 4 else 1 if len(word) < 8 else 2
+        near = {one: edit_distance(word, one) for one in known}
+        least = min(near.values())
+        if word in known or least > edits:
+            found.append({word})
+            continue
+        value = {}
+        for option in (one for one in known if near[one] == least):
+            having = [one for one in documents if option in one]
+            together = sum(sum(other in one for other in words) for one in having)
+            value[option] = (together, len(having))
+        found.append({option for option in value if value[option] == max(value.values())})
+    return found
+
+
+def edit_distance(a, b):
+    """Insertions, deletions, replacements and swaps of neighbours that lead from one word to another."""
+    d = [[max(i, j) if min(i, j) == 0 else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]))
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                d[i][j] = min(d[i][j], d[i - 2][j - 2] + 1)
+    return d[-1][-1]

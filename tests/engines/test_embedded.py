@@ -151,3 +151,36 @@ def test_an_engine_that_is_away_says_so():
     pytest.importorskip("opensearchpy")
     with pytest.raises(EngineAway, match="does not answer"):
         OpenSearch("opensearch://127.0.0.1:1/shop")
+
+
+def test_browsing_and_sorting_equal_a_plain_sort(shop):
+    """All documents, or those that match, by a field; those without a value last, equal ones by score."""
+    given = documents()
+
+    def key(sort, scores):
+        name, sign = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
+
+        def order(one):
+            value = one.get(name)
+            if value is None:
+                return (1, 0.0, 0.0)
+            return (0, sign * value, -scores.get(one["id"], 0.0))
+
+        return order
+
+    found = shop.retriever(k=1000)("red")
+    scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+    for sort in ("price", "-price"):
+        for query, some in (("red", [one for one in given if one["id"] in scores]), ("", given)):
+            wanted = [one["id"] for one in sorted(some, key=key(sort, scores))]
+            priced = sum("price" in one for one in some)
+            for k in (1, 7, 300):
+                got = shop.retrieve(query, k, sort=sort)
+                assert got.matches == len(some)
+                assert list(got.ids)[: min(k, priced)] == wanted[: min(k, priced)]
+                assert set(got.ids[priced:]) <= set(wanted[priced:])
+    assert len(shop.retrieve("", 10)) == 0
+    sport = shop.retrieve("", 500, filters={"genre": ["sport"]})
+    assert set(sport.ids) == {one["id"] for one in given if "sport" in one["genre"]}
+    assert shop.retrieve("red", 5, sort="score").ids == shop.retrieve("red", 5).ids
+    assert len(shop.retrieve("the", 10, filters={"genre": ["sport"]})) == 0

@@ -135,6 +135,36 @@ def test_pages_sorting_and_what_was_understood(shop):
     assert "also words like runing" in wrong.understood
 
 
+def test_browsing_and_sorting_as_in_the_embedded_index(shop, index):
+    sport = {"genre": ["sport"]}
+    for query, filters, sort in (("", sport, None), ("", None, "-price"), ("red", sport, "price")):
+        ours = index.retriever(k=500, filters=filters, sort=sort)(query)
+        theirs = shop.retriever(k=500, filters=filters, sort=sort)(query)
+        assert theirs.matches == ours.matches > 0
+        assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
+        if sort:
+            prices = [one.get("price") for one in shop.documents(theirs.ids.tolist())]
+            assert prices == [one.get("price") for one in shop.documents(ours.ids.tolist())]
+    assert len(shop.retriever()("")) == 0
+
+
+def test_features_follow_the_query_as_it_was_understood(shop, index):
+    """Also where the engine has the documents alone: its corrections are seen in what it sends."""
+    features = Features(["bm25(title)", "covered(title)", "query_length", "phrase(body)"])
+    for typed, meant in (("red wintr", "red winter"), ("red winte winte*", "red winter")):
+        for engine in (shop, index):
+            found = engine.retriever(k=1000, typos="missing")(typed)
+            assert found.query.understood == meant
+            right = engine.retriever(k=1000)(meant)
+            shared = [id for id in right.ids.tolist() if id in set(found.ids.tolist())]
+            assert len(shared) == len(right)
+            place = {id: at for at, id in enumerate(found.ids.tolist())}
+            mine = features.matrix(found.take([place[id] for id in shared]))
+            assert np.allclose(mine, features.matrix(right), rtol=1e-5)
+            assert "<mark>" in next(iter(found)).snippet
+    assert sum(shop.facets(found.query, "genre", typos="missing").values()) > 0
+
+
 def test_documents_facets_suggestions_and_reasons(shop, index):
     given = documents()
     assert shop.documents(["d3", "nope", "d1"]) == [given[3], None, given[1]]

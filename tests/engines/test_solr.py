@@ -108,6 +108,26 @@ def test_filters_order_and_pages(shop, index):
     assert prices == sorted(prices, reverse=True)
 
 
+def test_browsing_and_sorting_as_in_the_embedded_index(shop, index):
+    sport = {"genre": ["sport"]}
+    for query, filters, sort in (("", sport, None), ("", None, "-price"), ("red", sport, "price")):
+        ours = index.retriever(k=500, filters=filters, sort=sort)(query)
+        theirs = shop.retriever(k=500, filters=filters, sort=sort)(query)
+        assert theirs.matches == ours.matches > 0
+        assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
+        prices = [one["price"] for one in shop.documents(theirs.ids.tolist()) if "price" in one]
+        assert not sort or prices == sorted(prices, reverse=sort.startswith("-"))
+    assert len(shop.retriever()("")) == 0
+
+
+def test_words_are_completed_and_not_corrected(shop):
+    """Solr finds no words like those that were typed, so the features are not of such words either."""
+    assert shop.retriever(typos="missing")("red winte").query.understood is None
+    found = shop.retriever(typos="missing")("red winte winte*")
+    assert found.query.understood == "red winter"
+    assert Features(["covered(*)"]).matrix(found).max() == 2
+
+
 def test_documents_facets_suggestions_reasons_and_health(shop, index):
     given = shown()
     assert shop.documents(["d3", "nope", "d1"]) == [given[3], None, given[1]]

@@ -3,21 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import edit_distance
 from rankloop.search import Analyser, Index
 from rankloop.search.index.arrays import pack
 from rankloop.search.index.expand import edit_distances, near_terms, prefix_terms
-
-
-def naive_distance(a, b):
-    """Optimal string alignment in a full table."""
-    d = [[max(i, j) if min(i, j) == 0 else 0 for j in range(len(b) + 1)] for i in range(len(a) + 1)]
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            d[i][j] = min(d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1]))
-            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
-                d[i][j] = min(d[i][j], d[i - 2][j - 2] + 1)
-    return d[-1][-1]
-
 
 LETTERS = st.text(alphabet="abé東😀", max_size=7)
 
@@ -26,7 +15,7 @@ LETTERS = st.text(alphabet="abé東😀", max_size=7)
 def test_distances_equal_a_full_table(words, wanted, most):
     data, offsets = pack(word.encode() for word in words)
     found = edit_distances(data, offsets, np.array([ord(letter) for letter in wanted], np.int64), most)
-    assert found.tolist() == [min(naive_distance(word, wanted), most + 1) for word in words]
+    assert found.tolist() == [min(edit_distance(word, wanted), most + 1) for word in words]
 
 
 @pytest.fixture(scope="module")

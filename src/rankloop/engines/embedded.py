@@ -5,14 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankloop import __version__
 from rankloop._names import one_of
 from rankloop.engines.answer import Answer
 from rankloop.engines.engine_features import EngineFeatures
 from rankloop.engines.health import Health
-from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
 from rankloop.search import Features, Field, Index, Query, Retriever
@@ -96,19 +93,13 @@ class Embedded:
     ) -> Answer:
         """The k best documents after the first `offset`; sorting looks at all that match."""
         start = time.perf_counter()
-        most = len(self) if sort else offset + k
-        found = self.index.retriever(max(most, 1), typos="missing", filters=filters)(query)
-        if sort:
-            name, falling = sort_field(sort, self.fields)
-            values = found.numbers(name)
-            found = found.take(np.argsort(-values if falling else values, kind="stable"))
+        found = self.index.retriever(max(offset + k, 1), typos="missing", filters=filters, sort=sort)(query)
         page = found.take(range(min(offset, len(found)), min(offset + k, len(found))))
-        terms = dict.fromkeys(leaf.term for leaf in found.leaves)
         return Answer(
             ids=tuple(map(str, page.ids.tolist())),
             scores=page.scores,
             matches=found.matches,
-            understood=" ".join(terms) or "no word that is searched",
+            understood=found.query.plain if found.leaves else "no word that is searched",
             seconds=time.perf_counter() - start,
         )
 
@@ -149,7 +140,7 @@ class Embedded:
             return []
         title = title_field(self.fields)
         typed = Query.parse(f"{text} {text.split()[-1]}*", self.fields)
-        found = self.index.retriever(3 * k)(typed)
+        found = self.index.retriever(3 * k, typos="missing")(typed)
         titles = (str(hit.document.get(title) or hit.id) for hit in found)
         return list(dict.fromkeys(titles))[:k]
 

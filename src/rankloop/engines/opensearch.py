@@ -27,13 +27,13 @@ from rankloop.engines.requests.opensearch_features import computes, feature_requ
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
 from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
 from rankloop.engines.requests.opensearch_sltr import rescoring
-from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
 from rankloop.search import BM25, BM25F, Analyser, Field, Query
 from rankloop.search.field import read_fields
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest
+from rankloop.search.index.sort_field import sort_field
 from rankloop.search.text.query import as_query
 
 __all__ = ["OpenSearch"]
@@ -85,16 +85,13 @@ class OpenSearch(RemoteEngine):
     ) -> Answer:
         """The k best documents after the first `offset`."""
         parsed = as_query(query, self.fields)
-        order = None if sort is None else sort_field(sort, self.fields)
+        order = sort_field(sort, self.fields)
         return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
 
-    def found(
-        self, query: Query, k: int, *, filters: Filters | None, model: BM25 | BM25F, match: str, typos: str
-    ) -> Answer:
+    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
-        return self._search(
-            query, k, filters=filters, model=model, match=match, typos=typos, documents=self.local is None
-        )
+        order = sort_field(sort, self.fields)
+        return self._search(query, k, sort=order, documents=self.local is None, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
@@ -152,6 +149,7 @@ class OpenSearch(RemoteEngine):
         if field not in known:
             raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
         parsed = as_query(query, self.fields)
+        parsed = parsed.typed or parsed
         by_value = {"terms": {"field": field, "size": k, "order": [{"_count": "desc"}, {"_key": "asc"}]}}
         writer = self._writer(parsed, _PLAIN, match, typos)
         body = writer.write(parsed, filters) or {"bool": {"filter": writer.filters(filters or {})}}
@@ -225,6 +223,8 @@ class OpenSearch(RemoteEngine):
         start = time.perf_counter()
         writer = self._writer(query, model, match, typos)
         body = writer.write(query, filters)
+        if body is None and sort is not None and not query.clauses:
+            body = {"match_all": {}}
         if body is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
         found = self._post(

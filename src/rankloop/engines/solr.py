@@ -21,13 +21,13 @@ from rankloop.engines.remote.statistics import Wanted
 from rankloop.engines.requests.solr_features import STORE, TEXT, computes, feature_store, read_features
 from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_query, quoted
 from rankloop.engines.requests.solr_schema import solr_schema
-from rankloop.engines.requests.sort_field import sort_field
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
 from rankloop.engines.unsupported import Unsupported
 from rankloop.search import BM25, BM25F, Query
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest
+from rankloop.search.index.sort_field import sort_field
 from rankloop.search.text.query import as_query
 
 __all__ = ["Solr"]
@@ -43,6 +43,7 @@ class Solr(RemoteEngine):
     """
 
     client: SolrClient
+    corrects = False
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
@@ -60,14 +61,14 @@ class Solr(RemoteEngine):
     ) -> Answer:
         """The k best documents after the first `offset`."""
         parsed = as_query(query, self.fields)
-        order = None if sort is None else sort_field(sort, self.fields)
+        order = sort_field(sort, self.fields)
         return self._search(parsed, k, offset=offset, sort=order, filters=filters)
 
-    def found(
-        self, query: Query, k: int, *, filters: Filters | None, model: BM25 | BM25F, match: str, typos: str
-    ) -> Answer:
+    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
-        return self._search(query, k, filters=filters, model=model, match=match, documents=self.local is None)
+        how.pop("typos", None)  # it corrects none
+        order = sort_field(sort, self.fields)
+        return self._search(query, k, sort=order, documents=self.local is None, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that Solr's learning to rank computes; the others are rankloop's alone."""
@@ -149,8 +150,8 @@ class Solr(RemoteEngine):
         known = [name for name, one in self.fields.items() if one.kind == "keyword"]
         if field not in known:
             raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
-        writer = self._writer(match=match)
-        scored, needed = writer.write(as_query(query, self.fields)) or (EVERYTHING, [])
+        writer, parsed = self._writer(match=match), as_query(query, self.fields)
+        scored, needed = writer.write(parsed.typed or parsed) or (EVERYTHING, [])
         values = {"type": "terms", "field": field, "limit": k}
         body = {"query": scored, "filter": [*needed, *writer.filters(filters or {})], "limit": 0}
         found = self.client.call(
@@ -236,6 +237,8 @@ class Solr(RemoteEngine):
         start = time.perf_counter()
         writer = self._writer(model, match)
         written = writer.write(query)
+        if written is None and not query.clauses and (filters or sort is not None):
+            written = EVERYTHING, []
         if written is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
         key = self.schema.id_field

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -15,7 +15,7 @@ from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.search.text.analyser import Analyser
 
-__all__ = ["FIRST", "KINDS", "LAST", "Field", "read_fields", "seconds", "shown"]
+__all__ = ["FIRST", "KINDS", "LAST", "Field", "moment", "read_fields", "seconds", "shown"]
 
 KINDS = ("text", "keyword", "number", "date", "vector")
 FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
@@ -98,6 +98,19 @@ def read_fields(fields: Mapping[str, "str | Field"]) -> dict[str, Field]:
         ):
             raise ValueError(f"field {name!r}: its source must be another text field, got {field.source!r}")
     return known
+
+
+def moment(time: float | None) -> datetime | None:
+    """Seconds since 1970 as a datetime in UTC, rounded down to a microsecond; None stays None.
+
+    >>> moment(86_400.0)
+    datetime.datetime(1970, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    if time is None:
+        return None
+    if not FIRST <= time <= LAST:
+        raise ValueError("a date to filter by lies between the year 1 and the end of the year 9999")
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=math.floor(time * 1e6))
 
 
 def seconds(value: Any) -> float:

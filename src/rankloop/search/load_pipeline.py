@@ -32,7 +32,7 @@ __all__ = ["fingerprint", "load_pipeline", "save"]
 
 _KIND = "pipeline"
 _MODELS = {"BM25": BM25, "BM25F": BM25F}
-_OPTIONS = ("k", "match", "typos", "filters", "fusion", "weights", "words", "clauses", "expansions")
+_OPTIONS = ("k", "match", "typos", "filters", "fusion", "weights", "words", "clauses", "expansions", "sort")
 
 
 def fingerprint(search: Pipeline) -> str:

@@ -1,9 +1,16 @@
 """Stages joined by `>>`: from a query to the page."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
+import numpy as np
+
+from rankloop._names import one_of
 from rankloop.search.candidates import Candidates
 from rankloop.search.deadline import Deadline
 from rankloop.search.stage import Stage, StageLike
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline"]
 
 Only = TypeVar("Only")
+AHEAD = 8  # queries of each thread that are searched before their results are taken
+MOST_THREADS = 16
 
 
 class Pipeline(Stage):
@@ -53,22 +62,31 @@ class Pipeline(Stage):
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.stages))
 
-    def run(self, queries: "Queries") -> "Run":
+    def run(self, queries: "Queries", *, scores: str = "positions", threads: int | None = None) -> "Run":
         """The results of each query (id -> text or `Query`).
 
-        The scores of the run are positions counted from below, so that documents keep the order of the page
-        also where the pipeline scores them equally.
+        The scores of the run are "positions" counted from below, so that documents keep the order of the page
+        also where the pipeline scores them equally; or its "own", which fusion by scores needs. Queries are
+        searched in `threads`: by default one for each core, and a single one where the pipeline has
+        functions of yours, which may not bear to be called at the same time.
         """
-        from rankloop._progress import progress
-        from rankloop.data import Run
+        one_of("scores", scores, ("positions", "own"))
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads are 1 or more, got {threads}")
+        return _run(self, queries, threads or self._threads, own=scores == "own")
 
-        shown: dict[str, dict[str, float]] = {}
-        with progress("searching", len(queries)) as advance:
-            for qid, query in queries.items():
-                ids = self(query).ids.tolist()
-                shown[str(qid)] = {str(id): float(len(ids) - at) for at, id in enumerate(ids)}
-                advance(1, "")
-        return Run.from_dict(shown)
+    @property
+    def _threads(self) -> int:
+        """How many threads may search at once."""
+        from rankloop.search.features.features import Features
+        from rankloop.search.retriever import Retriever
+
+        for stage in self.stages:
+            if isinstance(stage, Features) and (stage.encoders or any(map(callable, stage.declared))):
+                return 1
+            if (isinstance(stage, Retriever) and stage.vectors) or not isinstance(stage, Stage):
+                return 1
+        return min(os.cpu_count() or 1, MOST_THREADS)
 
     def evaluate(self, queries: "Queries", judgments: "Judgments", metrics: Any = None) -> "Evaluation":
         """How good the results are; documents without a judgment count as label 0."""
@@ -159,3 +177,50 @@ class Pipeline(Stage):
                 f"one {name} is wanted, as in retriever >> features >> ranker; {self!r} has {len(found)}"
             )
         return found[0]
+
+
+Searched = tuple[str, "Candidates"]
+
+
+def _run(search: Pipeline, queries: "Queries", threads: int, *, own: bool) -> "Run":
+    from rankloop._progress import progress
+    from rankloop.data import Run
+
+    qids, ids, scores = [], [], []
+    with progress("searching", len(queries)) as advance:
+        for qid, found in _in_order(search, queries.items(), threads):
+            if own and not (np.diff(found.scores) <= 0).all():
+                raise ValueError(
+                    f"the scores of query {qid!r} rise down the list, since a later stage put it in another "
+                    "order; take scores='positions'"
+                )
+            qids.append(np.full(len(found), qid))
+            ids.append(np.asarray(found.ids, np.str_))
+            scores.append(found.scores if own else np.arange(len(found), 0, -1.0))
+            advance(1, "")
+    none = np.empty(0, np.str_)
+    return Run(
+        np.concatenate([none, *qids]), np.concatenate([none, *ids]), np.concatenate([np.empty(0), *scores])
+    )
+
+
+def _in_order(search: Pipeline, queries: Iterable[tuple[Any, Any]], threads: int) -> Iterator[Searched]:
+    """The results in the order of the queries; an error or an interrupt ends the rest."""
+
+    def one(named: tuple[Any, Any]) -> Searched:
+        return str(named[0]), search(named[1])
+
+    if threads == 1:
+        yield from map(one, queries)
+        return
+    left = iter(queries)
+    with ThreadPoolExecutor(threads, "rankloop-run") as pool:
+        waiting: deque[Future[Searched]] = deque()
+        waiting.extend(pool.submit(one, named) for named in islice(left, AHEAD * threads))
+        try:
+            while waiting:
+                yield waiting.popleft().result()
+                waiting.extend(pool.submit(one, named) for named in islice(left, 1))
+        finally:
+            for future in waiting:
+                future.cancel()

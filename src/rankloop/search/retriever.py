@@ -1,6 +1,5 @@
 """From a query to candidates: by words, by vectors, or both."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -8,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._arrays import Bytes, Floats, Ints32, Singles
+from rankloop._arrays import Bytes, Floats, Ints, Ints32, Singles
 from rankloop._names import one_of
 from rankloop.search.bm25 import BM25, Contribution, Found
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.deadline import Deadline
 from rankloop.search.index.expand import MOST, Expander
-from rankloop.search.index.match import Filters, allowed_documents, leaves_of
+from rankloop.search.index.listed import listed
+from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
+from rankloop.search.index.sort_field import sort_field
+from rankloop.search.index.understand import understand
 from rankloop.search.index.vectors import nearest, similarities
 from rankloop.search.stage import Stage
 from rankloop.search.text.query import Query, as_query
-from rankloop.search.tune_weights import tune_weights
+from rankloop.search.tune_weights import tune_weights, warn_of_weak_lists
 
 if TYPE_CHECKING:
     from rankloop.search.index.snapshot import Snapshot
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "Encoder", "Retriever", "unit_scores"]
 
 WORDS = "words"
-WEAK = 0.8  # a list below this share of the best list's NDCG makes reciprocal rank fusion worse
 Encoder = Callable[[str], ArrayLike]
 _PLAIN = BM25()
 
@@ -41,7 +42,11 @@ class Retriever(Stage):
     `Query` brings its vectors). With both, each source lists its k best; every document of the pool is scored
     by every source, the scores are fused, and the best k remain. `fusion` is "weighted" (the weighted sum of
     scores, each brought to 0..1 over the pool) or "rrf" (reciprocal rank fusion). `match` is "any" or "all"
-    words; `typos` is "never", "missing" (correct words that the index does not have) or "always".
+    words; `typos` is "never", "missing" (correct words that the index does not have) or "always". A misspelt
+    word or a prefix finds all words like it; the query of the candidates has the likeliest of them.
+
+    `sort` is a number or date field, with a minus for the largest first: the first k of all documents that
+    match by words, those without a value last. An empty query finds all documents that pass the filters.
 
     The first `clauses` different words and conditions of a query count; a prefix or a misspelt word stands
     for at most `expansions` words, and all of them in a field for twenty times as many. `query.cut` of the
@@ -60,6 +65,7 @@ class Retriever(Stage):
     words: bool = True
     clauses: int = 256
     expansions: int = MOST
+    sort: str | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -73,6 +79,7 @@ class Retriever(Stage):
         one_of("fusion", self.fusion, ("weighted", "rrf"))
         snapshot = self.index.snapshot
         self.model.weights(snapshot)
+        sort_field(self.sort, snapshot.fields)
         sources = [*([WORDS] if self.words else []), *(self.vectors or {})]
         for name in self.vectors or {}:
             one_of("vector field", name, [n for n, f in snapshot.fields.items() if f.kind == "vector"])
@@ -97,13 +104,16 @@ class Retriever(Stage):
         expander = self._expander(given, snapshot, deadline)
         fields = tuple(self.model.weights(snapshot))
         leaves = leaves_of(expander, fields, self.typos)
-        query, cut = expander.query, expander.cut
-        if cut:
-            query = replace(query, cut=(*query.cut, *cut))
+        query = self._understood(given, expander)
+        if expander.cut:
+            query = replace(query, cut=(*query.cut, *expander.cut))
         empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
-        if not query.clauses and not query.vectors:
+        order = sort_field(self.sort, snapshot.fields)
+        if not query.clauses and not query.vectors and not self.filters and order is None:
             return empty
         allowed = allowed_documents(expander, fields, self.filters or {}, self.match, self.typos)
+        if order is not None:
+            return self._sorted(empty, expander, allowed, order)
         lists: dict[str, Found] = {}
         if self.words and leaves:
             lists[WORDS] = self.model.top(snapshot, leaves, allowed, self.k, query.check_time)
@@ -129,7 +139,11 @@ class Retriever(Stage):
 
     def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
-        return Candidates.of(given, self.index.snapshot, ids)
+        return Candidates.of(self.understood(given), self.index.snapshot, ids)
+
+    def understood(self, given: str | Query) -> Query:
+        """The query with misspelt words corrected, as `typos` says, and unfinished ones completed."""
+        return self._understood(given, self._expander(given, self.index.snapshot))
 
     def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
@@ -162,7 +176,7 @@ class Retriever(Stage):
             raise ValueError("tune needs judged queries that more than one source answers; got none")
         weights, quality = tune_weights(pools, labels, k=k)
         if self.fusion == "rrf":
-            _warn_of_weak_lists(quality)
+            warn_of_weak_lists(quality)
         return replace(self, weights=weights)
 
     def judged_pools(
@@ -181,10 +195,17 @@ class Retriever(Stage):
     def _expander(
         self, given: str | Query, snapshot: "Snapshot", deadline: Deadline | None = None
     ) -> Expander:
-        query = as_query(given, snapshot.fields).at_most(self.clauses)
+        """The expansions of a query as it was typed: a misspelt word also stands for words like it."""
+        query = as_query(given, snapshot.fields)
+        query = (query.typed or query).at_most(self.clauses)
         if deadline is not None:
             query = replace(query, deadline=deadline)
         return Expander(query, snapshot, self.expansions)
+
+    def _understood(self, given: str | Query, expander: Expander) -> Query:
+        if isinstance(given, Query) and given.typed is not None:  # by an earlier search
+            return replace(given, deadline=expander.query.deadline)
+        return understand(expander, self.model.weights(expander.snapshot), self.typos)
 
     def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}
@@ -232,15 +253,30 @@ class Retriever(Stage):
         by_rank = np.concatenate(([0.0], rrf([-np.arange(1, last + 1)], [0, last])))  # 0: not in the list
         return {name: by_rank[rank] for name, rank in ranks.items()}
 
-    def _unscored(self, empty: Candidates, allowed: list[Bytes]) -> Candidates:
+    def _sorted(
+        self, empty: Candidates, expander: Expander, allowed: list[Bytes], order: tuple[str, bool]
+    ) -> Candidates:
+        """The documents that match, in the order of a field."""
+        leaves, snapshot = empty.leaves, empty.snapshot
+        if not leaves:
+            return self._unscored(empty, allowed, order)
+        which = matching_documents(expander, leaves, allowed)
+
+        def score(rows: Ints) -> Floats:
+            return self.model.score(snapshot, leaves, rows)
+
+        rows, scores, matches = listed(snapshot, which, self.k, order, score, empty.query.check_time)
+        return replace(empty, rows=rows, scores=scores, sources={WORDS: scores}, matches=matches)
+
+    def _unscored(
+        self, empty: Candidates, allowed: list[Bytes], order: tuple[str, bool] | None = None
+    ) -> Candidates:
         """For filters and exclusions alone: the first documents that pass."""
-        if not any(clause.kind in ("value", "range") or clause.excluded for clause in empty.query.clauses):
+        clauses = empty.query.clauses
+        if clauses and not any(one.kind in ("value", "range") or one.excluded for one in clauses):
             return empty
-        rows = np.concatenate(
-            [np.empty(0, np.int64)]
-            + [np.flatnonzero(may) + s.base for s, may in zip(empty.snapshot.segments, allowed, strict=True)]
-        )
-        return replace(empty, rows=rows[: self.k], scores=np.zeros(min(self.k, len(rows))), matches=len(rows))
+        rows, scores, matches = listed(empty.snapshot, allowed, self.k, order)
+        return replace(empty, rows=rows, scores=scores, matches=matches)
 
 
 def unit_scores(values: Floats) -> Floats:
@@ -251,17 +287,3 @@ def unit_scores(values: Floats) -> Floats:
     low, high = known.min(), known.max()
     scaled = (values - low) / (high - low) if high > low else np.where(np.isnan(values), np.nan, 1.0)
     return np.nan_to_num(scaled, nan=0.0)
-
-
-def _warn_of_weak_lists(quality: Mapping[str, float]) -> None:
-    """Reciprocal rank fusion counts a weak list as much as a good one."""
-    best = max(quality, key=lambda name: quality[name])
-    weak = [name for name in quality if quality[name] < WEAK * quality[best]]
-    if weak:
-        values = ", ".join(f"{name} {value:.3f}" for name, value in quality.items())
-        warnings.warn(
-            f"reciprocal rank fusion counts {', '.join(weak)} as much as {best}, but the lists differ in "
-            f"quality (NDCG: {values}); use fusion='weighted' with tuned weights",
-            UserWarning,
-            stacklevel=3,
-        )

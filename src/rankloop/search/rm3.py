@@ -54,6 +54,8 @@ class rm3(Stage):  # noqa: N801 - starts a pipeline as a retriever does: rm3(ind
             raise ValueError(
                 f"rm3 takes index.retriever(...), whose search it repeats, got {type(retriever).__name__}"
             )
+        if retriever.sort is not None:
+            raise ValueError("rm3 orders by score; give retriever(sort=None)")
         if retriever.vectors or not retriever.words:
             raise ValueError("rm3 learns words for a search by words; give retriever(vectors={})")
         if documents < 1 or terms < 1:

@@ -1,5 +1,6 @@
 """Weights of several result lists, tuned on judged queries."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -7,7 +8,9 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
 
-__all__ = ["tune_weights"]
+__all__ = ["tune_weights", "warn_of_weak_lists"]
+
+WEAK = 0.8  # a list below this share of the best list's NDCG makes reciprocal rank fusion worse
 
 
 def tune_weights(
@@ -59,3 +62,17 @@ def tune_weights(
                 if value > best + 1e-12:
                     best, weights, improved = value, trial, True
     return {name: float(weight) for name, weight in zip(names, weights, strict=True)}, alone
+
+
+def warn_of_weak_lists(quality: Mapping[str, float]) -> None:
+    """Reciprocal rank fusion counts a weak list as much as a good one."""
+    best = max(quality, key=lambda name: quality[name])
+    weak = [name for name in quality if quality[name] < WEAK * quality[best]]
+    if weak:
+        values = ", ".join(f"{name} {value:.3f}" for name, value in quality.items())
+        warnings.warn(
+            f"reciprocal rank fusion counts {', '.join(weak)} as much as {best}, but the lists differ in "
+            f"quality (NDCG: {values}); use fusion='weighted' with tuned weights",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -5,21 +5,21 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rankloop._names import one_of
 from rankloop.search import Candidates, Features, Field, Pipeline, Query, Retriever, Searchable, first
-from rankloop.search.field import FIRST, LAST
+from rankloop.search.field import moment
+from rankloop.search.index.sort_field import sort_field
 from rankloop.search.ranked import Ranked
 from rankloop.search.stage import StageLike
 from rankloop.search.text.query import span_of
-from rankloop.serve.http.schema import FilterValue, Range
+from rankloop.serve.config import Config
+from rankloop.serve.http.schema import FilterValue, Range, SearchRequest
 
-__all__ = ["Seconds", "TimedCandidates", "as_filters", "query_of", "run_stages"]
+__all__ = ["Place", "Seconds", "TimedCandidates", "as_filters", "query_of", "run_stages"]
 
 Seconds = dict[str, float]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_WORD = re.compile(r"(?:^|\s)(\w{2,})$")
 _STAGE_NAMES: dict[type, str] = {Retriever: "retrieve", Features: "features", Ranked: "rank"}
 
@@ -45,9 +45,12 @@ def query_of(text: str, index: Searchable, user: Mapping[str, float], *, unfinis
 
 
 def run_stages(
-    search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None
+    search: Pipeline, query: Query, *, filters: Mapping[str, Any] | None = None, sort: str | None = None
 ) -> TimedCandidates:
-    """Run a pipeline without its cut `first(n)`, which the caller makes, and time its stages."""
+    """Run a pipeline without its cut `first(n)`, which the caller makes, and time its stages.
+
+    What is sorted by a field is only retrieved.
+    """
     seconds: Seconds = {}
     start = time.perf_counter()
 
@@ -58,14 +61,41 @@ def run_stages(
         seconds[name] = seconds.get(name, 0.0) + end - start
         start = end
 
-    stages = tuple(_filtered(stage, filters) for stage in search.stages if not isinstance(stage, first))
+    stages = tuple(_filtered(stage, filters, sort) for stage in search.stages if not isinstance(stage, first))
+    if sort is not None:
+        stages = stages[:1]
     return TimedCandidates(Pipeline(stages)(query, after_stage=add_time), seconds)
 
 
-def _filtered(stage: StageLike, filters: Mapping[str, Any] | None) -> StageLike:
-    if isinstance(stage, Retriever) and filters:
-        return replace(stage, filters={**(stage.filters or {}), **filters})
+def _filtered(stage: StageLike, filters: Mapping[str, Any] | None, sort: str | None) -> StageLike:
+    if isinstance(stage, Retriever) and (filters or sort):
+        return replace(stage, filters={**(stage.filters or {}), **(filters or {})}, sort=sort)
     return stage
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which results of a search are asked for, and in which order: a field, or None for the best first."""
+
+    offset: int
+    k: int
+    sort: str | None = None
+
+    @classmethod
+    def of(cls, request: SearchRequest, config: Config, fields: Mapping[str, Field]) -> "Place":
+        """The place that a request asks for; a deep page, below all candidates, is refused."""
+        k = request.k or min(config.k, config.limits.k)
+        if request.page is not None and request.offset:
+            raise ValueError("offset and page say the same: give one of them")
+        offset = request.offset if request.page is None else (request.page - 1) * k
+        if offset and offset >= config.candidates:
+            raise ValueError(
+                f"results can be read down to position {config.candidates:,}, got offset {offset:,}; "
+                "narrow the search with words or filters"
+            )
+        if request.impression is not None and not offset:
+            raise ValueError("impression is sent with a following page; leave it out of the first one")
+        return cls(offset, k, None if sort_field(request.sort, fields) is None else request.sort)
 
 
 def as_filters(given: Mapping[str, FilterValue], fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -96,13 +126,4 @@ def _ends(name: str, value: FilterValue, kind: str) -> tuple[Any, Any]:
             wanted = "a number" if kind == "number" else "a date like 2024-05-31"
             raise ValueError(f"{name!r} is filtered by {wanted} or a range of them, got {end!r}")
         ends.append(None if span is None or math.isinf(span[at]) else span[at])
-    return (ends[0], ends[1]) if kind == "number" else (_moment(ends[0]), _moment(ends[1]))
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    """Seconds since 1970 as the index takes them, rounded down to a microsecond."""
-    if seconds is None:
-        return None
-    if not FIRST <= seconds <= LAST:
-        raise ValueError("a date to filter by lies between the year 1 and the end of the year 9999")
-    return _EPOCH + timedelta(microseconds=math.floor(seconds * 1e6))
+    return (ends[0], ends[1]) if kind == "number" else (moment(ends[0]), moment(ends[1]))

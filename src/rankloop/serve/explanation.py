@@ -43,6 +43,7 @@ def explain(
         compared = json_value({**difference.to_dict(), "query": query.text})
     return Explanation(
         query=query.text,
+        understood=found.query.understood,
         document=document,
         ranker=version,
         rank=at + 1 if at < len(found) else None,

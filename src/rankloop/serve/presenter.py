@@ -27,12 +27,14 @@ class Presenter:
         likely = next((name for name in ("title", "name") if name in index.fields), None)
         return cls(title or likely or (texts[0] if texts else None), url or "url")
 
-    def results(self, found: Candidates, fields: Sequence[str] | None = None) -> list[Result]:
-        """The candidates as results, from position 1, with all stored fields or those named."""
+    def results(
+        self, found: Candidates, fields: Sequence[str] | None = None, *, first: int = 1
+    ) -> list[Result]:
+        """The candidates as results, from position `first`, with all stored fields or those named."""
         snippets, snapshot = Snippets(found.snapshot, found.leaves), found.snapshot
         results = []
         for at, (id, row, score) in enumerate(
-            zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), 1
+            zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), first
         ):
             document = snapshot.document(row)
             sent = (

@@ -54,6 +54,7 @@ class Reranker:
             order, ranker = _by_own_features(self._own, request.candidates), Path(self.config.rank_with).name
         else:
             order = _by_own_features(production.pipeline.ranker, request.candidates)
+        query = order.query or query
         seconds = {"rank": time.perf_counter() - start}
         k = min(request.k, len(order.ids))
         impression = None
@@ -86,17 +87,19 @@ class Reranker:
             ranker=ranker,
             generation=self.index.generation,
             seconds=seconds | {"total": time.perf_counter() - start},
+            understood=query.understood,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """Documents best first, with the features behind their scores."""
+    """Documents best first, with the features behind their scores, and the query that these are of."""
 
     ids: tuple[str, ...]
     scores: Floats
     features: Singles
     names: tuple[str, ...]
+    query: Query | None = None
 
 
 def _by_own_features(ranker: Ranker, candidates: Sequence[RankCandidate]) -> _Order:
@@ -121,7 +124,7 @@ def _by_index(search: Pipeline, query: Query, candidates: Sequence[RankCandidate
     """By the features of the index; documents it does not have are left out."""
     found = search.rescore(query, [one.id for one in candidates])
     ids = tuple(str(id) for id in found.ids.tolist())
-    return _Order(ids, found.scores, found.columns["features"], search.features.names)
+    return _Order(ids, found.scores, found.columns["features"], search.features.names, found.query)
 
 
 def _own_ranker(path: str | Path) -> Ranker | None:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Singles
-from rankloop.search import Candidates, Deadline, Query, Searchable
-from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
+from rankloop.search import Candidates, Deadline, Query, Retriever, Searchable
+from rankloop.serve.answer import Place, Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.events.filters import is_bot
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.signer import new_page_id
-from rankloop.serve.experiments.composition import compose
+from rankloop.serve.experiments.composition import ComposedPage, compose, compose_following
 from rankloop.serve.experiments.policy import Arm, arm_of
 from rankloop.serve.explanation import explain
 from rankloop.serve.http.schema import Comparison, Explanation, SearchAnswer, SearchRequest, Side
@@ -58,57 +58,65 @@ class Searcher:
         Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
         """
         start = time.perf_counter()
-        k = request.k or min(self.config.k, self.config.limits.k)
-        self.config.limits.check(request.query, k)
-        record = record and request.record and version is None
-        page_id, live = new_page_id(), self._versions.live
+        place = Place.of(request, self.config, self.index.fields)
+        self.config.limits.check(request.query, place.k)
+        shown_before = self._recorder.page_of(request.impression)
+        record = record and request.record and version is None and (not place.offset or bool(shown_before))
+        page_id, live = shown_before or new_page_id(), self._versions.live
         user = self._recorder.user(request.user)
         arm = _arm(live, user or page_id) if version is None else Arm((version,))
+        if place.sort:  # no ranker takes part, so no experiment does
+            arm = Arm((live.production.version if version is None else version,))
         query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
         models = [self._versions.model(one) for one in arm.versions]
-        answers = [run_stages(model.pipeline, query, filters=filters) for model in models]
-        page = compose(
-            arm,
-            [one.found for one in answers],
-            page_id,
-            k,
-            swap_rate=self.config.swap_rate if record else 0.0,
-            swap_top=self.config.swap_top,
-            look_up=lambda ids: self.index.retriever().looked_up(query, ids),
-        )
+        answers = [run_stages(models[0].pipeline, query, filters=filters, sort=place.sort)]
+        query = answers[0].found.query  # as it was understood, for all that follows
+        answers += [run_stages(model.pipeline, query, filters=filters) for model in models[1:]]
+        page = self._composed(arm, [one.found for one in answers], page_id, place, swaps=record)
         seconds: Seconds = {}
         for one in answers:
             for name, took in one.seconds.items():
                 seconds[name] = seconds.get(name, 0.0) + took
         clock = time.perf_counter()
-        results = self.presenter.results(page.shown, request.fields)
-        facets = {name: self.index.facets(query, name, filters=filters) for name in request.facets}
+        results = self.presenter.results(page.shown, request.fields, first=place.offset + 1)
+        facets = {name: self._facet(models[0], query, name, filters) for name in request.facets}
         seconds["show"] = time.perf_counter() - clock
+        ranker = f"sort {place.sort}" if place.sort else " + ".join(arm.versions)
         impression = None
         if record:
             clock = time.perf_counter()
-            shown = models[0].page(
-                page_id,
-                query,
-                page.shown.snapshot.manifest.generation,
-                ranker=" + ".join(arm.versions),
-                seconds=dict(seconds),
-                documents=tuple(result.id for result in results),
-                scores=np.array([result.score for result in results]),
-                features=self._features_of(page.shown, models),
-                feature_names=self.features.names,
-                layout=request.layout,
-                user=user,
-                origin=self._recorder.origin(address),
-                policy=page.policy,
-                experiment=arm.experiment.id if arm.experiment else None,
-                randomness=page.randomness,
-                found=answers[0].found.matches,
-                bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
-            )
-            impression = self._recorder.page(shown)
-            self._offer_to_shadow(live, query, filters, shown)
+            about: dict[str, Any] = {
+                "ranker": ranker,
+                "documents": tuple(result.id for result in results),
+                "scores": np.array([result.score for result in results]),
+                "features": self._features_of(page.shown, models),
+                "feature_names": self.features.names,
+                "user": user,
+            }
+            if place.offset and not results:
+                impression = request.impression
+            elif place.offset:
+                following = models[0].following(page_id, query, place.offset + 1, **about)
+                impression = self._recorder.following(following, str(request.impression))
+            else:
+                shown = models[0].page(
+                    page_id,
+                    query,
+                    page.shown.snapshot.manifest.generation,
+                    **about,
+                    seconds=dict(seconds),
+                    layout=f"{request.layout}.sorted" if place.sort else request.layout,
+                    origin=self._recorder.origin(address),
+                    policy=page.policy,
+                    experiment=arm.experiment.id if arm.experiment else None,
+                    randomness=page.randomness,
+                    found=answers[0].found.matches,
+                    bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
+                )
+                impression = self._recorder.page(shown)
+                if not place.sort:
+                    self._offer_to_shadow(live, query, filters, shown)
             seconds["record"] = time.perf_counter() - clock
         seconds["total"] = time.perf_counter() - start
         return SearchAnswer(
@@ -117,10 +125,13 @@ class Searcher:
             found=answers[0].found.matches,
             results=results,
             facets=facets,
-            ranker=" + ".join(arm.versions),
+            ranker=ranker,
             generation=self.index.generation,
             seconds=seconds,
-            cut=list(answers[0].found.query.cut),
+            cut=list(query.cut),
+            understood=query.understood,
+            offset=place.offset,
+            last=self.config.candidates,
         )
 
     def explain(
@@ -169,6 +180,32 @@ class Searcher:
     ) -> Query:
         query = query_of(text, self.index, user, unfinished=unfinished)
         return replace(query, deadline=deadline or Deadline(self.config.limits.seconds))
+
+    def _composed(
+        self, arm: Arm, rankings: Sequence[Candidates], page_id: str, place: Place, *, swaps: bool
+    ) -> ComposedPage:
+        """The page, or the one that follows it; what is sorted by a field stays as it is."""
+        if place.offset:
+            return compose_following(arm, rankings, page_id, place.offset, place.k)
+        return compose(
+            arm,
+            rankings,
+            page_id,
+            place.k,
+            swap_rate=self.config.swap_rate if swaps and not place.sort else 0.0,
+            swap_top=self.config.swap_top,
+            look_up=lambda ids: self.index.retriever().looked_up(rankings[0].query, ids),
+        )
+
+    def _facet(self, model: Model, query: Query, name: str, filters: Mapping[str, Any]) -> dict[str, int]:
+        """Counts of the documents that the query finds, misspelt words and all.
+
+        The filter of the field itself does not count, so that the other values to choose from stay.
+        """
+        others = {one: wanted for one, wanted in filters.items() if one != name}
+        source = model.pipeline.stages[0]
+        match, typos = (source.match, source.typos) if isinstance(source, Retriever) else ("any", "never")
+        return self.index.facets(query, name, filters=others, match=match, typos=typos)
 
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""

@@ -89,6 +89,7 @@ def _is_worse(found: "Comparison", metric: str, difference: float) -> bool:
 
 def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[dict[str, Any], Qrels]":
     """The queries by id, and the judgments; judgments of a tool have the texts of the queries in them."""
+    from rankloop.cli.options.queries import read_queries
     from rankloop.data import kind_of, read_judgments, read_qrels
     from rankloop.search import Query
 
@@ -98,26 +99,11 @@ def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[di
                 f"{index} is an index: training on it needs --qrels (TREC judgments) and --queries (a file "
                 "of id, tab, text), or --qrels with judgments of a tool that keeps texts"
             )
-        return _read_queries(queries), read_qrels(qrels)
+        return read_queries(queries), read_qrels(qrels)
     judged = read_judgments(qrels)
     if queries is not None:
-        return _read_queries(queries), judged.to_qrels()
+        return read_queries(queries), judged.to_qrels()
     return {name: Query.of_words(text) for name, text in judged.queries.items()}, judged.to_qrels()
-
-
-def _read_queries(path: Path) -> dict[str, Any]:
-    from rankloop.search import Query
-
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file of queries {path}")
-    queries = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        qid, tab, text = line.partition("\t")
-        if line.strip() and not tab:
-            raise ValueError(f"{path}, line {number}: wanted an id, a tab and the query, got {line!r}")
-        if line.strip():
-            queries[qid] = Query.of_words(text)
-    return queries
 
 
 def _without_blanks(run: "Run") -> "Run":

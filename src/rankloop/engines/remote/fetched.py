@@ -45,12 +45,17 @@ class Fetched(Snapshot):
         none = np.empty(0, np.int32)
         self.segments = [Segment(Path("fetched"), "", none, 0, MemoryArrays(arrays))]
         self.rows = len(buffer)
+        self._about = about
+        self.ask(text)
+
+    def ask(self, text: str) -> None:
+        """Take the statistics of the whole collection for the words of another text."""
         self._word = _words(text, self)
-        found = about.of(_wanted(self))
+        found = self._about.of(_wanted(self))
         self._counts = found.counts
-        own = self.segments[0].total_lengths / max(len(buffer), 1)
+        own = self.segments[0].total_lengths / max(self.rows, 1)
         told = np.array(found.lengths, np.float64)
-        self.n_documents = max(found.documents, len(buffer))
+        self.n_documents = max(found.documents, self.rows)
         self.average_lengths = np.where(np.isnan(told), own, told)
 
     def df(self, field: int, term: str) -> int:

@@ -14,7 +14,7 @@ from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
-from rankloop.search import BM25, BM25F, Candidates, Field, Index, Query
+from rankloop.search import Candidates, Field, Index, Query
 from rankloop.search.index.added import Added
 from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
@@ -36,8 +36,11 @@ class RemoteEngine(ABC):
 
     With a local index, kept in step by `add` and `delete`, candidates are described and shown from it, and
     the engine sends ids alone. A query that finds documents the local index does not have is described from
-    the documents that the engine sends, as all are where there is no local index.
+    the documents that the engine sends, as all are where there is no local index. `corrects` says whether
+    the engine finds words like those that it does not have.
     """
+
+    corrects = True
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address, self.client = address, client
@@ -154,10 +157,11 @@ class RemoteEngine(ABC):
         return count
 
     @abstractmethod
-    def found(
-        self, query: Query, k: int, *, filters: Filters | None, model: BM25 | BM25F, match: str, typos: str
-    ) -> Answer:
-        """The candidates of a retriever; with their documents where there is no local index."""
+    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
+        """The candidates of a retriever; with their documents where there is no local index.
+
+        `how` has the filters, model, match and typos of the retriever.
+        """
 
     @abstractmethod
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.unsupported import Unsupported
 from rankloop.search import Candidates, Deadline, Query, Retriever
 from rankloop.search.index.expand import Expander
 from rankloop.search.index.match import leaves_of
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.understand import understand
 from rankloop.search.retriever import WORDS
 from rankloop.search.text.query import as_query
 
@@ -39,12 +42,20 @@ class RemoteRetriever(Retriever):
     def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
         """The candidates for a query, best first; the deadline is looked at before and after the engine."""
         engine = self.index
-        query = as_query(given, engine.fields).at_most(self.clauses)
+        query = as_query(given, engine.fields)
+        if query.typed is None:
+            query = query.at_most(self.clauses)
         if deadline is not None:
             query = replace(query, deadline=deadline)
         query.check_time()
         answer = engine.found(
-            query, self.k, filters=self.filters, model=self.model, match=self.match, typos=self.typos
+            query.typed or query,
+            self.k,
+            filters=self.filters,
+            model=self.model,
+            match=self.match,
+            typos=self.typos,
+            sort=self.sort,
         )
         query.check_time()
         found = engine.candidates(query, answer.ids, answer.documents)
@@ -53,9 +64,11 @@ class RemoteRetriever(Retriever):
             place = {id: at for at, id in enumerate(answer.ids)}
             scores = scores[[place[str(id)] for id in found.ids.tolist()]]
         snapshot = found.snapshot
-        expander = Expander(found.query, snapshot, self.expansions)
+        query = self._understood_in(snapshot, query)
+        expander = Expander(query, snapshot, self.expansions)
         return replace(
             found,
+            query=query,
             scores=scores,
             sources={WORDS: scores},
             ranks={WORDS: np.arange(1, len(found) + 1, dtype=np.int32)},
@@ -65,4 +78,19 @@ class RemoteRetriever(Retriever):
 
     def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
-        return self.index.candidates(as_query(given, self.index.fields), [str(id) for id in ids])
+        found = self.index.candidates(as_query(given, self.index.fields), [str(id) for id in ids])
+        return replace(found, query=self._understood_in(found.snapshot, found.query))
+
+    def _understood_in(self, snapshot: Snapshot, query: Query) -> Query:
+        """The query as it was understood: by the words of the local index, or of the documents that came.
+
+        An engine that corrects nothing has not searched for other words than those typed.
+        """
+        if query.typed is None:
+            typos = self.typos if self.index.corrects else "never"
+            query = understand(
+                Expander(query, snapshot, self.expansions), self.model.weights(snapshot), typos
+            )
+            if query.typed is not None and isinstance(snapshot, Fetched):
+                snapshot.ask(query.plain)
+        return query

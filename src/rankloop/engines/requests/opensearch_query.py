@@ -42,7 +42,8 @@ class QueryWriter:
         must_not = [self._clause(one) for one in query.clauses if one.excluded]
         filter_by = [*(one for one in may if one), *self.filters(filters or {})]
         wanted = any(not one.excluded and one.kind in ("value", "range") for one in query.clauses)
-        if not should and not wanted and not must_not:
+        browsed = not query.clauses and bool(filters)
+        if not should and not wanted and not must_not and not browsed:
             return None
         body: Json = {"filter": filter_by, "must_not": [one for one in must_not if one]}
         if should:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankloop._arrays import Bytes, Ints
 from rankloop._jit import kernel
-from rankloop.search.index.segment import Segment
+from rankloop.search.index.segment import REMEMBERED, Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Query
 
@@ -61,7 +61,14 @@ class Expander:
                 self._cut[f"the spelling of the first {SPELLINGS} unknown words was corrected"] = None
                 return {}
             self._misspelt.add(term)
-            return near_terms(self.snapshot, field, term, self.most, self.query.check_time)
+            cache, key = self.snapshot.cache, ("near", field, term, self.most)
+            found: dict[str, tuple[int, int]] | None = cache.get(key)
+            if found is None:
+                found = near_terms(self.snapshot, field, term, self.most, self.query.check_time)
+                if len(cache) >= REMEMBERED:
+                    cache.clear()
+                cache[key] = found
+            return found
 
         return self._once("near", field, term, search)
 

@@ -214,7 +214,8 @@ class Index:
         one_of("typos", typos, ("never", "missing", "always"))
         snapshot = self.snapshot
         one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
-        expander = Expander(as_query(query, self.fields).at_most(Retriever.clauses), snapshot)
+        parsed = as_query(query, self.fields)
+        expander = Expander((parsed.typed or parsed).at_most(Retriever.clauses), snapshot)
         searched = tuple(BM25().weights(snapshot))
         leaves = leaves_of(expander, searched, typos)
         matched = allowed_documents(expander, searched, filters or {}, match, typos)

@@ -28,13 +28,29 @@ class Clause:
     low: float = -math.inf
     high: float = math.inf
 
+    @property
+    def written(self) -> str:
+        """The clause in the query language.
+
+        >>> [c.written for c in Query.parse('red +shoes -"old ones" run*').clauses]
+        ['red', '+shoes', '-"old ones"', 'run*']
+        """
+        sign = "-" if self.excluded else ""
+        if self.required and not self.excluded and self.field is None and self.kind in ("word", "prefix"):
+            sign = "+"
+        quoted = self.kind == "phrase" or (self.kind == "value" and len(self.text.split()) > 1)
+        text = f'"{self.text}"' if quoted else f"{self.text}*" if self.kind == "prefix" else self.text
+        return f"{sign}{self.field}:{text}" if self.field else f"{sign}{text}"
+
 
 @dataclass(frozen=True)
 class Query:
-    """A query: the text as typed, its clauses, and vectors by field where they are known.
+    """A query: its text, its clauses, and vectors by field where they are known.
 
-    `at` is its time (seconds since 1970), `user` holds numbers about the user; both are for features.
-    A search that is not done by the `deadline` is given up; `cut` says which parts of the query were ignored.
+    The query of candidates is as it was understood, with words corrected and completed; where that differs
+    from what was typed, `typed` is the query as it came. `at` is its time (seconds since 1970), `user` holds
+    numbers about the user; both are for features. A search that is not done by the `deadline` is given up;
+    `cut` says which parts of the query were ignored.
     """
 
     text: str
@@ -44,6 +60,7 @@ class Query:
     user: Mapping[str, float] = field(default_factory=dict, compare=False, hash=False)
     deadline: Deadline | None = field(default=None, compare=False, hash=False)
     cut: tuple[str, ...] = ()
+    typed: "Query | None" = field(default=None, compare=False, hash=False)
 
     @classmethod
     def of_words(cls, text: str) -> "Query":
@@ -106,6 +123,12 @@ class Query:
         return " ".join(
             c.text for c in self.clauses if c.kind in ("word", "phrase", "prefix") and not c.excluded
         )
+
+    @property
+    def understood(self) -> str | None:
+        """The text, if words were corrected or completed; None if it is as it was typed."""
+        same = self.typed is None or self.typed.text.split() == self.text.split()
+        return None if same else self.text
 
     def at_most(self, clauses: int) -> "Query":
         """The query with its first different clauses; `cut` says how many are ignored.

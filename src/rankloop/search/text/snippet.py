@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
     from rankloop.search.index.snapshot import Snapshot
 
-__all__ = ["Snippets", "snippet"]
+__all__ = ["Snippets", "snippet", "spans_of"]
 
 CACHED_WORDS = 1 << 17  # per analyser
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
@@ -33,7 +33,7 @@ def snippet(
     """
     if words < 1:
         raise ValueError(f"a snippet has at least 1 word, got {words}")
-    spans = _spans(text, analyser)
+    spans = spans_of(text, analyser)
     wanted = set(terms)
     hits = [wanted.intersection(span.terms) for span in spans]
     first = _best_window(hits, words)
@@ -75,7 +75,7 @@ class Snippets:
         return snippet(longest, self._terms.get(field, ()), self._analysers[field]) if longest else ""
 
 
-def _spans(text: str, analyser: Analyser) -> list[Span]:
+def spans_of(text: str, analyser: Analyser) -> list[Span]:
     """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up."""
     if not text.isascii() or analyser.grams is not None:
         return analyser.spans(text)

@@ -13,6 +13,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE pages ADD COLUMN origin TEXT",
         "ALTER TABLE forgotten ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
     ),
+    5: ("ALTER TABLE pages ADD COLUMN typed TEXT",),
 }
 
 

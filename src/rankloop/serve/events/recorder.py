@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rankloop.serve.config import Config
 from rankloop.serve.events.forgotten_people import ForgottenPeople
-from rankloop.serve.events.shown_page import Event, ShownPage
-from rankloop.serve.events.signer import Signer
+from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage
+from rankloop.serve.events.signer import Expired, Signer
 from rankloop.serve.events.spool import Spool, SpoolFull
 from rankloop.serve.events.store import Store
 from rankloop.serve.http.schema import Accepted, EventIn, Refused
@@ -43,14 +43,29 @@ class Recorder:
 
     def page(self, page: ShownPage) -> str | None:
         """Put a page on disk and sign its id; None where the disk is full, and results are shown anyway."""
+        if not self._put(replace(page, epoch=self.forgotten.epoch)):
+            return None
+        return self.signer.sign(page.page_id)
+
+    def following(self, page: FollowingPage, token: str) -> str | None:
+        """Put more results of a page on disk, under its own token; None where the disk is full."""
+        return token if self._put(page) else None
+
+    def page_of(self, token: str | None) -> str | None:
+        """The page that a token was signed for; None without one, or where it has expired."""
         try:
-            known = replace(page, epoch=self.forgotten.epoch)
-            self.spool.put([known], durable=False)  # a loss of power may lose it, a kill may not
+            return None if token is None else self.signer.open(token)
+        except Expired:
+            return None
+
+    def _put(self, page: ShownPage | FollowingPage) -> bool:
+        try:
+            self.spool.put([page], durable=False)  # a loss of power may lose it, a kill may not
         except SpoolFull as error:
             self.trouble = f"pages are not recorded: {error.strerror}"
-            return None
+            return False
         self.trouble = None
-        return self.signer.sign(page.page_id)
+        return True
 
     def events(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""

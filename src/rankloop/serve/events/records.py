@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 from sqlalchemy import RowMapping
 
-from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage
 
-__all__ = ["DAY", "decode", "encode", "event_row", "feature_key", "page_of", "page_row"]
+__all__ = [
+    "DAY",
+    "Record",
+    "decode",
+    "encode",
+    "event_row",
+    "feature_key",
+    "following_row",
+    "page_of",
+    "page_row",
+]
+
+Record = ShownPage | FollowingPage | Event
 
 DAY = 86_400
 _EVENT_FIELDS = ("event_id", "page_id", "kind", "document", "position", "value", "time")
+_FOLLOWING_FIELDS = ("page_id", "first", "time", "query", "ranker", "user")
 _PAGE_FIELDS = (
     "page_id",
     "time",
@@ -28,29 +41,30 @@ _PAGE_FIELDS = (
     "found",
     "bot",
     "origin",
+    "typed",
 )
 
 
-def encode(record: ShownPage | Event) -> bytes:
+def encode(record: Record) -> bytes:
     """A record as bytes: the length of its JSON, the JSON, and the arrays of a page."""
     if isinstance(record, Event):
         text = json.dumps([getattr(record, name) for name in _EVENT_FIELDS]).encode()
         return b"e" + struct.pack("<I", len(text)) + text
-    text = json.dumps(
-        {
-            **{name: getattr(record, name) for name in _PAGE_FIELDS},
-            "documents": record.documents,
+    names = _PAGE_FIELDS if isinstance(record, ShownPage) else _FOLLOWING_FIELDS
+    fields = {name: getattr(record, name) for name in (*names, "documents", "feature_names")}
+    if isinstance(record, ShownPage):
+        fields |= {
             "epoch": record.epoch,
-            "feature_names": record.feature_names,
             "randomness": dict(record.randomness),
             "seconds": dict(record.seconds),
         }
-    ).encode()
+    text = json.dumps(fields).encode()
     arrays = record.scores.astype("<f8").tobytes() + record.features.astype("<f4").tobytes()
-    return b"p" + struct.pack("<I", len(text)) + text + arrays
+    kind = b"p" if isinstance(record, ShownPage) else b"f"
+    return kind + struct.pack("<I", len(text)) + text + arrays
 
 
-def decode(whole: bytes) -> ShownPage | Event:
+def decode(whole: bytes) -> Record:
     """The record in bytes that `encode` made."""
     (length,) = struct.unpack_from("<I", whole, 1)
     fields = json.loads(whole[5 : 5 + length])
@@ -59,7 +73,7 @@ def decode(whole: bytes) -> ShownPage | Event:
     shown, names = len(fields["documents"]), fields["feature_names"]
     scores = np.frombuffer(whole, "<f8", shown, 5 + length)
     features = np.frombuffer(whole, "<f4", shown * len(names), 5 + length + 8 * shown)
-    return ShownPage(
+    return (FollowingPage if whole[:1] == b"f" else ShownPage)(
         **{
             **fields,
             "documents": tuple(fields["documents"]),
@@ -87,6 +101,18 @@ def page_row(page: ShownPage, features: str) -> dict[str, Any]:
         "shown": len(page.documents),
         "stages": json.dumps(dict(page.seconds)),
         "seconds": float(sum(page.seconds.values())),
+    }
+
+
+def following_row(page: FollowingPage) -> dict[str, Any]:
+    """More results of a page as a row of `following_pages`."""
+    return {
+        **{name: getattr(page, name) for name in _FOLLOWING_FIELDS},
+        "shown": len(page.documents),
+        "features": feature_key(page.feature_names),
+        "documents": json.dumps(page.documents, ensure_ascii=False),
+        "scores": page.scores.astype("<f8").tobytes(),
+        "matrix": page.features.astype("<f4").tobytes(),
     }
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, text
 
-from rankloop.serve.events.tables import events, forgotten, judgments, pages
+from rankloop.serve.events.tables import events, following_pages, forgotten, judgments, pages
 from rankloop.serve.events.writing import drop_pages, forget_pages, upsert
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def retain(store: "Store", days: float, now: float) -> int:
         connection.execute(
             delete(events).where(events.c.time < oldest, ~exists().where(pages.c.page_id == events.c.page_id))
         )
+        connection.execute(delete(following_pages).where(following_pages.c.time < oldest))
     return gone
 
 

@@ -12,7 +12,7 @@ from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of
 from rankloop.search.field import FIRST, LAST
 
-__all__ = ["KINDS", "POLICIES", "Event", "ShownPage", "check_text", "swap"]
+__all__ = ["KINDS", "POLICIES", "Event", "FollowingPage", "ShownPage", "check_text", "swap"]
 
 POLICIES = ("plain", "swap", "interleave", "ab")
 KINDS = ("click", "dwell", "conversion", "viewport")
@@ -29,7 +29,8 @@ class ShownPage:
     `fingerprint` identify the index and the scores. `randomness` is what was drawn at random: `swap(...)` for
     `policy="swap"`, the page of `rankloop.interleaving` for "interleave", anything otherwise; under
     "propensity" it may hold the probability of each document to be shown at its rank. `seconds` are those of
-    the stages; `user` and `origin` are keyed hashes of a person and of an address range.
+    the stages; `user` and `origin` are keyed hashes of a person and of an address range. `query` is what was
+    ranked by, `typed` what the person typed where words were corrected or completed.
 
     >>> page = ShownPage("0" * 32, 0.0, "red shoes", ("a", "b"), [2.0, 1.0], [[1.0], [0.5]], ("bm25",), "v1")
     >>> page.features.dtype, page.policy
@@ -55,6 +56,7 @@ class ShownPage:
     found: int = 0
     bot: bool = False
     origin: str | None = None
+    typed: str | None = None
     epoch: int | None = None  # the last forgetting that the service knew of, see `ForgottenPeople`
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class ShownPage:
         if len(set(self.documents)) != shown:
             raise ValueError("a document is shown once on a page; drop the repetition")
         check_text("query", self.query)
+        check_text("typed", self.typed or "")
         for document in self.documents:
             check_text("document", document)
         for name in ("ranker", "layout", "user", "experiment", "fingerprint", "origin"):
@@ -83,6 +86,43 @@ class ShownPage:
         _check_randomness(self.randomness, shown)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "features", features)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FollowingPage:
+    """More results of a page that was shown before: ranks from `first` on of the same impression.
+
+    They join the page if its query, user, ranker and features are the same; ranks that it has stay as they
+    are.
+    """
+
+    page_id: str
+    first: int
+    time: float
+    query: str
+    documents: tuple[str, ...]
+    scores: Floats
+    features: Singles
+    feature_names: tuple[str, ...]
+    ranker: str
+    user: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.first < 2:
+            raise ValueError(f"a following page begins at rank 2 or below, got {self.first}")
+        like = ShownPage(
+            self.page_id,
+            self.time,
+            self.query,
+            self.documents,
+            self.scores,
+            self.features,
+            self.feature_names,
+            self.ranker,
+            user=self.user,
+        )
+        object.__setattr__(self, "scores", like.scores)
+        object.__setattr__(self, "features", like.features)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Self
 
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 
-from rankloop.serve.events.records import decode, encode
+from rankloop.serve.events.records import Record, decode, encode
 from rankloop.serve.events.segments import SUFFIX, Segment, claimed, framed, records
-from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage
 from rankloop.serve.events.store import Store, StoreAway
 
 __all__ = ["Spool", "SpoolFull"]
@@ -65,7 +65,7 @@ class Spool:
     def __exit__(self, *trouble: object) -> None:
         self.stop()
 
-    def put(self, given: Sequence[ShownPage | Event], *, durable: bool = True) -> None:
+    def put(self, given: Sequence[Record], *, durable: bool = True) -> None:
         """Write records: all of them, or none and `SpoolFull`.
 
         Without `durable` they survive the end of this process, but not a loss of power.
@@ -185,6 +185,7 @@ class Spool:
         try:
             known = [decode(one) for one in batch]
             store.put_pages([one for one in known if isinstance(one, ShownPage)])
+            store.put_following([one for one in known if isinstance(one, FollowingPage)])
             store.put_events([one for one in known if isinstance(one, Event)])
             self.delivered += len(batch)
         except (DataError, IntegrityError, *_UNREADABLE) as error:

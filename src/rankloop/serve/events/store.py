@@ -10,12 +10,12 @@ from sqlalchemy import Connection, select
 
 from rankloop.data import Qrels, RankingDataset
 from rankloop.serve.config import InfluenceSettings
-from rankloop.serve.events import judgments, reading, retention, sums, writing
+from rankloop.serve.events import following, judgments, reading, retention, sums, writing
 from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
 from rankloop.serve.events.experiment_pages import ExperimentPage, clicks_before, experiment_pages
 from rankloop.serve.events.export import export
 from rankloop.serve.events.records import page_of
-from rankloop.serve.events.shown_page import Event, ShownPage, swap
+from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage, swap
 from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
 from rankloop.serve.events.tables import feature_sets, forgotten, page_features, pages
 
@@ -90,7 +90,13 @@ class Store:
 
     def put_pages(self, shown: Sequence[ShownPage]) -> int:
         """Store pages; one that is stored already is not changed. Gives the number of new ones."""
-        return writing.put_pages(self.connections, shown)
+        new = writing.put_pages(self.connections, shown)
+        following.join_following(self.connections, [page.page_id for page in shown])
+        return new
+
+    def put_following(self, shown: Sequence[FollowingPage]) -> int:
+        """Store more results of pages, each rank once; they may come before their page."""
+        return following.put_following(self.connections, shown)
 
     def put_events(self, happened: Sequence[Event]) -> int:
         """Store events, each once; one may come before its page. Gives the number of new ones."""

@@ -12,6 +12,7 @@ __all__ = [
     "events",
     "experiments",
     "feature_sets",
+    "following_pages",
     "forgotten",
     "forgotten_pages",
     "judgments",
@@ -25,7 +26,7 @@ __all__ = [
     "schema_version",
 ]
 
-SCHEMA = 4
+SCHEMA = 5
 metadata = MetaData()
 
 
@@ -42,7 +43,7 @@ pages = Table(
     Column("page_id", Text, primary_key=True),
     Column("time", Double, nullable=False),
     Column("day", Integer, nullable=False),  # whole UTC days since 1970
-    Column("query", Text, nullable=False),
+    Column("query", Text, nullable=False),  # as it was understood and ranked by
     Column("user", Text),
     Column("ranker", Text, nullable=False),
     Column("layout", Text, nullable=False),
@@ -60,6 +61,7 @@ pages = Table(
     Column("seconds", Double, nullable=False),
     Column("bot", Boolean, nullable=False),
     Column("origin", Text),  # a keyed hash of the address range
+    Column("typed", Text),  # the query as it was typed, where that differs
     Index("pages_by_time", "time", "bot", "layout", "ranker", "shown", "day", "seconds"),
     Index("pages_by_query", "query", "time", "bot", "seconds"),
     Index("pages_by_user", "user", "time", "query", "bot"),
@@ -72,6 +74,20 @@ page_features = Table(
     Column("page_id", Text, primary_key=True),
     Column("time", Double, nullable=False, index=True),
     Column("matrix", LargeBinary, nullable=False),  # float32, documents x names of the feature set
+)
+
+# Results from a lower rank on that wait for the page they belong to, or for those between.
+following_pages = Table(
+    "following_pages",
+    metadata,
+    Column("page_id", Text, primary_key=True),
+    Column("first", Integer, primary_key=True, autoincrement=False),  # the rank of its first document
+    Column("shown", Integer, primary_key=True, autoincrement=False),
+    Column("time", Double, nullable=False, index=True),
+    *_required(Text, "query", "ranker"),
+    Column("user", Text),
+    *_required(Text, "features", "documents"),  # as in pages
+    *_required(LargeBinary, "scores", "matrix"),
 )
 
 feature_sets = Table(

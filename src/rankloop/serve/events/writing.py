@@ -15,13 +15,23 @@ from rankloop.serve.events.tables import (
     clicks,
     events,
     feature_sets,
+    following_pages,
     forgotten,
     forgotten_pages,
     page_features,
     pages,
 )
 
-__all__ = ["drop_pages", "forget_pages", "having_ids", "insert_new", "put_events", "put_pages", "upsert"]
+__all__ = [
+    "drop_pages",
+    "forget_pages",
+    "having_ids",
+    "insert_new",
+    "place_waiting_clicks",
+    "put_events",
+    "put_pages",
+    "upsert",
+]
 
 _SHOWN = ("page_id", "time", "day", "query", "ranker", "layout", "experiment", "bot")
 _Row = TypeVarTuple("_Row")
@@ -48,7 +58,7 @@ def put_pages(connections: Connections, shown: Sequence[ShownPage]) -> int:
         ]
         insert_new(connection, page_features, matrices)
         new = insert_new(connection, pages, [page_row(page, sets[page.feature_names]) for page in shown])
-    _place_waiting_clicks(connections, [page.page_id for page in shown])
+    place_waiting_clicks(connections, [page.page_id for page in shown])
     return new
 
 
@@ -151,12 +161,14 @@ def forget_pages(connection: Connection, page_ids: Sequence[str]) -> None:
 
 def drop_pages(connection: Connection, page_ids: Sequence[str]) -> None:
     """Delete pages with all that happened on them."""
-    for table in (events, clicks, page_features, pages):
+    for table in (events, clicks, page_features, following_pages, pages):
         connection.execute(delete(table).where(table.c.page_id.in_(page_ids)))
 
 
-def _place_waiting_clicks(connections: Connections, page_ids: Collection[str]) -> None:
+def place_waiting_clicks(connections: Connections, page_ids: Collection[str]) -> None:
     """Give clicks that came before their page their position."""
+    if not page_ids:
+        return
     statement = select(events.c.page_id, events.c.document, events.c.time).where(events.c.kind == "click")
     with connected(connections, writes=False) as connection:
         waiting = having_ids(connection, statement, events.c.page_id, page_ids).all()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.interleaving import method
+from rankloop.interleaving import Page, method
 from rankloop.search import Candidates
 from rankloop.serve.experiments.policy import Arm, swapped
 
-__all__ = ["ComposedPage", "compose"]
+__all__ = ["ComposedPage", "compose", "compose_following"]
 
 LookUp = Callable[[Iterable[str]], Candidates]
 
@@ -54,14 +54,34 @@ def compose(
     return ComposedPage(shown, "swap", exchange)
 
 
+def compose_following(
+    arm: Arm, rankings: Sequence[Candidates], page_id: str, offset: int, k: int
+) -> ComposedPage:
+    """At most `k` documents after the first `offset`, for a first page of `k`.
+
+    Nothing is exchanged below the first page; after an interleaved one the first ranker goes on with the
+    documents that it did not show.
+    """
+    ranking = rankings[0]
+    if len(rankings) > 1:
+        shown = set(_combined(arm, rankings, page_id, k).documents)
+        kept = [at for at, id in enumerate(ranking.ids.tolist()) if str(id) not in shown]
+        return ComposedPage(ranking.take(kept[max(offset - len(shown), 0) :][:k]), "interleave")
+    return ComposedPage(ranking.take(range(min(offset, len(ranking)), min(offset + k, len(ranking)))))
+
+
+def _combined(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) -> Page:
+    assert arm.experiment is not None  # only experiments have two rankers
+    how = method(arm.experiment.method, seed=arm.experiment.seed)
+    tops = [[str(id) for id in one.snapshot.ids(one.rows[:k]).tolist()] for one in rankings]
+    return how.combine(tops, k, key=page_id)
+
+
 def _interleaved(
     arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int, look_up: LookUp | None
 ) -> ComposedPage:
     """Both rankers on one page; a document carries the score of the first ranker that has one."""
-    assert arm.experiment is not None  # only experiments have two rankers
-    how = method(arm.experiment.method, seed=arm.experiment.seed)
-    tops = [[str(id) for id in one.snapshot.ids(one.rows[:k]).tolist()] for one in rankings]
-    page = how.combine(tops, k, key=page_id)
+    page = _combined(arm, rankings, page_id, k)
     first = rankings[0]
     apart = any(one.snapshot is not first.snapshot for one in rankings)  # fetched from an engine, each alone
     if apart and look_up is not None:

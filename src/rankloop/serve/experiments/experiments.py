@@ -172,12 +172,18 @@ class Experiments:
     def _interleaved(self, one: Experiment, pages: Sequence[ExperimentPage]) -> dict[str, Any]:
         """The verdict by credit, and beside it pages won, lost and tied."""
         how = method(one.method)
-        credits = np.array([how.credit(Page.from_dict(page.randomness), page.clicked) for page in pages])
+        credits = np.array([_credit(how, page) for page in pages])
         people = people_of(pages, bound=self._bound)
         found = always_valid(credits, users=people, names=(one.a, one.b))
         gap = credits[:, 0] - credits[:, 1]
         counts = {"wins": gap > 0, "losses": gap < 0, "ties": gap == 0}
         return found.to_dict() | {name: int(pages.sum()) for name, pages in counts.items()}
+
+
+def _credit(how: Any, page: ExperimentPage) -> Any:
+    """The credit of the clicks on the interleaved page itself; what follows it is of one ranker."""
+    mixed = Page.from_dict(page.randomness)
+    return how.credit(mixed, [document for document in page.clicked if document in mixed.documents])
 
 
 def _check_method(how: str, planned: int | None) -> None:

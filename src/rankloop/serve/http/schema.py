@@ -55,10 +55,11 @@ FilterValue = Scalar | Range | Annotated[list[Scalar], Field(min_length=1, max_l
 
 
 class SearchRequest(StrictModel):
-    """A query, and what is known of the person.
+    """A query, and what is known of the person; an empty one with `filters` or `sort` browses.
 
-    `user` is any stable identifier; it is stored as a keyed hash only. `record=False` answers without
-    logging the page, for previews: its clicks cannot be counted.
+    A following page (`offset`, or `page` from 1) takes the `impression` of the first one, so that its results
+    are recorded as further positions of that page. `user` is any stable identifier; it is stored as a keyed
+    hash only. `record=False` answers without logging the page, for previews: its clicks cannot be counted.
     """
 
     model_config = example(
@@ -79,7 +80,21 @@ class SearchRequest(StrictModel):
             examples=[{"brand": ["Hare", "Tortoise"], "price": {"min": 10, "max": 50}}],
         ),
     ] = {}
-    facets: Annotated[list[Name], Field(max_length=10, description="Keyword fields to count.")] = []
+    facets: Annotated[
+        list[Name],
+        Field(max_length=10, description="Keyword fields to count; a field's own filter does not count."),
+    ] = []
+    offset: Annotated[int, Field(ge=0, le=10**9, description="Results above the first one.")] = 0
+    page: Annotated[int | None, Field(ge=1, le=10**9, description="In place of offset: k results each.")] = (
+        None
+    )
+    sort: Annotated[
+        str | None,
+        Field(max_length=200, description="A number or date field, -field for the largest first, or score."),
+    ] = None
+    impression: Annotated[
+        str | None, Field(max_length=300, description="Of the first page, with a following one.")
+    ] = None
     user: Annotated[str | None, Field(max_length=200)] = None
     user_features: Annotated[
         dict[str, Number], Field(max_length=100, description="For features like user(age).")
@@ -120,6 +135,9 @@ class SearchAnswer(BaseModel):
     generation: int
     seconds: dict[str, float]  # of each stage; without the token in total
     cut: list[str] = []  # which parts of the query were ignored, in sentences
+    understood: str | None = None  # the query as it was searched, if words were corrected or completed
+    offset: int = 0
+    last: int | None = None  # the lowest position that can be asked for
 
     def public(self) -> "SearchAnswer":
         """The same without the version, and without the stages, which differ between versions."""
@@ -243,6 +261,7 @@ class Explanation(BaseModel):
     exact: bool
     features: list[FeatureShare]
     words: list[WordShare]
+    understood: str | None = None  # the query as it was searched, if words were corrected or completed
     against: dict[str, Any] | None = None
 
 

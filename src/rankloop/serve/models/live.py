@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rankloop.search import BM25, Features, Pipeline, Query, Searchable, first
-from rankloop.serve.events.shown_page import ShownPage
+from rankloop.serve.events.shown_page import FollowingPage, ShownPage
 
 if TYPE_CHECKING:
     from rankloop.serve.config import Config
@@ -43,11 +43,23 @@ class Model:
         return ShownPage(
             page_id=page_id,
             time=float(query.at or 0.0),
-            query=" ".join(query.text.split()),
+            query=_logged(query),
+            typed=" ".join(query.typed.text.split()) if query.typed and query.understood else None,
             generation=generation,
             fingerprint=self.fingerprint(generation),
             **shown,
         )
+
+    def following(self, page_id: str, query: Query, first: int, **shown: Any) -> FollowingPage:
+        """More results of such a page, from rank `first` on."""
+        return FollowingPage(
+            page_id=page_id, first=first, time=float(query.at or 0.0), query=_logged(query), **shown
+        )
+
+
+def _logged(query: Query) -> str:
+    """The text of a query in the log: as it was understood, with single blanks."""
+    return " ".join(query.text.split())
 
 
 @dataclass(frozen=True, eq=False)

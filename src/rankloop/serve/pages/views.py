@@ -81,7 +81,7 @@ class View:
 
 def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, settled: bool) -> View:
     """The answer to a search as its page shows it."""
-    shown = hits(answer.results, address.query, index)
+    shown = hits(answer.results, address.query, index, answer.understood)
     names = [(name.removeprefix(FILTER), value) for name, value in address.chosen]
     more = len(shown) == address.k < min(answer.found, address.most)
     return View(
@@ -99,10 +99,12 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
     )
 
 
-def hits(results: Sequence[Result], query: str, index: Searchable) -> list[Hit]:
-    """Results with the words of the query marked in their titles."""
+def hits(
+    results: Sequence[Result], query: str, index: Searchable, understood: str | None = None
+) -> list[Hit]:
+    """Results with the words of the query, as it was understood, marked in their titles."""
     analyser = index.snapshot.manifest.analyser
-    terms = set(analyser.terms(Query.parse(query, index.fields).plain))
+    terms = set(analyser.terms(Query.parse(understood or query, index.fields).plain))
     return [
         Hit(
             id=one.id,
