@@ -7,6 +7,7 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.users import known_users
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.experiments.experiments import Experiments
@@ -109,8 +110,13 @@ class Service:
         return self.recorder.events(events)
 
     def forget(self, user: str) -> int:
-        """Delete everything recorded of a person; gives the number of pages deleted."""
+        """Delete everything recorded of a person, and what they judged; gives the number of pages."""
+        self.store.forget_rater(user)
         return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+
+    def has_users(self) -> bool:
+        """Whether anybody but the administrator has a token."""
+        return bool(known_users(self.store))
 
     def look(self) -> None:
         """Done every second: serve what others promoted and committed, and forget whom they forgot."""

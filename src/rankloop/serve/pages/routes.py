@@ -10,6 +10,7 @@ from rankloop.serve.pages import (
     explanation,
     judgments,
     login,
+    queries,
     search,
     visitors,
 )
@@ -17,5 +18,16 @@ from rankloop.serve.pages import (
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for part in (search, explanation, comparison, judgments, visitors, login, dashboard, actions, assets):
+for part in (
+    search,
+    explanation,
+    comparison,
+    judgments,
+    visitors,
+    login,
+    queries,
+    dashboard,
+    actions,
+    assets,
+):
     router.include_router(part.router)

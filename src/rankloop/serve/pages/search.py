@@ -39,15 +39,16 @@ async def results_alone(request: Request) -> Response:
 def _whole(request: Request, deadline: Deadline) -> Response:
     service = service_of(request)
     address = _address(request)
-    who = visitor(request)
+    who, desk = visitor(request), shows_versions(request)
     response = page(
         request,
         "search.html",
+        desk=desk,
         query=address.query,
         address=address,
         view=_found(request, address, deadline, settled=True, user=who.id) if address.query else None,
         documents=len(service.index),
-        production=service.versions.live.roles.production if shows_versions(request) else None,
+        production=service.versions.live.roles.production if desk else None,
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
