@@ -7,6 +7,7 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.rankings import Rankings
 from rankloop.serve.desk.users import known_users
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
@@ -36,7 +37,8 @@ class Service:
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
-    and events, `searcher` answers searches, `reranker` orders candidates of another engine.
+    and events, `searcher` answers searches, `reranker` orders candidates of another engine, `rankings` are
+    what the desk compares.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -48,6 +50,7 @@ class Service:
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
+        self.rankings = Rankings(index, self.versions, config.limits.seconds)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()

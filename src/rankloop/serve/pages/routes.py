@@ -8,7 +8,7 @@ from rankloop.serve.pages import (
     comparison,
     dashboard,
     explanation,
-    judgments,
+    judging,
     login,
     queries,
     search,
@@ -18,16 +18,5 @@ from rankloop.serve.pages import (
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for part in (
-    search,
-    explanation,
-    comparison,
-    judgments,
-    visitors,
-    login,
-    queries,
-    dashboard,
-    actions,
-    assets,
-):
+for part in (search, explanation, comparison, judging, visitors, login, queries, dashboard, actions, assets):
     router.include_router(part.router)
