@@ -80,7 +80,7 @@ def main():
                 f"{chosen[:, 1].mean():.0%}",
             )
         )
-    print(Table(("worlds", "random", "chosen", "ratio", "covered, random", "covered, chosen"), rows))
+    print(Table(("worlds", "random", "chosen", "ratio", "covered, random", "covered, chosen"), rows).text())
 
 
 if __name__ == "__main__":

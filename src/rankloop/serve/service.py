@@ -50,7 +50,7 @@ class Service:
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
-        self.rankings = Rankings(index, self.versions, config.limits.seconds)
+        self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()

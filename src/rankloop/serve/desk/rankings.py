@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from rankloop.serve.answer import query_of, run_stages
 
 if TYPE_CHECKING:
     from rankloop.search import Searchable
-    from rankloop.serve.versions import Versions
+    from rankloop.serve.models.live import Model
 
 __all__ = ["DEPTH", "Rankings"]
 
@@ -20,16 +20,19 @@ KEPT = 50_000  # rankings in memory
 
 
 class Rankings:
-    """The first documents of each version for each query; a new index or version is ranked anew."""
+    """The first documents of each version for each query; a new index or version is ranked anew.
 
-    def __init__(self, index: "Searchable", versions: "Versions", seconds: float) -> None:
-        self.index, self.versions, self.seconds = index, versions, seconds
+    `model` gives a version in memory; a query may take `seconds`.
+    """
+
+    def __init__(self, index: "Searchable", model: "Callable[[str], Model]", seconds: float) -> None:
+        self.index, self.model, self.seconds = index, model, seconds
         self._kept: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def top(self, version: str, query: str) -> tuple[str, ...]:
         """The ids of the first documents."""
-        model = self.versions.model(version)
+        model = self.model(version)
         key = model.fingerprint(self.index.generation), query
         with self._lock:
             if key in self._kept:
@@ -59,6 +62,6 @@ class Rankings:
         return found
 
     def _has(self, versions: Sequence[str], query: str) -> bool:
-        prints = [self.versions.model(one).fingerprint(self.index.generation) for one in versions]
+        prints = [self.model(one).fingerprint(self.index.generation) for one in versions]
         with self._lock:
             return all((one, query) in self._kept for one in prints)
