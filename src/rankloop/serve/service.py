@@ -21,6 +21,7 @@ from rankloop.serve.http.schema import (
     SearchRequest,
 )
 from rankloop.serve.http.schema_admin import Readiness
+from rankloop.serve.learning.schedule import LearnNow
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.open_searchable import open_searchable
@@ -38,7 +39,7 @@ class Service:
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `searcher` answers searches, `reranker` orders candidates of another engine, `rankings` are
-    what the desk compares.
+    what the desk compares, `learn_now` is a learning run that somebody asked for.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -51,6 +52,7 @@ class Service:
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
         self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
+        self.learn_now = LearnNow(config)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()
@@ -76,6 +78,7 @@ class Service:
     def close(self) -> None:
         """Stop, and move what waits on disk to the store if it answers."""
         self._watcher.stop()
+        self.learn_now.stop()
         self.shadow.close()
         with suppress(StoreAway):
             self.versions.note_agreement()

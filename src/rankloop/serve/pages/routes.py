@@ -10,6 +10,7 @@ from rankloop.serve.pages import (
     explanation,
     judging,
     login,
+    loop,
     queries,
     search,
     visitors,
@@ -18,5 +19,17 @@ from rankloop.serve.pages import (
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for part in (search, explanation, comparison, judging, visitors, login, queries, dashboard, actions, assets):
+for part in (
+    search,
+    explanation,
+    comparison,
+    judging,
+    visitors,
+    login,
+    queries,
+    loop,
+    dashboard,
+    actions,
+    assets,
+):
     router.include_router(part.router)
