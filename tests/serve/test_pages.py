@@ -372,7 +372,7 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
     assert changed.status_code == 303
     assert service.versions.live.roles.production == version
     page = read(client.get("/dashboard"))
-    assert page.all("button", name="version", value="v1")
+    assert page.all("a", href="/dashboard/promote?version=v1")
     assert not page.all("button", name="version", value=version)
     client.post("/dashboard/promote", data={"version": "v1"} | ours)
     assert service.versions.live.roles.production == "v1"

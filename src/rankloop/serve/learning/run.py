@@ -16,6 +16,7 @@ from rankloop.rankers import Ranker
 from rankloop.search import Features, Pipeline, Query, Searchable, first
 from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
+from rankloop.serve.desk.acts import note_act
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
@@ -169,6 +170,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     if decision.opens:
         at.registry.load(version, at.index)  # a version that cannot be loaded must not serve
         at.registry.promote(version)
+        note_act(at.store, "learning", "promote", version=version, before=production, after=version)
     state = "promoted" if decision.opens else "registered"
     return finish(at.store, run, time.time(), state=state, version=version, report=report, record=record)
 

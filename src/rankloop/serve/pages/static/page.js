@@ -4,7 +4,8 @@ import { events } from "./events.js";
 import { files } from "./files.js";
 import { judge } from "./judge.js";
 import { keys } from "./keys.js";
+import { ranges } from "./ranges.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, events, why, judge, keys, compare, files]) start();
+for (const start of [search, events, why, judge, keys, compare, files, ranges]) start();
