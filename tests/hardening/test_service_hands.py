@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from rankloop.serve.config import Config
+from rankloop.serve.desk.users import User
 from rankloop.serve.http.limits import TokenBuckets
 from rankloop.serve.http.tokens import AGAIN, TRIES, LockedOut, WrongTokens
 from serve.running import ADMIN, TOKEN, another, client_of
@@ -114,14 +115,14 @@ def test_wrong_tokens_lock_their_address_range_out(tmp_path):
 
 
 def test_other_address_ranges_are_not_locked_out():
-    wrong = WrongTokens(clients=100)
+    wrong, ann = WrongTokens(clients=100), User("ann", "judge")
     for _ in range(TRIES):
-        assert not wrong.compare("guess", "right", "192.0.2.1")
+        assert wrong.find(lambda: None, "192.0.2.1") is None
     with pytest.raises(LockedOut):
-        wrong.compare("right", "right", "192.0.2.77")
-    assert wrong.compare("right", "right", "198.51.100.1")
+        wrong.find(lambda: ann, "192.0.2.77")
+    assert wrong.find(lambda: ann, "198.51.100.1") == ann
     for number in range(300):
-        wrong.compare("guess", "right", f"10.{number // 250}.{number % 250}.1")
+        wrong.find(lambda: None, f"10.{number // 250}.{number % 250}.1")
     assert len(wrong._left) <= 100
 
 

@@ -15,7 +15,7 @@ import pytest
 from rankloop.serve import Service, Store
 from rankloop.serve.events.store import Event, StoreAway
 from rankloop.serve.http.schema import EventIn, SearchRequest
-from rankloop.serve.learning.schedule import _PROGRAM
+from rankloop.serve.learning.process import _PROGRAM
 from serve.conftest import make_click, make_page
 from serve.running import ADMIN, another, client_of, config, make_index, on_a_port, serving, wait_until
 

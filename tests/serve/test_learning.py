@@ -349,7 +349,7 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
-    from rankloop.serve.learning import schedule as learning_schedule
+    from rankloop.serve.learning import process as learning_schedule
     from rankloop.serve.learning.schedule import Schedule
 
     small = "from rankloop.serve.learning import candidates as some; some.TREES = some.JUDGE = 20; "
@@ -368,7 +368,7 @@ def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
 def test_a_schedule_that_fails_says_so(tmp_path, monkeypatch, caplog):
     from rankloop.serve.learning.schedule import Schedule
 
-    monkeypatch.setattr("rankloop.serve.learning.schedule._PROGRAM", "raise SystemExit('no index here')")
+    monkeypatch.setattr("rankloop.serve.learning.process._PROGRAM", "raise SystemExit('no index here')")
     schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
     schedule.start()
     wait_until(lambda: schedule.last, 60)

@@ -147,7 +147,6 @@ def test_keystrokes_are_answered_and_not_recorded(client, service):
     assert "<html" not in typed.text
     assert page.all("div", **{"class": "results"})[0]["data-impression"] == ""
     assert page.all("li", **{"class": "result"}), "the last word is a beginning"
-    assert not page.all("form", action="/judge"), "a page that is not recorded cannot be judged"
     settled = read(client.get("/fragment", params={"q": "running things", "settled": "1"}))
     assert settled.all("div", **{"class": "results"})[0]["data-impression"]
     wait_until(lambda: pages_of(service, "running things"))
@@ -298,35 +297,9 @@ def test_a_document_has_a_page_and_no_link_that_runs(client):
     assert read(client.get("/document/..%2f..%2fetc%2fpasswd"), 404)
 
 
-def thumbs(client, query="red hat"):
-    page = read(client.get("/", params={"q": query}))
-    return page.all("input", name="impression")[0]["value"], page.all("input", name="document")[0]["value"]
-
-
-def test_a_thumb_becomes_a_judgment(client, service):
-    impression, document = thumbs(client)
-    fields = {"impression": impression, "document": document, "grade": "1"}
-    back = client.post("/judge", data=fields, follow_redirects=False)
-    assert (back.status_code, back.headers["location"]) == (303, "/?q=red+hat")
-    assert service.store.judgments()["red hat"] == {document: 1.0}
-    again = client.post("/judge", data=fields | {"grade": "0"}, headers={"accept": "application/json"})
-    assert again.status_code == 204
-    assert service.store.judgments()["red hat"] == {document: 0.0}
-
-
-@pytest.mark.parametrize(
-    "change", [{"impression": "x.1.y"}, {"document": "nowhere"}, {"grade": "5"}, {"grade": ""}]
-)
-def test_a_judgment_needs_its_page(client, service, change):
-    impression, document = thumbs(client, "green running")
-    fields = {"impression": impression, "document": document, "grade": "1"} | change
-    assert read(client.post("/judge", data=fields), 400)
-    assert "green running" not in service.store.judgments().to_dict()
-
-
 def test_the_dashboard_opens_with_the_token_only(client):
     assert "administration token" in read(client.get("/dashboard"), 401).text
-    assert read(client.get("/judgments.qrels"), 403)
+    assert read(client.get("/judge/export"), 403)
     assert "This is not the token" in read(client.post("/login", data={"token": "guess"}), 403).text
     opened = client.post("/login", data={"token": TOKEN}, follow_redirects=False)
     assert re.search(
@@ -334,12 +307,13 @@ def test_the_dashboard_opens_with_the_token_only(client):
     )
     assert TOKEN not in opened.headers["set-cookie"]
     assert "Pages shown" in read(client.get("/dashboard")).text
-    assert client.get("/judgments.qrels").headers["content-type"].startswith("text/plain")
+    assert client.get("/judge/export").headers["content-type"].startswith("text/plain")
     cookie = client.cookies["rankloop_admin"]
     client.cookies.clear()
     client.cookies["rankloop_admin"] = cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1]
     assert read(client.get("/dashboard"), 401)
-    impression = thumbs(client)[0]
+    shown = read(client.get("/", params={"q": "red hat"})).all("div", **{"class": "results"})
+    impression = shown[0]["data-impression"]
     client.cookies["rankloop_admin"] = impression
     assert read(client.get("/dashboard"), 401), "a signature for another purpose"
     assert client.post("/logout", follow_redirects=False).status_code == 303
@@ -398,7 +372,7 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
     assert changed.status_code == 303
     assert service.versions.live.roles.production == version
     page = read(client.get("/dashboard"))
-    assert page.all("button", name="version", value="v1")
+    assert page.all("a", href="/dashboard/promote?version=v1")
     assert not page.all("button", name="version", value=version)
     client.post("/dashboard/promote", data={"version": "v1"} | ours)
     assert service.versions.live.roles.production == "v1"

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from rankloop.clicks import ClickLog
 from rankloop.propensity import swap_intervention
 from rankloop.serve.events.shown_page import Event, ShownPage, swap
-from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.events.store import Rating, Store, StoreAway
 from rankloop.serve.events.tables import SCHEMA
 from rankloop.serve.experiments.experiments import Experiments
 
@@ -188,13 +188,50 @@ def test_experiments_have_their_pages_with_clicks(store, page, click):
     assert (got.page_id, got.clicked, got.randomness, got.user) == (one.page_id, ("a", "c"), drawn, "u")
 
 
+def test_undoing_brings_back_what_was_said_before(store):
+    store.put_judgment("hat", "a", 1, "ann", reason="a cap, not a hat", at=1.0)
+    store.put_judgment("hat", "a", 3, "ann", at=2.0)
+    store.put_judgment("hat", "a", 0, "bob", at=3.0)
+    assert store.undo_judgment("ann") == Rating("hat", "a", "ann", 3.0, "", "desk", 2.0)
+    [mine] = [one for one in store.ratings(["hat"]) if one.rater == "ann"]
+    assert (mine.grade, mine.reason, mine.time) == (1.0, "a cap, not a hat", 1.0)
+    assert store.undo_judgment("ann").grade == 1.0
+    assert store.undo_judgment("ann") is None
+    assert [one.rater for one in store.ratings()] == ["bob"]
+    assert store.forget_rater("bob") == 1
+    assert store.ratings() == []
+    with pytest.raises(ValueError, match="reason has at most 2000 characters"):
+        store.put_judgment("hat", "a", 1, "ann", reason="x" * 2001)
+
+
+def test_raters_write_at_once(store):
+    """Every grade gets a number of its own, also where one rater has two windows open."""
+
+    def write(rater):
+        for number in range(20):
+            store.put_judgment("hat", str(number), number % 4, rater)
+
+    threads = [threading.Thread(target=write, args=(rater,)) for rater in ("ann", "ann", "bob")]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    with store.reading() as connection:
+        counted = connection.execute(
+            text("SELECT rater, count(*), max(number) FROM judgments GROUP BY rater")
+        )
+        assert sorted(counted.all()) == [("ann", 40, 40), ("bob", 20, 20)]
+    assert len(store.ratings()) == 40
+
+
 def test_judgments_average_and_replace(store):
     store.put_judgment("red shoes", "a", 3, "ada")
     store.put_judgment("red shoes", "a", 1, "ada")
     store.put_judgment("red shoes", "a", 2, "bob")
     store.put_judgment("hat", "b", 0, "bob")
     assert store.judgments().to_dict() == {"hat": {"b": 0.0}, "red shoes": {"a": 1.5}}
-    assert store.judgments_text() == "hat 0 b 0\nred%20shoes 0 a 1.5\n"
+    store.put_judgment("hat", "b", None, "ada")
+    assert store.judgments()["hat"] == {"b": 0.0}, "who is unsure does not count"
     with pytest.raises(ValueError, match="a grade is a number from 0, got -1"):
         store.put_judgment("q", "a", -1)
     with pytest.raises(ValueError, match="one of them is empty"):
@@ -277,12 +314,25 @@ def test_an_older_schema_is_refused(database):
 
 
 def test_a_store_of_the_schema_before_is_brought_up_to_date(database):
-    """Schema 2 had no planned number of people; its experiments stay."""
+    """Schema 2 had no planned number of people, and thumbs: its experiments stay, thumbs become grades."""
     with Store.open(database) as store, store.writing() as connection:
         connection.execute(text("ALTER TABLE experiments DROP COLUMN planned"))
         connection.execute(text("ALTER TABLE pages DROP COLUMN origin"))
         connection.execute(text("ALTER TABLE pages DROP COLUMN typed"))
         connection.execute(text("ALTER TABLE forgotten DROP COLUMN epoch"))
+        connection.execute(text("DROP TABLE judgments"))
+        connection.execute(
+            text(
+                'CREATE TABLE judgments (query TEXT, document TEXT, "user" TEXT, grade DOUBLE PRECISION NOT '
+                'NULL, time DOUBLE PRECISION NOT NULL, PRIMARY KEY (query, document, "user"))'
+            )
+        )
+        connection.execute(
+            text(
+                "INSERT INTO judgments VALUES ('hat', 'a', 'ann', 1, 5.0), ('hat', 'b', 'ann', 0, 4.0), "
+                "('hat', 'a', 'bob', 1, 6.0)"
+            )
+        )
         connection.execute(text("UPDATE schema_version SET version = 2"))
         connection.execute(
             text(
@@ -298,6 +348,14 @@ def test_a_store_of_the_schema_before_is_brought_up_to_date(database):
             with store.reading() as connection:
                 known = connection.execute(text("SELECT version FROM schema_version")).scalars().all()
                 assert known == [SCHEMA]
+            assert [(one.rater, one.document, one.grade, one.source) for one in store.ratings(["hat"])] == [
+                ("ann", "a", 2.0, "thumb"),
+                ("bob", "a", 2.0, "thumb"),
+                ("ann", "b", 0.0, "thumb"),
+            ]
+            store.put_judgment("hat", "a", 3, "ann")  # after the two that were imported
+            assert store.undo_judgment("ann").grade == 3
+            assert store.undo_judgment("ann") is None, "what was imported is not undone"
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):

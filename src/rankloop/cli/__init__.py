@@ -33,6 +33,7 @@ from rankloop.cli.shard import shard
 from rankloop.cli.simulate import simulate
 from rankloop.cli.train import train
 from rankloop.cli.tune import tune
+from rankloop.cli.users import users
 
 __all__ = ["app", "main"]
 
@@ -71,6 +72,7 @@ for command in (demo, *_MODELS, *_LOOP, convert, shard, export, deploy, check, b
 app.add_typer(clicks, name="clicks")
 app.add_typer(datasets, name="datasets")
 app.add_typer(encoders, name="encoders")
+app.add_typer(users, name="users")
 
 
 def main() -> None:

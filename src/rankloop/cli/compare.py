@@ -28,12 +28,12 @@ def compare(
         list[str],
         typer.Argument(
             help="Two or more runs, files of scores, saved rankers or run folders, also as name=path (- is "
-            "standard input); the first is the baseline."
+            "standard input); the first is the baseline. With --queries, two versions of a service."
         ),
     ],
     judgments: Annotated[
-        str, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
-    ],
+        str | None, typer.Option("--qrels", "--data", "-j", help="The judgments: TREC qrels, or a data set.")
+    ] = None,
     metric: Metrics = None,
     test: Annotated[
         str, typer.Option(help="The significance test: randomization (Fisher's), t or bootstrap.")
@@ -47,6 +47,19 @@ def compare(
     out: OutFile = None,
     report: ReportFile = None,
     json: Json = False,
+    queries: Annotated[
+        str | None, typer.Option("--queries", help="A query set of a service, as in head or head@2.")
+    ] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(
+            "--service", help="With --queries: the config or index; by default the one of this folder."
+        ),
+    ] = None,
+    max_loss: Annotated[
+        float | None,
+        typer.Option("--max-loss", help="With --queries: exit with 1 if the second loses more NDCG@10."),
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -55,7 +68,16 @@ def compare(
     rankloop compare base.run new.run --qrels qrels.txt
 
     rankloop compare bm25=runs/a.run dense=runs/b.run --qrels qrels.txt --format latex
+
+    rankloop compare v3 v4 --queries head --max-loss 0.01
     """
+    if queries is not None:
+        from rankloop.cli.options.over_queries import compare_versions
+
+        compare_versions(rankings, queries, service, max_loss, as_json=json)
+        return
+    if judgments is None:
+        raise typer.BadParameter("Missing option '--qrels' / '--data' / '-j', or --queries for versions.")
     from rankloop.cli.options.inputs import distinct_names, one_standard_input, read_judgments
     from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics

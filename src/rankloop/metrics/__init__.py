@@ -17,6 +17,7 @@ mean the same everywhere:
   diversity.
 
 `metric("ndcg@10")` finds a metric by name, `values` computes several and ranks once, `mean` averages.
+`weighted_kappa` and `krippendorff_alpha` say how far the people agree who gave the labels.
 """
 
 from rankloop.metrics.alpha_ndcg import alpha_ndcg
@@ -37,6 +38,7 @@ from rankloop.metrics.infndcg import infndcg
 from rankloop.metrics.inversions import inversions
 from rankloop.metrics.judged_share import judged_share
 from rankloop.metrics.kendall_tau import kendall_tau
+from rankloop.metrics.krippendorff_alpha import krippendorff_alpha
 from rankloop.metrics.mean import mean
 from rankloop.metrics.metric import Metric, metric
 from rankloop.metrics.ndcg import ndcg
@@ -48,12 +50,15 @@ from rankloop.metrics.rbp import rbp
 from rankloop.metrics.rbp_residual import rbp_residual
 from rankloop.metrics.recall import recall
 from rankloop.metrics.reciprocal_rank import reciprocal_rank
+from rankloop.metrics.results.agreement import Agreement
 from rankloop.metrics.results.comparison import Comparison
 from rankloop.metrics.results.evaluation import Evaluation
 from rankloop.metrics.subtopic_recall import subtopic_recall
 from rankloop.metrics.values import values
+from rankloop.metrics.weighted_kappa import weighted_kappa
 
 __all__ = [
+    "Agreement",
     "Comparison",
     "Condensed",
     "Evaluation",
@@ -76,6 +81,7 @@ __all__ = [
     "inversions",
     "judged_share",
     "kendall_tau",
+    "krippendorff_alpha",
     "mean",
     "metric",
     "ndcg",
@@ -89,4 +95,5 @@ __all__ = [
     "reciprocal_rank",
     "subtopic_recall",
     "values",
+    "weighted_kappa",
 ]

@@ -7,6 +7,8 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.rankings import Rankings
+from rankloop.serve.desk.users import known_users
 from rankloop.serve.documents import Documents
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
@@ -20,6 +22,7 @@ from rankloop.serve.http.schema import (
     SearchRequest,
 )
 from rankloop.serve.http.schema_admin import Readiness
+from rankloop.serve.learning.schedule import LearnNow
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.open_searchable import open_searchable
@@ -37,7 +40,8 @@ class Service:
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `searcher` answers searches, `reranker` orders candidates of another engine, `documents`
-    takes documents.
+    takes documents, `rankings` are what the desk compares, `learn_now` is a learning run that somebody asked
+    for.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -50,6 +54,8 @@ class Service:
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
+        self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
+        self.learn_now = LearnNow(config)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()
@@ -75,6 +81,7 @@ class Service:
     def close(self) -> None:
         """Stop, and move what waits on disk to the store if it answers."""
         self._watcher.stop()
+        self.learn_now.stop()
         self.shadow.close()
         with suppress(StoreAway):
             self.versions.note_agreement()
@@ -112,8 +119,13 @@ class Service:
         return self.recorder.events(events)
 
     def forget(self, user: str) -> int:
-        """Delete everything recorded of a person; gives the number of pages deleted."""
+        """Delete everything recorded of a person, and what they judged; gives the number of pages."""
+        self.store.forget_rater(user)
         return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+
+    def has_users(self) -> bool:
+        """Whether anybody but the administrator has a token."""
+        return bool(known_users(self.store))
 
     def look(self) -> None:
         """Done every second: serve what others promoted and committed, and forget whom they forgot."""

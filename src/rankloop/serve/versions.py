@@ -46,6 +46,12 @@ class Versions:
         """A version in memory, loaded if it is not there yet."""
         return self._live.models.get(version) or self._loaded.get(version)
 
+    def before_learning(self) -> str | None:
+        """The first version, where a later one serves: what was shown before anything was learned."""
+        first = "v1"  # numbers are given in order
+        production = self._live.roles.production
+        return first if production != first else None
+
     def reload(self) -> bool:
         """Serve what the registry and the index say now; requests under way end with what they began with.
 

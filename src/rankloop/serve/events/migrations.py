@@ -14,6 +14,17 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE forgotten ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
     ),
     5: ("ALTER TABLE pages ADD COLUMN typed TEXT",),
+    6: (  # thumbs become judgments: "a good answer" is grade 2 of 3, "a poor answer" is grade 0
+        "ALTER TABLE judgments RENAME TO thumbs",
+        "CREATE TABLE judgments (rater TEXT NOT NULL, number INTEGER NOT NULL, query TEXT NOT NULL, "
+        "document TEXT NOT NULL, grade DOUBLE PRECISION, reason TEXT NOT NULL, source TEXT NOT NULL, "
+        "time DOUBLE PRECISION NOT NULL, PRIMARY KEY (rater, number))",
+        "CREATE INDEX judgments_by_query ON judgments (query, document, rater, number)",
+        "INSERT INTO judgments (rater, number, query, document, grade, reason, source, time) "
+        'SELECT "user", row_number() OVER (PARTITION BY "user" ORDER BY time, query, document), query, '
+        "document, CASE WHEN grade = 1 THEN 2 ELSE grade END, '', 'thumb', time FROM thumbs",
+        "DROP TABLE thumbs",
+    ),
 }
 
 

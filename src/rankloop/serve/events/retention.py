@@ -44,7 +44,7 @@ def forget(store: "Store", user: str, now: float) -> int:
         upsert(connection, forgotten, {"user": user, "time": now, "epoch": forget_epoch(connection) + 1})
     gone = _delete_pages(store, pages.c.user == user, forget_pages)
     with store.writing() as connection:
-        connection.execute(delete(judgments).where(judgments.c.user == user))
+        connection.execute(delete(judgments).where(judgments.c.rater == user))
     if store.connections.dialect == "sqlite":
         with store.connections.writes.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT").execute(

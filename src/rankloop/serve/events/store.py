@@ -14,6 +14,7 @@ from rankloop.serve.events import following, judgments, reading, retention, sums
 from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
 from rankloop.serve.events.experiment_pages import ExperimentPage, clicks_before, experiment_pages
 from rankloop.serve.events.export import export
+from rankloop.serve.events.judgments import Rating
 from rankloop.serve.events.records import page_of
 from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage, swap
 from rankloop.serve.events.sums import DaySum, PositionSum, SlowQuery, WorstQuery
@@ -22,7 +23,7 @@ from rankloop.serve.events.tables import feature_sets, forgotten, page_features,
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Event", "ExperimentPage", "ShownPage", "Store", "StoreAway", "swap"]
+__all__ = ["Event", "ExperimentPage", "Rating", "ShownPage", "Store", "StoreAway", "swap"]
 
 
 _USUAL = InfluenceSettings()
@@ -186,21 +187,45 @@ class Store:
             return clicks_before(connection, experiment, started)
 
     def put_judgment(
-        self, query: str, document: str, grade: float, user: str = "", *, at: float | None = None
+        self,
+        query: str,
+        document: str,
+        grade: float | None,
+        rater: str = "",
+        *,
+        reason: str = "",
+        source: str = "desk",
+        at: float | None = None,
     ) -> None:
-        """Store a person's grade of a document for a query; it replaces their earlier one."""
+        """Store a rater's grade of a document for a query, None for unsure; it replaces their earlier one."""
+        now = time.time() if at is None else at
+        one = Rating(query, document, rater, grade, reason, source, now)
         with self.writing() as connection:
-            now = time.time() if at is None else at
-            judgments.put_judgment(connection, query, document, grade, user, now)
+            judgments.put_judgments(connection, [one])
+
+    def put_ratings(self, ratings: Sequence[Rating]) -> None:
+        """Store many grades at once, in their order."""
+        with self.writing() as connection:
+            judgments.put_judgments(connection, ratings)
+
+    def undo_judgment(self, rater: str) -> Rating | None:
+        """Take back the last grade that a rater gave at the desk; what they said before it counts again."""
+        with self.writing() as connection:
+            return judgments.undo(connection, rater)
+
+    def ratings(self, queries: Sequence[str] | None = None) -> list[Rating]:
+        """The last word of each rater on each document, of all queries or of these."""
+        with self.reading() as connection:
+            return judgments.ratings(connection, queries)
+
+    def forget_rater(self, rater: str) -> int:
+        """Delete all grades of a rater; gives their number."""
+        with self.writing() as connection:
+            return judgments.forget_rater(connection, rater)
 
     def judgments(self) -> Qrels:
         """Everyone's grades, averaged, for offline evaluation."""
-        with self.reading() as connection:
-            return judgments.read_judgments(connection)
-
-    def judgments_text(self) -> str:
-        """The same as a qrels file; blanks in queries are written as %20, and percent signs as %25."""
-        return judgments.as_text(self.judgments())
+        return judgments.averaged(self.ratings())
 
     def by_position(
         self, *, since: float | None = None, until: float | None = None, layout: str | None = None

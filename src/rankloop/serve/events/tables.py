@@ -1,4 +1,4 @@
-"""The tables of the event store: pages, events, versions, experiments, learning runs."""
+"""The tables of the event store: pages, events, judgments, versions, experiments, learning runs, people."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +7,7 @@ from sqlalchemy import Boolean, Column, Double, Index, Integer, LargeBinary, Met
 
 __all__ = [
     "SCHEMA",
+    "acts",
     "clicks",
     "ended_logins",
     "events",
@@ -15,6 +16,7 @@ __all__ = [
     "following_pages",
     "forgotten",
     "forgotten_pages",
+    "interventions",
     "judgments",
     "keyed_requests",
     "learning",
@@ -22,11 +24,14 @@ __all__ = [
     "models",
     "page_features",
     "pages",
+    "query_sets",
     "roles",
     "schema_version",
+    "snapshots",
+    "users",
 ]
 
-SCHEMA = 5
+SCHEMA = 6
 metadata = MetaData()
 
 
@@ -154,11 +159,62 @@ keyed_requests = Table(
     Column("answer", Text),
 )
 
+# What raters said, in the order in which each of them said it: the last word on a document counts.
 judgments = Table(
     "judgments",
     metadata,
-    *(Column(name, Text, primary_key=True) for name in ("query", "document", "user")),
-    *_required(Double, "grade", "time"),
+    Column("rater", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    *_required(Text, "query", "document"),
+    Column("grade", Double),  # null: unsure
+    *_required(Text, "reason", "source"),
+    *_required(Double, "time"),
+    Index("judgments_by_query", "query", "document", "rater", "number"),
+)
+
+query_sets = Table(
+    "query_sets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    *_required(Double, "time"),
+    *_required(Text, "author", "made", "queries"),  # queries is JSON: text, weight, stratum of each
+)
+
+# Comparisons that were kept as they were on a day.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("id", Text, primary_key=True),
+    *_required(Double, "time"),
+    *_required(Text, "author", "title", "content"),  # content is JSON
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("name", Text, primary_key=True),
+    *_required(Text, "role", "token"),  # the token as a hash
+    *_required(Double, "time"),
+)
+
+# Who changed what, and when; rows are only added.
+acts = Table(
+    "acts",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("time", Double, nullable=False, index=True),
+    *_required(Text, "who", "act", "detail"),
+)
+
+interventions = Table(
+    "interventions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    *_required(Text, "kind", "pattern", "document"),
+    Column("value", Double),  # the rank of a pin, the factor of a boost
+    *_required(Double, "time", "until"),
+    *_required(Text, "who", "reason"),
 )
 
 models = Table(

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
+from rankloop.serve.desk.acts import note_act
 from rankloop.serve.http.answers import ADMIN, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import ExperimentOut, ExperimentRequest, ExperimentsAnswer
-from rankloop.serve.http.tokens import only_admin
+from rankloop.serve.http.tokens import only_admin, who
 from rankloop.serve.json_value import json_value
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ async def experiments(request: Request) -> Response:
 async def start_experiment(request: Request, body: ExperimentRequest) -> Response:
     """Begin an interleaving or an A/B experiment on a share of the people."""
     service = service_of(request)
-    return await in_waiting_thread(request, lambda: _out(service, service.versions.start_experiment(body)))
+
+    def work() -> ExperimentOut:
+        started = service.versions.start_experiment(body)
+        note_act(service.store, who(request), "start experiment", id=started.id, a=started.a, b=started.b)
+        return _out(service, started)
+
+    return await in_waiting_thread(request, work)
 
 
 @router.get("/{id}", response_model=ExperimentOut)
@@ -52,7 +59,13 @@ async def experiment(request: Request, id: Id) -> Response:
 async def end_experiment(request: Request, id: Id) -> Response:
     """End an experiment; its verdict stays."""
     service = service_of(request)
-    return await in_waiting_thread(request, lambda: _out(service, service.versions.end_experiment(id)))
+
+    def work() -> ExperimentOut:
+        ended = service.versions.end_experiment(id)
+        note_act(service.store, who(request), "end experiment", id=ended.id)
+        return _out(service, ended)
+
+    return await in_waiting_thread(request, work)
 
 
 def _out(service: "Service", one: "Experiment") -> ExperimentOut:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from rankloop.serve.desk.acts import note_act
 from rankloop.serve.http.answers import ADMIN, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import (
     ForgetRequest,
@@ -14,7 +15,7 @@ from rankloop.serve.http.schema_admin import (
     PromoteRequest,
     RoleRequest,
 )
-from rankloop.serve.http.tokens import only_admin
+from rankloop.serve.http.tokens import only_admin, who
 from rankloop.serve.json_value import json_value
 
 if TYPE_CHECKING:
@@ -58,25 +59,35 @@ async def models(request: Request) -> Response:
 @router.post("/models/promote", response_model=ModelsAnswer, responses=ADMIN)
 async def promote(request: Request, body: PromoteRequest) -> Response:
     """Let a version serve everybody; one that cannot be loaded is refused, and nothing changes."""
-    return await _changed(request, lambda service: service.versions.promote(body.version))
+    return await _changed(
+        request, lambda service: service.versions.promote(body.version), "promote", version=body.version
+    )
 
 
 @router.post("/models/roll_back", response_model=ModelsAnswer, responses=ADMIN)
 async def roll_back(request: Request) -> Response:
     """Let the version before serve again."""
-    return await _changed(request, lambda service: service.versions.roll_back())
+    return await _changed(request, lambda service: service.versions.roll_back(), "roll back")
 
 
 @router.post("/models/shadow", response_model=ModelsAnswer, responses=ADMIN)
 async def shadow(request: Request, body: RoleRequest) -> Response:
     """Let a version rank pages that are not shown; without a version, end it."""
-    return await _changed(request, lambda service: service.versions.shadow(body.version))
+    return await _changed(
+        request, lambda service: service.versions.shadow(body.version), "shadow", version=body.version
+    )
 
 
 @router.post("/models/canary", response_model=ModelsAnswer, responses=ADMIN)
 async def canary(request: Request, body: RoleRequest) -> Response:
     """Let a version serve a share of the people; without a version, end it."""
-    return await _changed(request, lambda service: service.versions.canary(body.version, body.share))
+    return await _changed(
+        request,
+        lambda service: service.versions.canary(body.version, body.share),
+        "canary",
+        version=body.version,
+        share=body.share,
+    )
 
 
 @router.post("/forget", response_model=Forgotten, responses=ADMIN)
@@ -86,11 +97,16 @@ async def forget(request: Request, body: ForgetRequest) -> Response:
     return await in_waiting_thread(request, lambda: Forgotten(pages=service.forget(body.user)))
 
 
-async def _changed(request: Request, change: "Callable[[Service], object]") -> Response:
+async def _changed(
+    request: Request, change: "Callable[[Service], object]", act: str, **detail: object
+) -> Response:
     service = service_of(request)
 
     def work() -> ModelsAnswer:
+        before = service.versions.live.roles.production
         change(service)
+        after = service.versions.live.roles.production
+        note_act(service.store, who(request), act, **detail, before=before, after=after)
         return models_answer(service)
 
     return await in_waiting_thread(request, work)

@@ -1,23 +1,27 @@
-"""The administration token: compared in constant time, and few wrong ones from one address range."""
+"""Tokens of the administration and of users: compared in constant time, few wrong ones from one range."""
 
 import hmac
 import math
 import time
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
+from rankloop.serve.desk.users import ADMIN, User, user_of_token
 from rankloop.serve.events.address_range import address_range
 from rankloop.serve.http.answers import address_of, service_of
 from rankloop.serve.http.limits import TokenBuckets
 
-__all__ = ["LockedOut", "WrongTokens", "is_admin", "is_token", "only_admin"]
+Found = TypeVar("Found")
+
+__all__ = ["LockedOut", "WrongTokens", "is_admin", "only_admin", "user_of_given", "who"]
 
 TRIES = 10  # wrong tokens of an address range before it is locked out
 AGAIN = 60.0  # seconds after which one more try is allowed
 _NEEDED = "this needs the administration token: Authorization: Bearer ..."
+
 _OFF = "administration is off; start the service with RANKLOOP_ADMIN_TOKEN or admin_token set"
 
 
@@ -35,48 +39,71 @@ class WrongTokens:
     def __init__(self, clients: int) -> None:
         self._left = TokenBuckets(1.0 / AGAIN, TRIES, clients)
 
-    def compare(self, given: str, wanted: str, address: str | None) -> bool:
-        """Whether a token is right; `LockedOut` after too many wrong ones, also for the right one."""
-        return self.which(given, {"token": wanted}, address) is not None
-
-    def which(self, given: str, wanted: Mapping[str, str], address: str | None) -> str | None:
-        """The same for several keys: the name of the one that was given, each compared in constant time."""
+    def find(self, look: Callable[[], Found | None], address: str | None) -> Found | None:
+        """What a token stands for; `LockedOut` after too many wrong ones, also for the right one."""
         where, now = address_range(address), time.monotonic()
         wait = self._left.look(where, now)
         if wait > 0:
             raise LockedOut(wait)
-        sent = given.encode()
-        right = [name for name, key in wanted.items() if hmac.compare_digest(sent, key.encode())]
-        if not right:
+        found = look()
+        if not found:
             self._left.wait(where, now)
-        return right[0] if right else None
+        return found
+
+    def which(self, given: str, wanted: Mapping[str, str], address: str | None) -> str | None:
+        """The name of the key that was given, each compared in constant time."""
+        sent = given.encode()
+
+        def look() -> str | None:
+            right = [name for name, key in wanted.items() if hmac.compare_digest(sent, key.encode())]
+            return right[0] if right else None
+
+        return self.find(look, address)
 
 
-def is_token(request: Request, given: str) -> bool:
-    """Whether this is the token of the service; False where administration is off."""
-    wanted = service_of(request).config.admin_token
+def user_of_given(request: Request, given: str) -> User | None:
+    """The person with a token: that of the config, whose name is "admin", or one in the store."""
+    service = service_of(request)
+    wanted = service.config.admin_token
     wrong: WrongTokens = request.app.state.wrong_tokens
-    return bool(wanted) and wrong.compare(given, wanted, address_of(request))
+
+    def look() -> User | None:
+        if wanted and hmac.compare_digest(given.encode(), wanted.encode()):
+            return User(ADMIN, "admin")
+        return user_of_token(service.store, given)
+
+    return wrong.find(look, address_of(request))
 
 
 _bearer = HTTPBearer(auto_error=False, description="The administration token.")
 
 
 def is_admin(request: Request) -> bool:
-    """Whether a request has the token; a wrong one is refused."""
+    """Whether a request has the token of an administrator; another one is refused."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not given:
         return False
-    if not service_of(request).config.admin_token:
+    service = service_of(request)
+    if not service.config.admin_token and not service.has_users():
         raise HTTPException(403, _OFF)
-    if not is_token(request, given.strip()):
+    found = user_of_given(request, given.strip())
+    if found is None or not found.may("admin"):
         raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
+    request.state.user = found
     return True
 
 
+def who(request: Request) -> str:
+    """The name of the administrator who sent a request."""
+    found: User = request.state.user
+    return found.name
+
+
 def only_admin(request: Request, _: Annotated[object, Depends(_bearer)] = None) -> None:
-    """Refuse requests without the administration token."""
-    if not service_of(request).config.admin_token:
+    """Refuse requests without the token of an administrator."""
+    if is_admin(request):
+        return
+    service = service_of(request)
+    if not service.config.admin_token and not service.has_users():
         raise HTTPException(403, _OFF)
-    if not is_admin(request):
-        raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
+    raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select, update
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import learning
 
-__all__ = ["LearningRun", "begin", "finish", "newest", "runs", "stop_unfinished"]
+__all__ = ["LearningRun", "begin", "finish", "newest", "note_stage", "runs", "stop_unfinished"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -65,6 +65,13 @@ def finish(store: Store, run: LearningRun, now: float, **changes: Any) -> Learni
     with store.writing() as connection:
         connection.execute(update(learning).where(learning.c.id == run.id).values(**_row(done)))
     return done
+
+
+def note_stage(store: Store, run: LearningRun, stage: str) -> None:
+    """What a run does now, for those who watch it."""
+    with store.writing() as connection:
+        unfinished = update(learning).where(learning.c.id == run.id, learning.c.state == "running")
+        connection.execute(unfinished.values(record=json.dumps({"stage": stage})))
 
 
 def stop_unfinished(store: Store, now: float) -> None:

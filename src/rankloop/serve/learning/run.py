@@ -12,16 +12,25 @@ from rankloop._arrays import Floats
 from rankloop.clicks import ClickLog, check
 from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
-from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Pipeline, Query, Searchable, first
 from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
+from rankloop.serve.desk.acts import note_act
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
 from rankloop.serve.learning.influential import gain_of_a_few
-from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
+from rankloop.serve.learning.lineage import judged_difference, lineage_of, saved_curves
+from rankloop.serve.learning.record import (
+    LearningRun,
+    begin,
+    finish,
+    newest,
+    note_stage,
+    runs,
+    stop_unfinished,
+)
 from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
 from rankloop.serve.models.live import ensure_production
@@ -102,6 +111,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     production, pipeline = _production(at)
     gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
+    note_stage(at.store, run, "reading clicks")
     window = read_window(
         at.store,
         since=since,
@@ -117,6 +127,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
             f"{window.clicks if window else 0} on {window.clicked_queries if window else 0}"
         )
         return finish(at.store, run, time.time(), state="too little", record={"message": message})
+    note_stage(at.store, run, "estimating the bias of ranks")
     curves, log = curves_of(window.log, seed=seed)
     record: dict[str, Any] = {
         "window": window.to_dict(),
@@ -125,6 +136,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         "log": asdict(check(log).facts),
         "production": production,
     }
+    note_stage(at.store, run, "learning rankers and comparing them with production")
     try:
         made, found, warned = _train_and_compare(pipeline, window, log, curves, gate, seed)
     except ValueError as error:  # too few queries, no clicks, features that are no longer logged
@@ -133,6 +145,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     name = max(
         (one for one in made.candidates if one.startswith("unbiased")), key=lambda one: found[one].gain_low
     )
+    note_stage(at.store, run, "deciding at the gate")
     candidate = _pipeline(at, pipeline, window.data, made.candidates[name].ranker)
     judged = _judged(at, pipeline, candidate)
     alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_changes_by_people(at, production))
@@ -141,10 +154,10 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         rests = _rests_on_a_few(at, window, log, made, pipeline, name, seed)
         decision = decide(gate, log.n_pages, found[name], (*alarms, *rests))
     record |= {
-        "curves": _curves(curves, made),
+        "curves": saved_curves(curves, made),
         "candidates": {one: result.to_dict() for one, result in found.items()},
         "best": name,
-        "judged": None if judged is None else _difference(judged),
+        "judged": None if judged is None else judged_difference(judged, METRIC),
         "gate": decision.to_dict(),
         "message": str(decision),
         "warnings": [*curves.notes, *warned],
@@ -152,11 +165,12 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
-    lineage = _lineage(name, made, found, judged, record, report, gate.metric)
+    lineage = lineage_of(name, made, found, judged, record, report, gate.metric, METRIC)
     version = at.registry.register(candidate, lineage=lineage)
     if decision.opens:
         at.registry.load(version, at.index)  # a version that cannot be loaded must not serve
         at.registry.promote(version)
+        note_act(at.store, "learning", "promote", version=version, before=production, after=version)
     state = "promoted" if decision.opens else "registered"
     return finish(at.store, run, time.time(), state=state, version=version, report=report, record=record)
 
@@ -254,44 +268,3 @@ def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison
     queries: dict[str, str | Query] = {str(query): str(query) for query in judgments.qid.tolist()}
     rankings = {"production": production.run(queries), "candidate": candidate.run(queries)}
     return compare(rankings, judgments, METRIC)
-
-
-def _curves(curves: Curves, made: Trained) -> dict[str, Any]:
-    if curves.by_layout:
-        return {name: one.to_dict() for name, one in curves.by_layout.items()}
-    return {"learned": Propensity.given(made.learned.curve).to_dict()}
-
-
-def _difference(comparison: Comparison) -> dict[str, Any]:
-    verdict = comparison.verdicts[METRIC]["candidate"]
-    return {"metric": METRIC, "difference": [verdict.difference, verdict.low, verdict.high]}
-
-
-def _lineage(
-    name: str,
-    made: Trained,
-    found: dict[str, Gain],
-    judged: Comparison | None,
-    record: dict[str, Any],
-    report: str,
-    metric: str,
-) -> dict[str, Any]:
-    """Where a version comes from, for the registry and the dashboard."""
-    best = found[name]
-    metrics = {f"{metric} by clicks": [best.value, best.low, best.high]}
-    if judged is not None:
-        mine = judged.systems["candidate"]
-        metrics[f"{METRIC} judged"] = [mine.mean[METRIC], *mine.interval[METRIC]]
-    return {
-        "name": name,
-        "made": "learned",
-        "window": record["window"],
-        "production": record["production"],
-        "propensity": next(iter(record["curves"].values())),
-        "parameters": made.candidates[name].parameters,
-        "metrics": metrics,
-        "gain": best.to_dict()["gain"],
-        "judged": record["judged"],
-        "gate": record["gate"],
-        "report": report,
-    }

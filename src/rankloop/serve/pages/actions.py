@@ -1,15 +1,22 @@
-"""Changes from the dashboard: which version serves, and which experiments run."""
+"""Changes from the dashboard: which version serves, and which experiments run; each with its evidence."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
 
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.search import Deadline
+from rankloop.serve.desk.acts import note_act
+from rankloop.serve.desk.query_sets import known_sets
+from rankloop.serve.desk.set_comparison import compare_over_set
+from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import ExperimentRequest
-from rankloop.serve.pages.login import Form, form, require_admin
-from rankloop.serve.pages.rendering import PageRoute
+from rankloop.serve.pages.dashboard import dashboard_page
+from rankloop.serve.pages.evidence import name_of
+from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
+from rankloop.serve.pages.rendering import PageRoute, page
 
 if TYPE_CHECKING:
     from rankloop.serve.versions import Versions
@@ -18,47 +25,137 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/dashboard", route_class=PageRoute, include_in_schema=False)
 
+RANKING = 2.0  # seconds in which queries are ranked for the evidence
+SETS = 5  # query sets whose judgments are shown
+
 Fields = Annotated[Form, Depends(form)]
+
+
+@router.get("/promote")
+async def ask(request: Request, version: str = "") -> Response:
+    """What is known of a version against the one in production, and a button to promote it."""
+    return await in_search_thread(request, lambda deadline: _ask(request, version))
 
 
 @router.post("/promote")
 async def promote(request: Request, fields: Fields) -> Response:
     """Let a version serve everybody."""
-    return await _changed(request, fields, lambda versions: versions.promote(fields.get("version", "")))
+    version = fields.get("version", "")
+    return await _changed(
+        request, fields, lambda versions: versions.promote(version), "promote", version=version
+    )
+
+
+@router.post("/roll_back")
+async def roll_back(request: Request, fields: Fields) -> Response:
+    """Let the version before serve again."""
+    return await _changed(request, fields, lambda versions: versions.roll_back(), "roll back")
+
+
+@router.post("/shadow")
+async def shadow(request: Request, fields: Fields) -> Response:
+    """Let a version rank pages that are not shown; without a version, end it."""
+    version = fields.get("version") or None
+    return await _changed(
+        request, fields, lambda versions: versions.shadow(version), "shadow", version=version
+    )
+
+
+@router.post("/canary")
+async def canary(request: Request, fields: Fields) -> Response:
+    """Let a version serve a share of the people; without a version, end it."""
+    version = fields.get("version") or None
+
+    def change(versions: "Versions") -> None:
+        versions.canary(version, _share(fields))
+
+    return await _changed(request, fields, change, "canary", version=version, share=fields.get("share", ""))
 
 
 @router.post("/experiments")
 async def start(request: Request, fields: Fields) -> Response:
-    """Begin an experiment between two versions."""
-    return await _changed(request, fields, lambda versions: versions.start_experiment(_wanted(fields)))
+    """Begin an experiment between two versions; a mistake keeps what was typed."""
+
+    def work() -> Response:
+        who, service = require_admin(request, fields), service_of(request)
+        try:
+            started = service.versions.start_experiment(_wanted(fields))
+        except ValueError as error:
+            return dashboard_page(request, typed=fields, wrong=_first_words(error), status=400)
+        note_act(service.store, who.name, "start experiment", id=started.id, a=started.a, b=started.b)
+        return RedirectResponse("/dashboard", status_code=303)
+
+    return await in_waiting_thread(request, work)
 
 
 @router.post("/experiments/end")
 async def end(request: Request, fields: Fields) -> Response:
     """End an experiment; its verdict stays."""
     id = fields.get("experiment", "")
-    return await _changed(request, fields, lambda versions: versions.end_experiment(id))
+    return await _changed(
+        request, fields, lambda versions: versions.end_experiment(id), "end experiment", id=id
+    )
+
+
+def _ask(request: Request, version: str) -> Response:
+    """The page before a promotion: by judgments over each set, and by clicks when it was learned."""
+    if not may_view(request):
+        return login_form(request, status=401)
+    service = service_of(request)
+    wanted = service.registry.version(version)
+    production = str(service.versions.live.roles.production)
+    deadline = Deadline(RANKING)
+    evidence = [
+        compare_over_set(
+            service.store, service.registry, service.rankings, one, production, version, deadline
+        )
+        for one in known_sets(service.store)[:SETS]
+    ]
+    return page(
+        request,
+        "promote.html",
+        place="dashboard",
+        version=wanted,
+        name=name_of(wanted),
+        production=production,
+        evidence=evidence,
+        gain=wanted.lineage.get("gain") if wanted.lineage.get("production") == production else None,
+        gate=wanted.lineage.get("gate"),
+        admin=has_token(request),
+        form_token=form_token(request),
+    )
 
 
 def _wanted(fields: Form) -> ExperimentRequest:
-    share = fields.get("share", "")
-    if not share.isdecimal() or not 1 <= int(share[:9]) <= 100:
-        raise ValueError(f"a share of the people is a whole number from 1 to 100, got {share[:20]!r}")
-    wanted = {
-        "a": fields.get("a"),
-        "b": fields.get("b"),
-        "kind": fields.get("kind"),
-        "share": int(share) / 100,
-    }
+    wanted = {"a": fields.get("a"), "b": fields.get("b"), "kind": fields.get("kind"), "share": _share(fields)}
     return ExperimentRequest.model_validate(wanted)
 
 
-async def _changed(request: Request, fields: Form, change: "Callable[[Versions], object]") -> Response:
-    """Make a change that needs the token, and go back to the dashboard."""
+def _share(fields: Form) -> float:
+    share = fields.get("share", "")
+    if not share.isdecimal() or not 1 <= int(share[:9]) <= 100:
+        raise ValueError(f"a share of the people is a whole number from 1 to 100, got {share[:20]!r}")
+    return int(share) / 100
+
+
+def _first_words(error: ValueError) -> str:
+    """A mistake in one sentence, without the value that was sent."""
+    if isinstance(error, ValidationError):
+        return str(error.errors()[0]["msg"])
+    return str(error)
+
+
+async def _changed(
+    request: Request, fields: Form, change: "Callable[[Versions], object]", act: str, **detail: object
+) -> Response:
+    """Make a change that needs an administrator, note it, and go back to the dashboard."""
 
     def work() -> Response:
-        require_admin(request, fields)
-        change(service_of(request).versions)
+        who, service = require_admin(request, fields), service_of(request)
+        before = service.versions.live.roles.production
+        change(service.versions)
+        after = service.versions.live.roles.production
+        note_act(service.store, who.name, act, **detail, before=before, after=after)
         return RedirectResponse("/dashboard", status_code=303)
 
     return await in_waiting_thread(request, work)

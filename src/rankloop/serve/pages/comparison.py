@@ -1,56 +1,127 @@
-"""Two rankers side by side; nothing is recorded."""
+"""Two versions compared over a query set, or side by side on one query; nothing is recorded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from rankloop.search import Deadline, Searchable
-from rankloop.serve.http.answers import in_search_thread, service_of
+from rankloop.serve.desk.acts import note_act
+from rankloop.serve.desk.query_sets import known_sets, query_set
+from rankloop.serve.desk.set_comparison import SetComparison, compare_over_set, keep_snapshot, kept_snapshot
+from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
-from rankloop.serve.pages.login import login_form, may_view
+from rankloop.serve.pages.login import Form, form, form_token, login_form, may_view, require_role, user_of
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 
+if TYPE_CHECKING:
+    from rankloop.serve.service import Service
+
 __all__ = ["router"]
 
+RANKING = 2.0  # seconds of a request in which queries are ranked
+EXPLAINED = 3  # documents that moved most
+SHARES = 3  # features of each
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/compare")
-async def compare(request: Request, q: str = "", a: str = "", b: str = "") -> Response:
-    """What each of two versions shows for a query, and how far documents move between them."""
-    return await in_search_thread(request, lambda deadline: _compared(request, deadline, q, a, b))
+async def compare(request: Request) -> Response:
+    """Wins and losses over a set; or what each of two versions shows for a query, and how documents move."""
+    return await in_search_thread(request, lambda deadline: _compared(request, deadline))
 
 
-def _compared(request: Request, deadline: Deadline, q: str, a: str, b: str) -> Response:
+@router.post("/compare/snapshot")
+async def snapshot(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
+    """Keep a comparison over a set as it is now."""
+    return await in_search_thread(request, lambda deadline: _keep(request, fields))
+
+
+@router.get("/compare/kept/{id}")
+async def kept(request: Request, id: str) -> Response:
+    """A comparison that was kept."""
+    return await in_waiting_thread(request, lambda: _kept(request, id))
+
+
+def _compared(request: Request, deadline: Deadline) -> Response:
     if not may_view(request):
         return login_form(request, status=401)
-    service = service_of(request)
-    query = " ".join(q.split())
+    service, given = service_of(request), request.query_params
+    query, address = " ".join(given.get("q", "").split()), given.get("set", "")
     versions = {one.version: name_of(one) for one in service.registry.versions()}
     production = str(service.versions.live.roles.production)
-    others = [one for one in versions if one != production]
-    left, right = a or (others[0] if others else production), b or production
-    sides, found = [], 0
+    others = [one for one in reversed(versions) if one != production]
+    left = given.get("a") or production
+    right = given.get("b") or (others[0] if others else production)
+    shown = {"place": "compare", "versions": versions, "a": left, "b": right, "chosen": address}
+    if address and not query:
+        found = _over_set(service, address, left, right)
+        who = user_of(request)
+        may = who is not None and who.may("judge")
+        kept = {"keeping": may, "form_token": form_token(request), "kept": None}
+        return page(request, "compare_set.html", **shown, sets=known_sets(service.store), found=found, **kept)
+    sides, count, reasons = [], 0, []
     if query:
         compared = service.searcher.compare(query, [left, right], service.config.k, deadline=deadline)
-        sides, found = _sides(compared, query, service.index), compared.found
+        sides, count = _sides(compared, query, service.index), compared.found
+        reasons = _reasons(service, compared, deadline)
     both = [{one.id for one in side.results} for side in sides]
     return page(
         request,
         "compare.html",
-        place="compare",
+        **shown,
         query=query,
-        versions=versions,
-        a=left,
-        b=right,
+        sets=known_sets(service.store),
         sides=sides if any(both) else [],
-        found=found,
+        found=count,
+        reasons=reasons,
         shared=len(both[0] & both[1]) if both else 0,
         longest_side=max(map(len, both), default=0),
+    )
+
+
+def _over_set(service: "Service", address: str, a: str, b: str) -> SetComparison:
+    chosen = query_set(service.store, address)
+    return compare_over_set(
+        service.store, service.registry, service.rankings, chosen, a, b, Deadline(RANKING)
+    )
+
+
+def _keep(request: Request, fields: Form) -> Response:
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    found = _over_set(service, fields.get("set", ""), fields.get("a", ""), fields.get("b", ""))
+    if found.waiting:
+        raise ValueError(f"{found.waiting} queries are not ranked yet; look at the comparison again first")
+    id = keep_snapshot(service.store, found, who.name)
+    note_act(service.store, who.name, "snapshot", set=found.set, a=found.a, b=found.b, id=id)
+    return RedirectResponse(f"/compare/kept/{quote(id)}", status_code=303)
+
+
+def _kept(request: Request, id: str) -> Response:
+    if not may_view(request):
+        return login_form(request, status=401)
+    service = service_of(request)
+    found, author, when = kept_snapshot(service.store, id)
+    versions = {one.version: name_of(one) for one in service.registry.versions()}
+    return page(
+        request,
+        "compare_set.html",
+        place="compare",
+        versions=versions,
+        a=found.a,
+        b=found.b,
+        chosen=found.set,
+        sets=known_sets(service.store),
+        found=found,
+        keeping=False,
+        form_token="",
+        kept={"author": author, "time": when},
     )
 
 
@@ -71,6 +142,39 @@ class Column:
     ranker: str | None
     seconds: float
     results: list[Moved]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a document moved: its rank and the largest shares of its score by each version."""
+
+    title: str
+    ranks: tuple[int | None, int | None]
+    shares: tuple[list[tuple[str, float]], list[tuple[str, float]]]
+
+
+def _reasons(service: "Service", compared: Comparison, deadline: Deadline) -> list[Reason]:
+    """The documents that moved most, with what makes their score on each side."""
+    orders = [[one.id for one in side.results] for side in compared.sides]
+    titles = {one.id: one.title for side in compared.sides for one in side.results}
+    far = {
+        id: abs(_place(id, orders[0]) - _place(id, orders[1]))
+        for id in titles
+        if _place(id, orders[0]) != _place(id, orders[1])
+    }
+    found = []
+    for id in sorted(far, key=lambda one: (-far[one], one))[:EXPLAINED]:
+        told = [
+            service.searcher.explain(compared.query, id, version=side.ranker, deadline=deadline)
+            for side in compared.sides
+        ]
+        shares = [[(one.name, one.share) for one in side.features[:SHARES] if one.share] for side in told]
+        found.append(Reason(titles[id], (told[0].rank, told[1].rank), (shares[0], shares[1])))
+    return found
+
+
+def _place(id: str, order: Sequence[str]) -> int:
+    return order.index(id) if id in order else len(order)
 
 
 def _sides(compared: Comparison, query: str, index: Searchable) -> list[Column]:

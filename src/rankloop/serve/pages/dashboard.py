@@ -6,11 +6,19 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rankloop.serve.http.answers import in_waiting_thread, service_of
-from rankloop.serve.pages.login import form_token, has_token, login_form, may_view, require_view
+from rankloop.serve.pages.login import (
+    Form,
+    form_token,
+    has_token,
+    login_form,
+    may_view,
+    require_view,
+    user_of,
+)
 from rankloop.serve.pages.overview import overview
 from rankloop.serve.pages.rendering import PageRoute, page
 
-__all__ = ["router"]
+__all__ = ["dashboard_page", "router"]
 
 SPANS = (1, 7, 30, 90)
 _REPORT = re.compile(r"[\w-][\w.-]*\.html")
@@ -22,7 +30,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get("/dashboard")
 async def dashboard(request: Request) -> Response:
     """Traffic, versions, experiments, learning runs, and troubles."""
-    return await in_waiting_thread(request, lambda: _dashboard(request))
+    return await in_waiting_thread(request, lambda: dashboard_page(request))
 
 
 @router.get("/reports/{name}")
@@ -31,20 +39,29 @@ async def report(request: Request, name: str) -> Response:
     return await in_waiting_thread(request, lambda: _report(request, name))
 
 
-def _dashboard(request: Request) -> Response:
+def dashboard_page(
+    request: Request, *, typed: Form | None = None, wrong: str = "", status: int = 200
+) -> Response:
+    """The dashboard; after a mistake in the form of an experiment, with what was typed."""
     service = service_of(request)
     if not may_view(request):
         return login_form(request, status=401)
     days = request.query_params.get("days", "")
     chosen = int(days) if days in map(str, SPANS) else 30
+    who = user_of(request)
     return page(
         request,
         "dashboard.html",
+        status=status,
         place="dashboard",
         spans=SPANS,
-        token=has_token(request),
+        token=who is not None,
+        who=who,
         form_token=form_token(request),
-        administered=bool(service.config.admin_token),
+        administered=bool(service.config.admin_token) or service.has_users(),
+        roles=service.registry.roles(),
+        typed={"a": "", "b": "", "kind": "", "share": ""} | (typed or {}),
+        wrong=wrong,
         shown=overview(service, chosen, changing=has_token(request)),
     )
 

@@ -154,7 +154,7 @@ def _contribution(ranker: Ranker, pages: list[Singles], names: Sequence[str]) ->
 def _promote(version: "Version") -> Cell:
     if version.role == "production":
         return Cell("")
-    return Cell("Promote", action="/dashboard/promote", name="version", value=version.version)
+    return Cell("Promote", href=f"/dashboard/promote?version={quote(version.version)}")
 
 
 def _report(name: str | None) -> Cell:

@@ -1,19 +1,19 @@
-"""Login to the dashboard: a token once, then a signed cookie until it ends or is ended."""
+"""Login to the desk: a token once, then a signed cookie until it ends or is ended."""
 
-import hashlib
 import hmac
 import secrets
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 
+from rankloop.serve.desk.users import ADMIN, User, hashed, known_users
 from rankloop.serve.events.logins import end_login, is_ended
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http.answers import in_waiting_thread, service_of
-from rankloop.serve.http.tokens import is_token
+from rankloop.serve.http.tokens import user_of_given
 from rankloop.serve.pages.rendering import PageRoute, page
 
 __all__ = [
@@ -24,15 +24,17 @@ __all__ = [
     "login_form",
     "may_view",
     "require_admin",
+    "require_role",
     "require_view",
     "router",
     "shows_versions",
+    "user_of",
 ]
 
 COOKIE = "rankloop_admin"
 HOURS = 12
 FORM_TOKEN = "form_token"  # the hidden field of every form that changes something
-_LOGIN = 32  # characters
+_LOGIN, _HASH = 32, 32  # characters; with the hash, a new token invalidates older cookies
 
 Form = dict[str, str]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -44,20 +46,32 @@ async def form(request: Request) -> Form:
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
 
 
+class _Login(NamedTuple):
+    id: str
+    user: User
+
+
+def user_of(request: Request) -> User | None:
+    """Who logged in with a token, and not out."""
+    found = _login_of(request)
+    return None if found is None else found.user
+
+
 def has_token(request: Request) -> bool:
-    """Whether the request has the cookie of someone who logged in with the token, and not out."""
-    return _login_of(request) is not None
+    """Whether an administrator is logged in."""
+    found = user_of(request)
+    return found is not None and found.may("admin")
 
 
 def form_token(request: Request) -> str:
     """What a form must send back: only a page for this login has it."""
-    login = _login_of(request)
-    return "" if login is None else _signer(request, "form").sign(login)
+    found = _login_of(request)
+    return "" if found is None else _signer(request, "form").sign(found.id)
 
 
 def may_view(request: Request) -> bool:
-    """Whether this person may see the dashboard: with the token, or where it is open to all."""
-    return service_of(request).config.open_dashboard or has_token(request)
+    """Whether this person may see the dashboard: with a token, or where it is open to all."""
+    return service_of(request).config.open_dashboard or user_of(request) is not None
 
 
 def shows_versions(request: Request) -> bool:
@@ -71,20 +85,28 @@ def shows_versions(request: Request) -> bool:
 def require_view(request: Request) -> None:
     """Refuse people who may not see the dashboard."""
     if not may_view(request):
-        raise PermissionError("this needs the administration token; log in at the dashboard first")
+        raise PermissionError("this needs a token; log in at the dashboard first")
 
 
-def require_admin(request: Request, fields: Form) -> None:
-    """Refuse people without the token, and forms that were not made for them."""
-    login = _login_of(request)
-    if login is None:
-        raise PermissionError("changes need the administration token; log in first")
+def require_admin(request: Request, fields: Form) -> User:
+    """Refuse people who are not administrators, and forms that were not made for them."""
+    return require_role(request, fields, "admin")
+
+
+def require_role(request: Request, fields: Form, role: str) -> User:
+    """The person who sent a form, if their role allows it and the form was made for them."""
+    found = _login_of(request)
+    if found is None:
+        raise PermissionError("changes need a token; log in first")
+    if not found.user.may(role):
+        raise PermissionError(f"this needs the role {role!r}, and {found.user.name} is a {found.user.role}")
     try:
         made_for = _signer(request, "form").open(fields.get(FORM_TOKEN, ""))
     except ValueError:
         made_for = ""
-    if not hmac.compare_digest(made_for, login):
+    if not hmac.compare_digest(made_for, found.id):
         raise PermissionError("this form is not one of your dashboard; open the dashboard again")
+    return found.user
 
 
 @router.get("/login")
@@ -95,14 +117,20 @@ async def login_page(request: Request) -> Response:
 
 @router.post("/login")
 async def login(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
-    """Exchange the token for a cookie that scripts and other sites cannot use."""
-    if not is_token(request, fields.get("token", "")):
+    """Exchange a token for a cookie that scripts and other sites cannot use."""
+    return await in_waiting_thread(request, lambda: _log_in(request, fields))
+
+
+def _log_in(request: Request, fields: Form) -> Response:
+    given = fields.get("token", "")
+    found = user_of_given(request, given)
+    if found is None:
         return login_form(request, status=403, wrong="This is not the token.")
-    name = _name(service_of(request).config.admin_token)
-    response = RedirectResponse("/dashboard", status_code=303)
+    response = RedirectResponse("/dashboard" if found.may("admin") else "/judge", status_code=303)
+    login = secrets.token_hex(_LOGIN // 2) + hashed(given)[:_HASH] + found.name.encode().hex()
     response.set_cookie(
         COOKIE,
-        _signer(request, "dashboard").sign(secrets.token_hex(_LOGIN // 2) + name),
+        _signer(request, "dashboard").sign(login),
         max_age=HOURS * 3600,
         httponly=True,
         samesite="strict",
@@ -116,9 +144,9 @@ async def logout(request: Request) -> Response:
     """Delete the cookie, and end its login: a copy of it is of no use."""
 
     def work() -> Response:
-        login = _login_of(request)
-        if login is not None:
-            end_login(service_of(request).store, login, lifetime=HOURS * 3600)
+        found = _login_of(request)
+        if found is not None:
+            end_login(service_of(request).store, found.id, lifetime=HOURS * 3600)
         response = RedirectResponse("/", status_code=303)
         response.delete_cookie(COOKIE)
         return response
@@ -128,29 +156,33 @@ async def logout(request: Request) -> Response:
 
 def login_form(request: Request, *, status: int = 200, wrong: str = "") -> Response:
     """The page that asks for the token."""
-    closed = not service_of(request).config.admin_token
-    return page(request, "login.html", status=status, closed=closed, wrong=wrong, place="dashboard")
+    service = service_of(request)
+    closed = not service.config.admin_token and not service.has_users()
+    shown = {"closed": closed, "wrong": wrong, "place": "dashboard", "desk": False}
+    return page(request, "login.html", status=status, **shown)
 
 
-def _login_of(request: Request) -> str | None:
-    """The login of the cookie, if it is signed, of the token of now, and not ended."""
-    cookie, token = request.cookies.get(COOKIE, ""), service_of(request).config.admin_token
-    if not cookie or not token:
+def _login_of(request: Request) -> _Login | None:
+    """The login of the cookie, if it is signed, of a token of now, and not ended."""
+    cookie, service = request.cookies.get(COOKIE, ""), service_of(request)
+    if not cookie:
         return None
     try:
         opened = _signer(request, "dashboard").open(cookie)
     except ValueError:
         return None
-    login, name = opened[:_LOGIN], opened[_LOGIN:]
-    if not hmac.compare_digest(name, _name(token)) or is_ended(service_of(request).store, login):
+    login, rest = opened[:_LOGIN], opened[_LOGIN:]
+    name = bytes.fromhex(rest[_HASH:]).decode()
+    if name == ADMIN:
+        token = service.config.admin_token
+        wanted, user = hashed(token) if token else "", User(ADMIN, "admin")
+    else:
+        user = next((one for one in known_users(service.store) if one.name == name), User("", "reader"))
+        wanted = user.token
+    if not wanted or not hmac.compare_digest(rest[:_HASH], wanted[:_HASH]):
         return None
-    return login
+    return None if is_ended(service.store, login) else _Login(login, user)
 
 
 def _signer(request: Request, purpose: str) -> Signer:
     return Signer(service_of(request).config.secret(), HOURS * 3600, purpose=purpose)
-
-
-def _name(token: str) -> str:
-    """A hash of the token: a new token invalidates older cookies."""
-    return hashlib.sha256(token.encode()).hexdigest()[:32]

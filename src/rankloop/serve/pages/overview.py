@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rankloop.serve.desk.acts import past_acts
 from rankloop.serve.learning.record import runs
 from rankloop.serve.pages import evidence, traffic
 from rankloop.serve.pages.drift import drift
 from rankloop.serve.pages.experiments import experiments
 from rankloop.serve.pages.panels import Number, Panel
 from rankloop.serve.pages.rendering import count, duration, percent
+from rankloop.serve.pages.trail import trail
 
 if TYPE_CHECKING:
     from rankloop.serve.events.sums import DaySum
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Overview", "overview"]
 
 DAY = 86_400.0
-QUERIES, RUNS = 10, 8  # in a table
+QUERIES, RUNS, ACTS = 10, 8, 20  # in a table
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def overview(service: "Service", days: int, *, changing: bool = False, now: floa
         traffic.slowest(store.slowest_queries(n=QUERIES, since=since)),
         evidence.feature_importance(service),
         drift(service, daily, since),
+        trail(past_acts(store, ACTS)),
     ]
     return Overview(
         days,

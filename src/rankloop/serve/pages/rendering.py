@@ -39,7 +39,13 @@ NO_CACHE = {"Cache-Control": "private, no-cache"}  # going back shows the page a
 def page(request: Request, template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:
     """A whole page."""
     config = service_of(request).config
-    frame = {"site": config.site or config.name, "longest": config.limits.query, "place": "", "query": ""}
+    frame = {
+        "site": config.site or config.name,
+        "longest": config.limits.query,
+        "place": "",
+        "query": "",
+        "desk": "place" in shown,  # whether the pages of the desk are linked
+    }
     return fragment(template, status=status, **(frame | shown))
 
 

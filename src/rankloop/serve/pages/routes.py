@@ -8,8 +8,10 @@ from rankloop.serve.pages import (
     comparison,
     dashboard,
     explanation,
-    judgments,
+    judging,
     login,
+    loop,
+    queries,
     search,
     visitors,
 )
@@ -17,5 +19,17 @@ from rankloop.serve.pages import (
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-for part in (search, explanation, comparison, judgments, visitors, login, dashboard, actions, assets):
+for part in (
+    search,
+    explanation,
+    comparison,
+    judging,
+    visitors,
+    login,
+    queries,
+    loop,
+    dashboard,
+    actions,
+    assets,
+):
     router.include_router(part.router)

@@ -39,19 +39,26 @@ async def results_alone(request: Request) -> Response:
 def _whole(request: Request, deadline: Deadline) -> Response:
     service = service_of(request)
     address = _address(request)
-    who = visitor(request)
+    who, desk = visitor(request), shows_versions(request)
+    first = service.versions.before_learning() if desk else None
+    before = first if request.query_params.get("before") == "1" else None
     response = page(
         request,
         "search.html",
+        desk=desk,
         query=address.query,
         address=address,
-        view=_found(request, address, deadline, settled=True, user=who.id) if address.query else None,
+        view=_found(request, address, deadline, settled=before is None, user=who.id, version=before)
+        if address.query
+        else None,
+        before=before is not None,
+        learned=first is not None,
         documents=len(service.index),
-        production=service.versions.live.roles.production if shows_versions(request) else None,
+        production=service.versions.live.roles.production if desk else None,
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
-    if address.query:
+    if address.query and before is None:
         who.set_cookie(request, response)
     return response
 
@@ -63,7 +70,7 @@ def _results(request: Request, deadline: Deadline) -> Response:
     who = visitor(request)
     settled = request.query_params.get("settled") == "1"
     shown = _found(request, address, deadline, settled=settled, user=who.id)
-    response = fragment("results.html", address=address, view=shown)
+    response = fragment("results.html", address=address, view=shown, learned=False, before=False)
     if settled:
         who.set_cookie(request, response)
     return response
@@ -126,7 +133,13 @@ def _address(request: Request) -> SearchAddress:
 
 
 def _found(
-    request: Request, address: SearchAddress, deadline: Deadline, *, settled: bool, user: str | None
+    request: Request,
+    address: SearchAddress,
+    deadline: Deadline,
+    *,
+    settled: bool,
+    user: str | None,
+    version: str | None = None,
 ) -> View:
     service = service_of(request)
     answer = service.searcher.search(
@@ -137,8 +150,9 @@ def _found(
             facets=facet_fields(service.index.fields),
             user=user,
             record=settled,
-            unfinished=not settled,
+            unfinished=not settled and version is None,
         ),
+        version=version,
         bot=is_bot(request.headers.get("user-agent")),
         address=address_of(request),
         deadline=deadline,

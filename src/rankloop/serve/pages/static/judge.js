@@ -1,19 +1,79 @@
-// A thumb stays pressed without loading the page again.
+// Grades by key: 0 to 3 and u keep a grade and go on, j and k move, n writes a note, z takes the last grade back.
 import { say } from "./say.js";
 
 export function judge() {
-  addEventListener("submit", async (event) => {
-    const form = event.target.closest?.("form[data-judge]"), pressed = event.submitter;
-    if (!form || !pressed) return;
-    event.preventDefault();
-    const fields = new URLSearchParams(new FormData(form, pressed));
+  const pool = document.querySelector("[data-judging]");
+  if (!pool) return;
+  const items = [...pool.querySelectorAll("[data-document]")];
+  const target = (at) => items[at]?.querySelector("button[name=grade]") ?? items[at]?.querySelector("a");
+  let at = Math.max(0, items.findIndex((one) => one.id === "next"));
+
+  function move(to) {
+    at = Math.max(0, Math.min(to, items.length - 1));
+    for (const one of items) one.classList.toggle("here", one === items[at]);
+    target(at)?.focus({ preventScroll: true });
+    items[at]?.scrollIntoView({ block: "nearest" });
+  }
+
+  async function send(address, fields) {
+    const answer = await fetch(address, { method: "POST", body: fields, headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(answer.headers.get("X-Problem") || "This could not be saved; please try again.");
+    const told = await answer.json();
+    for (const live of document.querySelectorAll("[data-live]")) live.innerHTML = told.scores;
+    return told;
+  }
+
+  function press(item, grade) {
+    for (const button of item.querySelectorAll("button[name=grade]")) button.setAttribute("aria-pressed", String(button.value === grade));
+  }
+
+  async function keep(item, button, onward) {
+    const form = item.querySelector("form"), before = item.querySelector("[aria-pressed=true]")?.value ?? "";
+    press(item, button.value);
+    if (onward) move(items.indexOf(item) + 1);
     try {
-      const answer = await fetch("/judge", { method: "POST", body: fields, headers: { Accept: "application/json" } });
-      if (!answer.ok) throw new Error(answer.statusText);
-      for (const button of form.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button === pressed));
-      say("Saved, thank you.");
-    } catch {
-      say("This could not be saved; please try again.");
+      await send("/judge", new URLSearchParams(new FormData(form, button)));
+    } catch (error) {
+      press(item, before);
+      say(error.message, 6);
     }
+  }
+
+  async function undo() {
+    const form = document.querySelector("form[data-undo]");
+    try {
+      const told = await send(form.action, new URLSearchParams(new FormData(form)));
+      const item = items.find((one) => one.dataset.document === told.document);
+      if (item) { press(item, told.grade); move(items.indexOf(item)); }
+      say(told.document ? (item ? "Taken back." : `Taken back, for “${told.query}”.`) : "There is nothing to take back.");
+    } catch (error) {
+      say(error.message, 6);
+    }
+  }
+
+  addEventListener("submit", (event) => {
+    const item = event.target.closest?.("[data-judging] [data-document]");
+    if (event.target.matches("form[data-undo]")) { event.preventDefault(); undo(); }
+    else if (item && event.submitter) { event.preventDefault(); keep(item, event.submitter, false); }
   });
+  pool.addEventListener("focusin", (event) => {
+    const item = event.target.closest("[data-document]");
+    if (item) { at = items.indexOf(item); for (const one of items) one.classList.toggle("here", one === item); }
+  });
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+    const item = items[at], typing = event.target.matches("input, select, textarea");
+    if (typing) { if (event.key === "Escape") move(at); return; }
+    const grade = event.key === "u" ? "unsure" : event.key;
+    const button = item?.querySelector(`button[name=grade][value="${CSS.escape(grade)}"]`);
+    if (button) keep(item, button, true);
+    else if (event.key === "j" || event.key === "ArrowDown") move(at + 1);
+    else if (event.key === "k" || event.key === "ArrowUp") move(at - 1);
+    else if (event.key === "n") item?.querySelector("input[name=reason]")?.focus();
+    else if (event.key === "z") undo();
+    else if (event.key === "ArrowRight") document.querySelector("[data-next-query]")?.click();
+    else return;
+    event.preventDefault();
+  });
+  if (items.length) move(at);
 }

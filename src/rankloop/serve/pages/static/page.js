@@ -1,9 +1,11 @@
 // Scripts that make the page quicker to use; searching works without them.
 import { compare } from "./compare.js";
 import { events } from "./events.js";
+import { files } from "./files.js";
 import { judge } from "./judge.js";
 import { keys } from "./keys.js";
+import { ranges } from "./ranges.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, events, why, judge, keys, compare]) start();
+for (const start of [search, events, why, judge, keys, compare, files, ranges]) start();

@@ -1,0 +1,231 @@
+"""Judging: query lists with progress, pools, grades by key, live scores, files in and out."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
+
+from rankloop._names import one_of
+from rankloop.search import Deadline
+from rankloop.serve.answer import query_of
+from rankloop.serve.desk.acts import note_act
+from rankloop.serve.desk.judging import Judging, judging
+from rankloop.serve.desk.judgment_files import FORMATS, judgments_of_text, text_of_judgments
+from rankloop.serve.desk.query_sets import known_sets
+from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.pages.login import (
+    Form,
+    form,
+    form_token,
+    login_form,
+    may_view,
+    require_role,
+    require_view,
+    user_of,
+)
+from rankloop.serve.pages.rendering import PageRoute, fragment, page
+from rankloop.serve.pages.views import Hit, hits
+
+if TYPE_CHECKING:
+    from rankloop.serve.events.store import Rating
+
+__all__ = ["router"]
+
+SCALE = (("0", "Poor"), ("1", "Fair"), ("2", "Good"), ("3", "Perfect"))
+RANKING = 1.5  # seconds of a request in which queries are ranked; the next one goes on
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+Fields = Annotated[Form, Depends(form)]
+
+
+@router.get("/judge")
+async def judge_page(request: Request) -> Response:
+    """The sets; or the queries of one; or the pool of one query."""
+    return await in_search_thread(request, lambda deadline: _shown(request))
+
+
+@router.post("/judge")
+async def judge(request: Request, fields: Fields) -> Response:
+    """Keep a grade at once; scripts get the live scores, others go back to the page."""
+    return await in_search_thread(request, lambda deadline: _judge(request, fields))
+
+
+@router.post("/judge/undo")
+async def undo(request: Request, fields: Fields) -> Response:
+    """Take back the rater's last grade."""
+    return await in_search_thread(request, lambda deadline: _undo(request, fields))
+
+
+@router.get("/judge/export")
+async def export(request: Request, format: str = "trec") -> Response:
+    """All judgments as a file of another tool."""
+    return await in_waiting_thread(request, lambda: _export(request, format))
+
+
+@router.post("/judge/import")
+async def take(request: Request, fields: Fields) -> Response:
+    """The judgments of a file."""
+    return await in_waiting_thread(request, lambda: _import(request, fields))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A document of a pool, and what this rater said of it."""
+
+    hit: Hit
+    grade: str
+    reason: str
+
+
+def _shown(request: Request) -> Response:
+    if not may_view(request):
+        return login_form(request, status=401)
+    who = user_of(request)
+    name, query = (request.query_params.get(one, "") for one in ("set", "q"))
+    may = who is not None and who.may("judge")
+    if not name:
+        return _sets(request)
+    given = {"place": "judge", "changing": may, "form_token": form_token(request)}
+    rater = who.name if who is not None else ""
+    found = _found(request, name, query)
+    if not query:
+        return page(
+            request,
+            "judge_set.html",
+            **given,
+            shown=found,
+            progress=found.progress(rater),
+            next=found.next(1, rater),
+            **_figures(found),
+        )
+    if query not in found.pools.queries:
+        raise LookupError(f"the query {query[:100]!r} is not in the set {name}")
+    return page(
+        request,
+        "judge_query.html",
+        **given,
+        shown=found,
+        judging=query,
+        pool=_pool(request, found, query, rater),
+        scale=SCALE,
+        others=[
+            one.query for one in found.progress(rater) if one.mine < one.documents and one.query != query
+        ],
+        next=found.next(1, rater),
+        **_figures(found),
+    )
+
+
+def _sets(request: Request, *, wrong: str = "", typed: str = "", status: int = 200) -> Response:
+    """All sets, and files of judgments in and out."""
+    who = user_of(request)
+    return page(
+        request,
+        "judge_sets.html",
+        status=status,
+        place="judge",
+        changing=who is not None and who.may("admin"),
+        form_token=form_token(request),
+        formats=FORMATS,
+        sets=known_sets(service_of(request).store),
+        wrong=wrong,
+        typed=typed,
+    )
+
+
+def _figures(found: Judging) -> dict[str, object]:
+    return {
+        "scores": found.scores(),
+        "judged": float(found.live[0].judged.mean()) if found.pools.queries else 0.0,
+        "agreement": found.agreement(),
+        "pairs": found.pairs(),
+    }
+
+
+def _found(request: Request, name: str, query: str = "") -> Judging:
+    service = service_of(request)
+    versions = request.query_params.getlist("v")[:8]
+    return judging(service, name, versions, Deadline(RANKING), first=query)
+
+
+def _pool(request: Request, found: Judging, query: str, rater: str) -> list[Judged]:
+    """The pool as it is judged; a document that is not in the index any more is left out."""
+    service = service_of(request)
+    order = [id for id in found.shuffled(query, rater) if id in service.index]
+    asked = query_of(query, service.index, {})
+    results = service.searcher.presenter.results(service.index.retriever().looked_up(asked, order))
+    said = {one.document: one for one in found.ratings if one.rater == rater and one.query == query}
+    by_id = {one.id: one for one in hits(results, query, service.index)}
+    return [Judged(by_id[id], *_said(said.get(id))) for id in order if id in by_id]
+
+
+def _said(one: "Rating | None") -> tuple[str, str]:
+    if one is None:
+        return "", ""
+    return "unsure" if one.grade is None else f"{one.grade:g}", one.reason
+
+
+def _judge(request: Request, fields: Form) -> Response:
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    name, query, document = (fields.get(one, "") for one in ("set", "q", "document"))
+    grade = fields.get("grade", "")
+    if grade not in (*dict(SCALE), "unsure"):
+        raise ValueError(f"a grade is 0, 1, 2, 3 or unsure, got {grade[:20]!r}")
+    found = _found(request, name, query)
+    if query not in found.pools.queries:
+        raise ValueError(f"the query {query[:100]!r} is not in the set {name[:60]}")
+    if document not in service.index:
+        raise ValueError("only a document of the index can be judged")
+    value = None if grade == "unsure" else float(grade)
+    service.store.put_judgment(query, document, value, who.name, reason=fields.get("reason", ""))
+    return _answer(request, name, query, {"document": document, "grade": grade})
+
+
+def _undo(request: Request, fields: Form) -> Response:
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    gone = service.store.undo_judgment(who.name)
+    name, query = fields.get("set", ""), fields.get("q", "")
+    if gone is None:
+        return _answer(request, name, query, {"document": "", "grade": ""})
+    before = [one for one in service.store.ratings([gone.query]) if one.rater == who.name]
+    said = next((one for one in before if one.document == gone.document), None)
+    changed = {"document": gone.document, "query": gone.query, "grade": _said(said)[0]}
+    return _answer(request, name, query, changed)
+
+
+def _answer(request: Request, name: str, query: str, changed: dict[str, str]) -> Response:
+    """To a script what changed and the live scores, to a browser the page again."""
+    if "application/json" not in request.headers.get("accept", ""):
+        return RedirectResponse("/judge?" + urlencode({"set": name, "q": query}), status_code=303)
+    found = _found(request, name, query)
+    shown = fragment("live_scores.html", shown=found, **_figures(found))
+    return JSONResponse({**changed, "scores": bytes(shown.body).decode()})
+
+
+def _export(request: Request, format: str) -> Response:
+    require_view(request)
+    one_of("format", format, FORMATS)
+    content = text_of_judgments(_people(service_of(request).store.ratings()), format)
+    headers = {"Content-Disposition": f'attachment; filename="judgments.{FORMATS[format]}"'}
+    return PlainTextResponse(content, headers=headers)
+
+
+def _people(ratings: "Sequence[Rating]") -> "list[Rating]":
+    """Ratings with visitors of the former page under one name: their keys are nobody's business."""
+    return [one._replace(rater="visitors") if one.source == "thumb" else one for one in ratings]
+
+
+def _import(request: Request, fields: Form) -> Response:
+    who, service = require_role(request, fields, "admin"), service_of(request)  # a file names its raters
+    content, name = fields.get("judgments", ""), fields.get("file", "").strip()[:60] or "pasted"
+    try:
+        found = judgments_of_text(content, name, lambda id: id in service.index)
+        service.store.put_ratings(found)
+    except (ValueError, json.JSONDecodeError) as error:
+        return _sets(request, wrong=str(error), typed=content, status=400)
+    note_act(service.store, who.name, "import judgments", file=name, grades=len(found))
+    return RedirectResponse("/judge", status_code=303)
