@@ -206,7 +206,7 @@ def _stacked(
     seed: int,
 ) -> Learned:
     """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
-    found = stacked(log, seen, given, lines, learn=report is not None, seed=seed)
+    found = stacked(log, seen, given, lines, learn=report is not None, whole=False, seed=seed)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)

@@ -17,16 +17,18 @@ from rankloop.unbiased.doubly_robust import doubly_robust_relevance
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.straight import Straight, straight
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["FOLDS", "Correction", "fitted", "in_folds", "library", "more"]
+__all__ = ["FOLDS", "Correction", "Member", "fitted", "in_folds", "library", "more"]
 
 FOLDS = 3  # of whole queries
 HALF = 0.5  # the power of a curve that corrects by half
 GAIN = LambdaRank(metric="dcg", gain="linear")
 
-Correction = Callable[[Bools], LambdaMART]
+Member = LambdaMART | Straight
+Correction = Callable[[Bools], Member]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,34 +55,40 @@ class Shapes:
         return cls(lines, plain, pairs)
 
 
-def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
+def library(seen: Evidence, lines: LambdaMART, *, whole: bool = False) -> dict[str, Correction]:
     """Corrections by name; each takes the rows to train on.
 
-    `seen` has the curve that was estimated; it also corrects by half, and not at all. "root" corrects by one
-    over the square root of the rank, whatever the log says.
+    `seen` has the curve that was estimated; it also corrects by half, and not at all. The `whole` library
+    has more ways to correct; "root" corrects by one over the square root of the rank, whatever the log says.
     """
     shapes = Shapes.of(lines)
-    depth = int(seen.position.max())
-    slope = np.arange(1.0, depth + 1)
     flat, half = tempered(seen, 0.0), tempered(seen, HALF)
-    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
     found: dict[str, Correction] = {}
-    for name, one in {"flat": flat, "root": root, "half": half, "full": seen}.items():
-        found[f"pairs, {name}"] = _pairs(one, shapes.pairs)
-        found[f"likelihood, {name}"] = _likelihood(one, shapes.lines)
+    for name, one in {"flat": flat, "half": half, "full": seen}.items():
+        found |= _by_curve(name, one, shapes)
+    found["two towers"] = _two_towers(seen, shapes.lines)
+    found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
+    if not whole:
+        return found
+    slope = np.arange(1.0, int(seen.position.max()) + 1)
+    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
+    found |= _by_curve("root", root, shapes)
     for name, one in {"flat": flat, "root": root, "full": seen}.items():
         found[f"regression, {name}"] = _regression(one, shapes.plain)
     found["doubly robust"] = _doubly_robust(seen, shapes)
-    found["two towers"] = _two_towers(seen, shapes.lines)
     return found
 
 
 def more(name: str, seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
-    """Two corrections by another way to count the clicks."""
-    shapes = Shapes.of(lines)
+    """Three corrections by another way to count the clicks."""
+    return _by_curve(name, seen, Shapes.of(lines))
+
+
+def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction]:
     return {
         f"pairs, {name}": _pairs(seen, shapes.pairs),
         f"likelihood, {name}": _likelihood(seen, shapes.lines),
+        f"linear, {name}": lambda kept: straight(seen, kept),
     }
 
 
@@ -98,7 +106,7 @@ def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -
     return scores
 
 
-def fitted(correction: Correction, kept: Bools) -> LambdaMART:
+def fitted(correction: Correction, kept: Bools) -> Member:
     """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LightGBM found no split")

@@ -14,6 +14,7 @@ from rankloop.unbiased.estimation.evidence import Evidence, Log
 from rankloop.unbiased.estimation.library import Correction, fitted, in_folds, library, more
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
+from rankloop.unbiased.estimation.straight import Straight, added
 from rankloop.unbiased.likelihood import LEARNED
 from rankloop.unbiased.select import Selection, select
 
@@ -22,6 +23,7 @@ __all__ = ["POWER", "Stacked", "out_of_fold", "stacked"]
 TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
 POWER = 0.75  # of a learned curve, by which clicks are corrected
+HEAD = "likelihood, half"
 SMALL = 0.005  # a share of the weights that is left out
 
 
@@ -47,13 +49,13 @@ class Stacked:
 
 
 def stacked(
-    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, seed: int
+    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, whole: bool, seed: int
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
-    `given` is kept). The curve of the stack, tempered, then makes two more corrections, and the weights are
+    `given` is kept). The curve of the stack, tempered, then makes three more corrections, and the weights are
     fitted again. Where people stop reading, only impressions without a click above them count: there,
     examination does not depend on what was clicked. What has weight is trained on all queries and added up
     to one forest.
@@ -66,7 +68,7 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections = library(seen, lines)
+    corrections = library(seen, lines, whole=whole)
     scores = in_folds(corrections, seen, seed)
     scale = scale_of(scores, seen)
     found = _explained(scores / scale, counted, learn=learn)
@@ -127,8 +129,15 @@ def _sum_of(
     corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
 ) -> LambdaMART:
     columns = {name: column for column, name in enumerate(corrections)}
-    forests = [fitted(corrections[name], seen.shown) for name in used]
-    ranker = one_forest(forests, weights[[columns[name] for name in used]])
+    made = [(fitted(corrections[name], seen.shown), weights[columns[name]]) for name in used]
+    forests = [(one, weight) for one, weight in made if isinstance(one, LambdaMART)]
+    lines = [(one, weight) for one, weight in made if isinstance(one, Straight)]
+    if not forests:  # the text of a forest has a head, which a sum of lines takes from one of weight 0
+        head = next(fitted(one, seen.shown) for name, one in corrections.items() if name == HEAD)
+        assert isinstance(head, LambdaMART)
+        forests = [(head, 0.0)]
+    line = added(*zip(*lines, strict=True)) if lines else None
+    ranker = one_forest(*zip(*forests, strict=True), line)
     ranker.set_params(loss=LEARNED)
     return ranker
 
