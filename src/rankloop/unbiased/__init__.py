@@ -8,6 +8,7 @@ order, which would be made of clicks.
 
 from rankloop.losses import LambdaRank
 from rankloop.unbiased.affine import affine
+from rankloop.unbiased.after_click import after_click
 from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.clipped import clipped
 from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate, counterfactual_estimate
@@ -41,6 +42,7 @@ __all__ = [
     "PlackettLuce",
     "Selection",
     "affine",
+    "after_click",
     "candidates",
     "clipped",
     "counterfactual_estimate",

@@ -20,7 +20,7 @@ NEAR = 0.1  # the precision of the effect of a rank
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """Scores that are linear in the features, within `FAR` standard deviations; a missing one adds nothing."""
+    """Scores that are linear in the features, within `FAR` deviations; a missing one adds nothing."""
 
     mean: Floats
     spread: Floats
@@ -45,8 +45,8 @@ class Straight:
 def straight(seen: Evidence, kept: Bools, *, towers: bool = False) -> Straight:
     r"""Weights by the likelihood of :math:`\alpha \sigma(a + x w) + \beta`, on the cells whose row is kept.
 
-    With `towers` clicks have the chance :math:`\sigma(g_k + x w)` with an effect of each rank that is learned.
-    The prior of the weights is that of scores with a standard deviation of 1, however many features there are.
+    With `towers` clicks have the chance :math:`\sigma(g_k + x w)`; the effects of the ranks are learned. The
+    prior of the weights is that of scores with a standard deviation of 1, however many features there are.
     """
     data, cells = seen.data, kept[seen.row]
     row, rows = (np.cumsum(kept) - 1)[seen.row[cells]], int(kept.sum())
