@@ -9,7 +9,7 @@ from rankloop.clicks.user import attraction_by_grade, power_law
 from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import ndcg
 from rankloop.rankers import LinearRanker, load
-from rankloop.unbiased import ips, proximal
+from rankloop.unbiased import candidates, ips, learn, proximal
 
 STEEP = 1.0 / np.arange(1, 11) ** 3.0  # far too steep for people who look at rank k one time in k
 SEEDS = range(20)
@@ -127,3 +127,17 @@ def test_bad_scores_are_an_error():
     ranker = LinearRanker().fit(drawn.train)
     with pytest.raises(ValueError, match="one finite number per row"):
         proximal(drawn.log, drawn.train, ranker, ranker, curve=np.ones(10), scores=[1.0])
+
+
+def test_learn_beside_the_logged_ranker():
+    drawn = World(utility="linear", queries=120, sessions=1500, loggers=(0.9,), seed=4).draw()
+    data = drawn.train.replace(y=np.zeros(drawn.train.n_documents))
+    logger = LinearRanker().fit(drawn.train)
+    few = {"one": candidates(trees=5, threads=1)["linear leaves"]}
+    found = learn(drawn.log, data, rankers=few, logged=logger)
+    assert found.proximal is not None
+    assert found.to_dict()["proximal"]["step"] == found.proximal.step
+    assert "beside the logged ranker" in repr(found)
+    assert gap(found.ranker, logger, drawn.test)[2] >= 0
+    with pytest.raises(ValueError, match="budget='usual'"):
+        learn(drawn.log, data, rankers=few, logged=logger, budget="quick")

@@ -109,9 +109,7 @@ def proximal(
         for power in (1.0, LESS)
     ]
     relevance = expit(fitted.level + parts @ fitted.weights)
-    judges = [
-        Evaluator(log, data, METRIC, propensity=model, relevance=relevance) for model in models
-    ]
+    judges = [Evaluator(log, data, METRIC, propensity=model, relevance=relevance) for model in models]
     each = 1 - (1 - confidence) / len(STEPS)  # the best of several steps is chosen
     room = _Room.of(counted, _last(old, counted), relevance)
     best = Proximal(logged, 0.0, 0.0, 0.0, 0.0, 0.0)
