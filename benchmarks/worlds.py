@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 import rankloop as rl
 from rankloop import unbiased
 from rankloop.clicks import ClickLog, World
-from rankloop.clicks.simulation.people import PEOPLE
 from rankloop.clicks.simulation.utility import UTILITIES
 from rankloop.clicks.world import Drawn
 from rankloop.metrics import ndcg
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
 WORLDS, DEVELOPMENT = 48, 24
+PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
+SIDE_BY_SIDE = {9: "grid", 17: "carousel", 33: "grid", 41: "carousel"}  # in place of baidu
 LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.1,)},
     {"loggers": (0.9,)},
@@ -65,7 +66,7 @@ def recipe(number: int) -> World:
     turn = number // len(PEOPLE)
     sessions = LARGEST.get(number, SESSIONS[number % len(SESSIONS)])
     return World(
-        people=PEOPLE[number % len(PEOPLE)],
+        people=SIDE_BY_SIDE.get(number, PEOPLE[number % len(PEOPLE)]),
         utility=KINDS[(number + turn) % len(KINDS)],
         **LOGGERS[number % len(LOGGERS)],
         sessions=sessions,
