@@ -3,8 +3,8 @@
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
 python benchmarks/worlds.py reporting   [--minutes 600]
 
-Every finished world is a line of the file --out; a command that was stopped, or ran into its time limit, goes
-on from there when it is started again. Worlds are made by `rankloop.clicks.World`; real features and labels
+Every finished world is a line of the file --out, the smallest logs first; a command that was stopped, or ran
+into its time limit, goes on from there when it is started again. Worlds are made by `rankloop.clicks.World`; real features and labels
 are read from the folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
@@ -163,6 +163,7 @@ def measured(number: int, budget: str) -> dict[str, Any]:
     share = (mean[LEARN] - mean[NAIVE]) / (mean[FULL] - mean[NAIVE]) if clear else None
     return {
         "world": named(number),
+        "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "budget": budget,
         "mean": mean,
         "times": times,
@@ -221,7 +222,7 @@ def main() -> None:
     numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
     wanted = [
         one
-        for one in numbers
+        for one in sorted(numbers, key=lambda one: recipe(one).sessions)
         if (named(one) in arguments.only or not arguments.only)
         and recipe(one).sessions <= (arguments.most or 10**9)
     ]

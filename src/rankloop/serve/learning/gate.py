@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankloop.metrics import Comparison
     from rankloop.serve.learning.candidates import Gain
 
-__all__ = ["Decision", "at_every_look", "decide", "judged_worse"]
+__all__ = ["Decision", "at_every_look", "decide", "difference_of", "judged_worse"]
 
 LEAST_CLICKS = 100.0  # effective number of clicks behind an estimate
 JUDGED = 10  # queries with judgments, below which judgments are not used
@@ -72,3 +72,9 @@ def judged_worse(comparison: "Comparison | None", metric: str) -> list[str]:
     if not GateDecision(verdict.low, verdict.high, bar=0.0).reject:
         return []
     return [f"judgments say it is worse: {metric} {verdict.difference:+.4f} (to {verdict.high:+.4f})"]
+
+
+def difference_of(judged: "Comparison", metric: str) -> dict[str, Any]:
+    """The difference of the candidate to production on judgments, for the record."""
+    verdict = judged.verdicts[metric]["candidate"]
+    return {"metric": metric, "difference": [verdict.difference, verdict.low, verdict.high]}

@@ -19,7 +19,7 @@ from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
-from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
+from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, difference_of, judged_worse
 from rankloop.serve.learning.influential import gain_of_a_few
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
@@ -126,7 +126,9 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         "production": production,
     }
     try:
-        made, found, warned = _train_and_compare(pipeline, window, log, curves, gate, seed)
+        made, found, warned = _train_and_compare(
+            pipeline, window, log, curves, at.config.learn_budget, gate, seed
+        )
     except ValueError as error:  # too few queries, no clicks, features that are no longer logged
         message = f"nothing can be learned from the window: {error}"
         return finish(at.store, run, time.time(), state="too little", record={**record, "message": message})
@@ -144,9 +146,10 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         "curves": _curves(curves, made),
         "candidates": {one: result.to_dict() for one, result in found.items()},
         "best": name,
-        "judged": None if judged is None else _difference(judged),
+        "judged": None if judged is None else difference_of(judged, METRIC),
         "gate": decision.to_dict(),
         "message": str(decision),
+        "found": made.learned.summary,
         "warnings": [*curves.notes, *warned],
     }
     report = f"learning-{run.id}.html"
@@ -157,8 +160,8 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     if decision.opens:
         at.registry.load(version, at.index)  # a version that cannot be loaded must not serve
         at.registry.promote(version)
-    state = "promoted" if decision.opens else "registered"
-    return finish(at.store, run, time.time(), state=state, version=version, report=report, record=record)
+    end = {"state": "promoted" if decision.opens else "registered", "version": version, "report": report}
+    return finish(at.store, run, time.time(), record=record, **end)
 
 
 def _production(at: _Parts) -> tuple[str, Pipeline]:
@@ -184,13 +187,19 @@ def _changes_by_people(at: _Parts, production: str) -> list[str]:
 
 
 def _train_and_compare(
-    pipeline: Pipeline, window: Window, log: ClickLog, curves: Curves, gate: GateSettings, seed: int
+    pipeline: Pipeline,
+    window: Window,
+    log: ClickLog,
+    curves: Curves,
+    budget: str,
+    gate: GateSettings,
+    seed: int,
 ) -> tuple[Trained, dict[str, Gain], list[str]]:
     """Candidates, the estimated gain of each over production, and warnings."""
     base = _scores(pipeline, window.data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = train_candidates(log, window.data, curves.given, seed=seed)
+        made = train_candidates(log, window.data, curves.given, budget=budget, seed=seed)
         found = estimate_gains(
             log,
             window.data,
@@ -260,11 +269,6 @@ def _curves(curves: Curves, made: Trained) -> dict[str, Any]:
     if curves.by_layout:
         return {name: one.to_dict() for name, one in curves.by_layout.items()}
     return {"learned": Propensity.given(made.learned.curve).to_dict()}
-
-
-def _difference(comparison: Comparison) -> dict[str, Any]:
-    verdict = comparison.verdicts[METRIC]["candidate"]
-    return {"metric": METRIC, "difference": [verdict.difference, verdict.low, verdict.high]}
 
 
 def _lineage(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 
-from rankloop._arrays import Bools, Floats
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.losses import LambdaRank
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.affine import affine_relevance
@@ -21,7 +21,7 @@ from rankloop.unbiased.estimation.straight import Straight, straight
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["FOLDS", "Correction", "Member", "fitted", "in_folds", "library", "more"]
+__all__ = ["FOLDS", "Correction", "Member", "fitted", "fold_of", "in_folds", "library", "more"]
 
 FOLDS = 3  # of whole queries
 HALF = 0.5  # the power of a curve that corrects by half
@@ -94,8 +94,7 @@ def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction
 
 def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -> Floats:
     """Scores of each row (one column a correction) by forests that were not trained on its query."""
-    data = seen.data
-    part = np.random.default_rng(seed).permutation(np.arange(data.n_queries) % FOLDS)[data.row_query]
+    data, part = seen.data, fold_of(seen, seed)
     scores = np.zeros((data.n_documents, len(corrections)))
     for one in range(FOLDS):
         away, kept = part == one, seen.shown & (part != one)
@@ -104,6 +103,12 @@ def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -
         for column, correction in enumerate(corrections.values()):
             scores[away, column] = fitted(correction, kept).predict(data.X[away])
     return scores
+
+
+def fold_of(seen: Evidence, seed: int) -> Ints:
+    """The fold of each row; a query is in one fold."""
+    queries = seen.data.n_queries
+    return np.random.default_rng(seed).permutation(np.arange(queries) % FOLDS)[seen.data.row_query]
 
 
 def fitted(correction: Correction, kept: Bools) -> Member:

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from rankloop._arrays import Floats
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog, ClickModel, TrustPBM
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
-from rankloop.unbiased.estimation.library import Correction, fitted, in_folds, library, more
+from rankloop.unbiased.estimation.library import Correction, fitted, fold_of, in_folds, library, more
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
 from rankloop.unbiased.estimation.straight import Straight, added
@@ -97,7 +97,7 @@ def stacked(
     share = weights / weights.sum()
     used = {name: float(one) for name, one in zip(corrections, share, strict=True) if one > 0}
     final = _biased(seen, clicked, found.power) if learn else seen
-    total = z @ weights
+    total = _held_out(z, found.weighed, fold_of(seen, seed))
     calibrated = curve_of_stack(total[:, None], final, curve=False)
     return Stacked(
         _sum_of(corrections, used, weights / scale, final),
@@ -112,6 +112,21 @@ def stacked(
         found.power,
         learn,
     )
+
+
+def _held_out(z: Floats, weighed: Evidence, part: Ints) -> Floats:
+    """The sum of each row with the weights that explain the clicks of the other folds best."""
+    total = np.zeros(len(z))
+    for one in np.unique(part):
+        cells = part[weighed.row] != one
+        kept = {
+            name: getattr(weighed, name)[cells]
+            for name in ("row", "position", "impressions", "clicks", "alpha", "beta")
+        }
+        if cells.any():
+            found = curve_of_stack(z, replace(weighed, **kept), curve=False).weights
+            total[part == one] = z[part == one] @ found
+    return total
 
 
 class Explained(NamedTuple):
