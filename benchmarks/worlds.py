@@ -4,8 +4,8 @@ python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out world
 python benchmarks/worlds.py reporting   [--minutes 600]
 
 Every finished world is a line of the file --out, the smallest logs first; a command that was stopped, or ran
-into its time limit, goes on from there when it is started again. Worlds are made by `rankloop.clicks.World`; real features and labels
-are read from the folder that RANKLOOP_DATA names.
+into its time limit, goes on from there when it is started again. Worlds are made by `rankloop.clicks.World`;
+real features and labels are read from the folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.

@@ -99,7 +99,8 @@ def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
 
 def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     since = now - DAY * at.config.window_days if at.config.window_days > 0 else None
-    production, pipeline = _production(at)
+    production = ensure_production(at.registry, at.index, at.config)
+    pipeline = at.registry.load(production, at.index)
     gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
     window = read_window(
@@ -162,11 +163,6 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         at.registry.promote(version)
     end = {"state": "promoted" if decision.opens else "registered", "version": version, "report": report}
     return finish(at.store, run, time.time(), record=record, **end)
-
-
-def _production(at: _Parts) -> tuple[str, Pipeline]:
-    version = ensure_production(at.registry, at.index, at.config)
-    return version, at.registry.load(version, at.index)
 
 
 def _looks(at: _Parts, production: str) -> int:
