@@ -47,11 +47,10 @@ class Shapes:
             "seed": lines.seed,
             "patience": None,
         }
-        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7}
-        plain = LambdaMART(
-            leaves=8, min_sum_hessian=1.0, l2=20.0, params=parts | {"min_data_in_leaf": 50}, **given
-        )
-        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 20}, **given)
+        parts = {"bagging_fraction": 0.7, "bagging_freq": 1}
+        some = parts | {"feature_fraction": 0.7, "min_data_in_leaf": 50}
+        plain = LambdaMART(leaves=8, min_sum_hessian=1.0, l2=20.0, params=some, **given)
+        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 5}, **given)
         return cls(lines, plain, pairs)
 
 
