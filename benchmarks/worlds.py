@@ -3,9 +3,9 @@
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
 python benchmarks/worlds.py reporting   [--minutes 600]
 
-Every finished world is a line of the file --out; a command that was stopped, or ran into its time limit, goes
-on from there when it is started again. Worlds are made by `rankloop.clicks.World`; real features and labels
-are read from the folder that RANKLOOP_DATA names.
+Every finished world is a line of the file --out, the smallest logs first; a command that was stopped, or ran
+into its time limit, goes on from there when it is started again. Worlds are made by `rankloop.clicks.World`;
+real features and labels are read from the folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.
@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 import rankloop as rl
 from rankloop import unbiased
 from rankloop.clicks import ClickLog, World
-from rankloop.clicks.simulation.people import PEOPLE
 from rankloop.clicks.simulation.utility import UTILITIES
 from rankloop.clicks.world import Drawn
 from rankloop.metrics import ndcg
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
 WORLDS, DEVELOPMENT = 48, 24
+PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
+SIDE_BY_SIDE = {9: "grid", 17: "carousel", 33: "grid", 41: "carousel"}  # in place of baidu
 LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.1,)},
     {"loggers": (0.9,)},
@@ -65,7 +66,7 @@ def recipe(number: int) -> World:
     turn = number // len(PEOPLE)
     sessions = LARGEST.get(number, SESSIONS[number % len(SESSIONS)])
     return World(
-        people=PEOPLE[number % len(PEOPLE)],
+        people=SIDE_BY_SIDE.get(number, PEOPLE[number % len(PEOPLE)]),
         utility=KINDS[(number + turn) % len(KINDS)],
         **LOGGERS[number % len(LOGGERS)],
         sessions=sessions,
@@ -162,6 +163,7 @@ def measured(number: int, budget: str) -> dict[str, Any]:
     share = (mean[LEARN] - mean[NAIVE]) / (mean[FULL] - mean[NAIVE]) if clear else None
     return {
         "world": named(number),
+        "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "budget": budget,
         "mean": mean,
         "times": times,
@@ -220,7 +222,7 @@ def main() -> None:
     numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
     wanted = [
         one
-        for one in numbers
+        for one in sorted(numbers, key=lambda one: recipe(one).sessions)
         if (named(one) in arguments.only or not arguments.only)
         and recipe(one).sessions <= (arguments.most or 10**9)
     ]

@@ -1,6 +1,6 @@
 """Slate estimators against the enumeration of all pages."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -124,3 +124,45 @@ def test_mistakes_are_explained():
     with pytest.raises(ValueError, match="one per row"):
         PlackettLuce(DATA, OLD[:2]).conditional(log)
     assert any("different pages" in one for one in slate(log, good, logged=good).warnings)
+
+
+def test_an_additive_control_is_unbiased_and_quieter():
+    """Every log of four pages of one rank is enumerated; the control of a half comes from the other half."""
+    old, new, gamma = np.array([0.6, 0.4]), np.array([0.1, 0.9]), np.array([0.7, 0.2])
+    pages = [(d, c, old[d] * (gamma[d] if c else 1 - gamma[d])) for d in (0, 1) for c in (0, 1)]
+    truth = float(new @ gamma)
+    values: dict[str, list[tuple[float, float]]] = {"plain": [], "additive": [], "normalised": []}
+    for four in product(pages, repeat=4):
+        chance = float(np.prod([one[2] for one in four]))
+        shown = np.array([one[0] for one in four])
+        log = ClickLog(np.arange(4), [0] * 4, shown, [1] * 4, [one[1] for one in four])
+        for name, how in (
+            ("plain", {}),
+            ("additive", {"additive": True}),
+            ("normalised", {"self_normalised": True}),
+        ):
+            found = slate(log, new[shown], logged=old[shown], method="standard", **how)
+            values[name].append((chance, found.value))
+    mean = {name: sum(p * v for p, v in some) for name, some in values.items()}
+    assert mean["plain"] == pytest.approx(truth, abs=1e-12)
+    assert mean["additive"] == pytest.approx(truth, abs=1e-12)
+    assert abs(mean["normalised"] - truth) > 0.001  # dividing by the mean weight is biased in small logs
+
+
+def test_an_additive_control_is_quieter_than_none():
+    old, new = PlackettLuce(DATA, OLD), PlackettLuce(DATA, NEW)
+    spread = []
+    for how in ({}, {"additive": True}):
+        found = []
+        for seed in range(60):
+            log = simulated(400, seed)
+            target = new.conditional(log)
+            found.append(slate(log, target, logged=old.conditional(log), method="standard", **how).value)
+        spread.append(np.std(found))
+    assert spread[1] < 0.95 * spread[0]
+
+
+def test_one_control_at_a_time():
+    log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
+    with pytest.raises(ValueError, match="take one"):
+        slate(log, [0.5, 0.5], logged=[0.5, 0.5], method="standard", additive=True, self_normalised=True)

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["ClickLog"]
 
 PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
-ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position")
+ROW_COLUMNS = (
+    "timestamp",
+    "score",
+    "propensity",
+    "dwell",
+    "conversion",
+    "original_position",
+    "row",
+    "column",
+)
 REQUIRED = ("session", "query", "document", "position", "click")
 
 
@@ -41,7 +50,8 @@ class ClickLog:
     keep the order of their first row, documents are ordered by position. Ids are stored as 4-byte codes;
     `session`, `query` and `document` are expanded on access. `ranker`, `layout`, `user` and `intervention`
     belong to a page; `timestamp`, `score`, `propensity` (the probability of being shown there), `dwell`,
-    `conversion` and `original_position` (before an intervention moved it) to an impression.
+    `conversion`, `original_position` (before an intervention moved it), `row` and `column` (of a grid or of
+    carousels) to an impression.
 
     >>> log = ClickLog(session=[7, 7, 8], query=["a", "a", "b"], document=[3, 1, 3],
     ...                position=[2, 1, 1], click=[0, 1, 0])
@@ -67,6 +77,8 @@ class ClickLog:
     dwell: Floats | None
     conversion: Floats | None
     original_position: Ints32 | None
+    row: Ints32 | None
+    column: Ints32 | None
 
     def __init__(
         self,

@@ -33,6 +33,7 @@ def simulate(
     temperature: float | None = None,
     ranker: str | None = None,
     layout: str | None = None,
+    columns: int | None = None,
     seed: int = 0,
 ) -> ClickLog:
     """A log of `sessions` pages: a query is drawn (by `query_weight` if it has one), ranked, shown, clicked.
@@ -43,7 +44,9 @@ def simulate(
     `"adjacent"` a rank with the next one, `"fairpairs"` each of the pairs (1,2), (3,4).. or (2,3), (4,5)..,
     all with probability 1/2, and `"shuffle"` orders the first `top` at random. The column `intervention` of
     the log has the experiment ("swap 1-4", also where nothing moved; "none"), `original_position` the rank
-    before it.
+    before it. With `columns` a page is a grid (or carousels) of rows of so many results, and the log has the
+    `row` and `column` of each, both from 1; an examination by position may depend on them
+    (`clicks.simulation.people.cells`).
 
     Page i depends only on the seed and on i, not on the number of threads or of sessions.
 
@@ -53,6 +56,8 @@ def simulate(
     """
     if sessions < 1:
         raise ValueError(f"sessions is at least 1, got {sessions}")
+    if columns is not None and columns < 1:
+        raise ValueError(f"columns is the number of results side by side, at least 1, got {columns}")
     stage = stage_of(
         data,
         logging_policy=logging_policy,
@@ -67,14 +72,17 @@ def simulate(
     )
     played = stage.play(0, sessions)
     _, documents = stage.coded_rows()
-    columns: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     for name, value in (("ranker", ranker), ("layout", layout)):
         if value is not None:
-            columns[f"page_{name}"] = Coded(np.array([value]), np.zeros(sessions, np.int32))
+            more[f"page_{name}"] = Coded(np.array([value]), np.zeros(sessions, np.int32))
     if stage.design > 0:
         names = np.array([NONE, *map(str, _interventions(stage.design, stage.top))])
-        columns["page_intervention"] = Coded(names, played.experiment)
-        columns["original_position"] = played.original
+        more["page_intervention"] = Coded(names, played.experiment)
+        more["original_position"] = played.original
+    if columns is not None:
+        row, column = np.divmod(played.rank - 1, np.int32(columns))
+        more |= {"row": row + np.int32(1), "column": column + np.int32(1)}
     return ClickLog._trusted(
         offsets=played.offsets,
         sessions=np.arange(sessions),
@@ -82,7 +90,7 @@ def simulate(
         row_document=Coded(documents.table, played.row if data.docid is None else documents.code[played.row]),
         position=played.rank,
         click=played.click,
-        **columns,
+        **more,
     )
 
 

@@ -10,7 +10,7 @@ from rankloop._arrays import Floats, Ints
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.simulate import simulate
-from rankloop.clicks.simulation.people import GRADES, people
+from rankloop.clicks.simulation.people import GRADES, GRIDS, people
 from rankloop.clicks.simulation.utility import utility
 from rankloop.data import RankingDataset
 
@@ -38,7 +38,8 @@ class World:
     """The recipe of a world, as data; `draw` makes it.
 
     `utility` is linear, products, trees or network, or "labels" for a data set with judgments that is given
-    to `draw`; `people` is one of 1/k, baidu, trust, cascade, dbn, saturation, mixture and adversarial.
+    to `draw`; `people` is one of 1/k, baidu, trust, cascade, dbn, saturation, mixture, adversarial,
+    grid and carousel (whose logs have the row and column of each result).
     `loggers` are correlations with the true utility, from 0 (useless) to 1; several share the pages. With a
     `temperature` pages are Plackett-Luce draws, and `randomize` is an experiment, as in `simulate`.
 
@@ -92,6 +93,7 @@ class World:
                         k=self.k,
                         randomize=self.randomize,
                         temperature=self.temperature,
+                        columns=len(GRIDS[self.people][1]) if self.people in GRIDS else None,
                         ranker=f"logger {at + 1}",
                         seed=(self.seed * 101 + at) * 11 + turn,
                     )

@@ -7,6 +7,7 @@ features (`regression_em`, `dual_learning`, `pair_debias`) take a data set too a
 `identifiability`, and with a warning where position cannot be separated from relevance.
 """
 
+from rankloop.propensity.by_cell import by_cell
 from rankloop.propensity.by_layout import by_layout
 from rankloop.propensity.contextual import ContextualPropensity, contextual
 from rankloop.propensity.drift import Drift, drift
@@ -36,6 +37,7 @@ __all__ = [
     "SwapPlan",
     "TrustBias",
     "TrustWarning",
+    "by_cell",
     "by_layout",
     "contextual",
     "drift",

@@ -103,7 +103,8 @@ class Config:
     shown document, and what is learned from; without it that is `Features.standard`. `weights` are those of
     text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments exchange two
     neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
-    `learn_every` seconds a new ranker is learned; 0 means never. `title` and `url` name stored fields, `site`
+    `learn_every` seconds a new ranker is learned; 0 means never. `learn_budget` is "usual" (a stack of
+    corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`
     the page, `examples` are queries to try on it. Scripts on the sites `origins` may call the API; of
     `proxies` the X-Forwarded headers are trusted.
 
@@ -126,6 +127,7 @@ class Config:
     swap_rate: float = 0.05
     swap_top: int = 10
     learn_every: float = 0.0
+    learn_budget: str = "usual"
     window_days: float = 0.0
     retain_days: float = 0.0
     admin_token: str = field(default="", repr=False)
@@ -167,6 +169,7 @@ class Config:
                 "make one with: openssl rand -hex 16"
             )
         one_of("typos", self.typos, ("never", "missing", "always"))
+        one_of("learn_budget", self.learn_budget, ("quick", "usual"))
         _check_metric(self.gate.metric)
 
     @classmethod

@@ -8,6 +8,7 @@ order, which would be made of clicks.
 
 from rankloop.losses import LambdaRank
 from rankloop.unbiased.affine import affine
+from rankloop.unbiased.after_click import after_click
 from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.clipped import clipped
 from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate, counterfactual_estimate
@@ -26,6 +27,7 @@ from rankloop.unbiased.plackett_luce import PlackettLuce
 from rankloop.unbiased.policy_aware import policy_aware
 from rankloop.unbiased.policy_gradient import policy_gradient
 from rankloop.unbiased.prop_svm import prop_svm
+from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.regression_em_ranker import regression_em_ranker
 from rankloop.unbiased.relevance import relevance
 from rankloop.unbiased.select import Selection, select
@@ -39,8 +41,10 @@ __all__ = [
     "CounterfactualEstimate",
     "Learned",
     "PlackettLuce",
+    "Proximal",
     "Selection",
     "affine",
+    "after_click",
     "candidates",
     "clipped",
     "counterfactual_estimate",
@@ -58,6 +62,7 @@ __all__ = [
     "policy_aware",
     "policy_gradient",
     "prop_svm",
+    "proximal",
     "regression_em_ranker",
     "relevance",
     "select",

@@ -1,7 +1,7 @@
 """From a log and a data set to a ranker, with every choice made from the log alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,15 +25,17 @@ from rankloop.unbiased.estimation.held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased.estimation.stacked import POWER, out_of_fold, stacked
+from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
 from rankloop.unbiased.estimation.voters import Vote, thorough
 from rankloop.unbiased.likelihood import boosted
+from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.select import Selection
 
 __all__ = ["Learned", "learn"]
 
 FEW = 20  # so many pages may all have a click by chance
+GIVEN = "the caller"  # who gave the curve
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
 
@@ -46,7 +48,9 @@ class Learned:
     trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
     those that a large budget kept, numbered from 0, and `voters` its kinds of rankers. `weights` has the
     shares of the corrections in a stack, `trust` the share of irrelevant documents that are clicked once
-    seen, by rank, and `agreement` the correlation of the new order with the one shown.
+    seen, by rank, `agreement` the correlation of the new order with the one shown, and `scores` the score of
+    each row by parts of the stack that were not trained on its query. `proximal` says how far the ranker
+    moves away from a `logged` one.
     """
 
     ranker: Ranker
@@ -63,6 +67,8 @@ class Learned:
     weights: dict[str, float] = field(default_factory=dict)
     trust: Floats | None = None
     agreement: float | None = None
+    scores: Floats | None = None
+    proximal: Proximal | None = None
 
     @property
     def summary(self) -> str:
@@ -84,6 +90,7 @@ class Learned:
             "weights": self.weights,
             "trust": None if self.trust is None else self.trust.tolist(),
             "agreement": self.agreement,
+            "proximal": None if self.proximal is None else self.proximal.to_dict(),
             "summary": self.summary,
         }
 
@@ -94,6 +101,8 @@ class Learned:
             lines.append(f"  {name}: {value:.5f} nats per impression on held-out queries")
         if self.selection is not None:
             lines += ["dcg@10 on held-out queries, doubly robust:", *repr(self.selection).splitlines()]
+        if self.proximal is not None:
+            lines.append(f"beside the logged ranker: {self.proximal!r}")
         return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
 
 
@@ -103,6 +112,7 @@ def learn(
     *,
     propensity: ClickBias | None = None,
     rankers: Mapping[str, LambdaMART] | None = None,
+    logged: Ranker | None = None,
     budget: str = "usual",
     seed: int = 0,
 ) -> Learned:
@@ -118,7 +128,8 @@ def learn(
     weights that make the clicks on the other queries most likely, together with a new curve and, where they
     are clear, clicks from trust. The sum is one forest; `summary` says in one paragraph what was found. Its
     dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first of
-    `rankers`.
+    `rankers`. With `logged`, the ranker that made the log, the result moves away from it only as far as the
+    clicks bear it out under every click model that is likely (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
@@ -145,12 +156,18 @@ def learn(
     if propensity is None:
         given, by, report = curve_of_log(log, data, next(iter(known.values())), seed, notes)
     else:
-        given, by, report = propensity, "the caller", None
+        given, by, report = propensity, GIVEN, None
     seen = evidence(log, given, data)
     chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
     held = held_out_rows(seen, seed)
     if budget == "usual" and held is not None:
-        return _stacked(log, seen, given, next(iter(known.values())), by, report, notes, seed)
+        found = _stacked(log, seen, given, next(iter(known.values())), by, report, notes, seed)
+        return found if logged is None else _beside(log, data, found, logged)
+    if logged is not None:
+        raise ValueError(
+            f"a step away from the logged ranker is chosen with budget='usual' and {LEAST} queries or more; "
+            f"the budget is {budget!r}"
+        )
     ranker: Ranker
     vote: Vote | None
     if held is None:
@@ -206,7 +223,9 @@ def _stacked(
     seed: int,
 ) -> Learned:
     """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
-    found = stacked(log, seen, given, lines, learn=report is not None, seed=seed)
+    found = stacked(
+        log, seen, given, lines, learn=report is not None, floors=by != GIVEN, whole=False, seed=seed
+    )
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)
@@ -222,11 +241,20 @@ def _stacked(
         selection,
         report,
         tuple(notes),
-        power=POWER if found.learned else 1.0,
+        power=found.power,
         weights=found.weights,
         trust=found.trust,
         agreement=found.agreement,
+        scores=found.scores,
     )
+
+
+def _beside(log: Log, data: RankingDataset, found: Learned, logged: Ranker) -> Learned:
+    """The result no further away from the logged ranker than is safe."""
+    near = proximal(
+        log, data, found.ranker, logged, curve=found.curve, trust=found.trust, scores=found.scores
+    )
+    return replace(found, ranker=near.ranker, proximal=near)
 
 
 def _missing(log: Log) -> list[str]:

@@ -106,7 +106,7 @@ def whole(values: ArrayLike, rows: int, name: str) -> Ints32:
 
 def row_column(values: ArrayLike, rows: int, name: str) -> Array:
     """An optional column of impressions; dwell and timestamp may be unknown (nan)."""
-    if name == "original_position":
+    if name in ("original_position", "row", "column"):
         return whole(values, rows, name)
     return numbers(values, rows, name, missing=name in ("dwell", "timestamp")).astype(np.float64)
 

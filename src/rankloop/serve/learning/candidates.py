@@ -61,23 +61,29 @@ class Trained:
     learned: Learned
 
 
-def train_candidates(log: ClickLog, data: RankingDataset, curve: Curve | None, *, seed: int = 0) -> Trained:
+def train_candidates(
+    log: ClickLog, data: RankingDataset, curve: Curve | None, *, budget: str = "usual", seed: int = 0
+) -> Trained:
     """Three rankers: trees and linear weights with the bias corrected, and linear weights from plain clicks.
 
-    Each is learned once on all queries, and once without each of three folds, to be evaluated there.
+    Each is learned once on all queries, and once without each of three folds, to be evaluated there. With the
+    `budget` "usual" the trees are the stack of `unbiased.learn`, which has such scores already.
     """
     shapes = candidates(trees=TREES, threads=1)
-    learned = learn(log, data, propensity=curve, rankers=shapes, budget="quick", seed=seed)
+    learned = learn(log, data, propensity=curve, rankers=shapes, budget=budget, seed=seed)
     known = Propensity.given(learned.curve) if curve is None else curve
-    shape = shapes[learned.chosen]
     ways: dict[str, Callable[[ClickLog, RankingDataset], Ranker]] = {
-        "unbiased trees": lambda some, of: likelihood(some, of, propensity=known, ranker=shape),
         "unbiased weights": lambda some, of: _weights().fit(ips(some, known, of)),
         "naive weights": lambda some, of: _weights().fit(naive(some, of)),
     }
+    made = {}
+    if learned.scores is None:  # one forest
+        shape = shapes[learned.chosen]
+        ways["unbiased trees"] = lambda some, of: likelihood(some, of, propensity=known, ranker=shape)
+    else:
+        made["unbiased trees"] = Candidate(learned.ranker, learned.scores, _plain(learned.ranker))
     part = _parts(data.n_queries, seed)
     fitted = {"unbiased trees": learned.ranker}
-    made = {}
     for name, way in ways.items():
         scores = np.empty(data.n_documents)
         for one in np.unique(part):

@@ -108,7 +108,8 @@ def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
 
 def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     since = now - DAY * at.config.window_days if at.config.window_days > 0 else None
-    production, pipeline = _production(at)
+    production = ensure_production(at.registry, at.index, at.config)
+    pipeline = at.registry.load(production, at.index)
     gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
     note_stage(at.store, run, "reading clicks")
@@ -138,7 +139,9 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     }
     note_stage(at.store, run, "learning rankers and comparing them with production")
     try:
-        made, found, warned = _train_and_compare(pipeline, window, log, curves, gate, seed)
+        made, found, warned = _train_and_compare(
+            pipeline, window, log, curves, at.config.learn_budget, gate, seed
+        )
     except ValueError as error:  # too few queries, no clicks, features that are no longer logged
         message = f"nothing can be learned from the window: {error}"
         return finish(at.store, run, time.time(), state="too little", record={**record, "message": message})
@@ -160,6 +163,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         "judged": None if judged is None else judged_difference(judged, METRIC),
         "gate": decision.to_dict(),
         "message": str(decision),
+        "found": made.learned.summary,
         "warnings": [*curves.notes, *warned],
     }
     report = f"learning-{run.id}.html"
@@ -173,11 +177,6 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         note_act(at.store, "learning", "promote", version=version, before=production, after=version)
     state = "promoted" if decision.opens else "registered"
     return finish(at.store, run, time.time(), state=state, version=version, report=report, record=record)
-
-
-def _production(at: _Parts) -> tuple[str, Pipeline]:
-    version = ensure_production(at.registry, at.index, at.config)
-    return version, at.registry.load(version, at.index)
 
 
 def _looks(at: _Parts, production: str) -> int:
@@ -198,13 +197,19 @@ def _changes_by_people(at: _Parts, production: str) -> list[str]:
 
 
 def _train_and_compare(
-    pipeline: Pipeline, window: Window, log: ClickLog, curves: Curves, gate: GateSettings, seed: int
+    pipeline: Pipeline,
+    window: Window,
+    log: ClickLog,
+    curves: Curves,
+    budget: str,
+    gate: GateSettings,
+    seed: int,
 ) -> tuple[Trained, dict[str, Gain], list[str]]:
     """Candidates, the estimated gain of each over production, and warnings."""
     base = _scores(pipeline, window.data)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        made = train_candidates(log, window.data, curves.given, seed=seed)
+        made = train_candidates(log, window.data, curves.given, budget=budget, seed=seed)
         found = estimate_gains(
             log,
             window.data,

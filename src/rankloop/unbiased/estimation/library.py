@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 
-from rankloop._arrays import Bools, Floats
+from rankloop._arrays import Bools, Floats, Ints
 from rankloop.losses import LambdaRank
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.affine import affine_relevance
@@ -17,16 +17,18 @@ from rankloop.unbiased.doubly_robust import doubly_robust_relevance
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.straight import Straight, straight
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["FOLDS", "Correction", "fitted", "in_folds", "library", "more"]
+__all__ = ["FOLDS", "Correction", "Member", "fitted", "fold_of", "in_folds", "library", "more"]
 
 FOLDS = 3  # of whole queries
 HALF = 0.5  # the power of a curve that corrects by half
 GAIN = LambdaRank(metric="dcg", gain="linear")
 
-Correction = Callable[[Bools], LambdaMART]
+Member = LambdaMART | Straight
+Correction = Callable[[Bools], Member]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,49 +47,53 @@ class Shapes:
             "seed": lines.seed,
             "patience": None,
         }
-        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7}
-        plain = LambdaMART(
-            leaves=8, min_sum_hessian=1.0, l2=20.0, params=parts | {"min_data_in_leaf": 50}, **given
-        )
-        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 20}, **given)
+        parts = {"bagging_fraction": 0.7, "bagging_freq": 1}
+        some = parts | {"feature_fraction": 0.7, "min_data_in_leaf": 50}
+        plain = LambdaMART(leaves=8, min_sum_hessian=1.0, l2=20.0, params=some, **given)
+        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 5}, **given)
         return cls(lines, plain, pairs)
 
 
-def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
+def library(seen: Evidence, lines: LambdaMART, *, whole: bool = False) -> dict[str, Correction]:
     """Corrections by name; each takes the rows to train on.
 
-    `seen` has the curve that was estimated; it also corrects by half, and not at all. "root" corrects by one
-    over the square root of the rank, whatever the log says.
+    `seen` has the curve that was estimated; it also corrects by half, and not at all. The `whole` library
+    has more ways to correct; "root" corrects by one over the square root of the rank, whatever the log says.
     """
     shapes = Shapes.of(lines)
-    depth = int(seen.position.max())
-    slope = np.arange(1.0, depth + 1)
     flat, half = tempered(seen, 0.0), tempered(seen, HALF)
-    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
     found: dict[str, Correction] = {}
-    for name, one in {"flat": flat, "root": root, "half": half, "full": seen}.items():
-        found[f"pairs, {name}"] = _pairs(one, shapes.pairs)
-        found[f"likelihood, {name}"] = _likelihood(one, shapes.lines)
+    for name, one in {"flat": flat, "half": half, "full": seen}.items():
+        found |= _by_curve(name, one, shapes)
+    found["two towers"] = _two_towers(seen, shapes.lines)
+    found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
+    if not whole:
+        return found
+    slope = np.arange(1.0, int(seen.position.max()) + 1)
+    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
+    found |= _by_curve("root", root, shapes)
     for name, one in {"flat": flat, "root": root, "full": seen}.items():
         found[f"regression, {name}"] = _regression(one, shapes.plain)
     found["doubly robust"] = _doubly_robust(seen, shapes)
-    found["two towers"] = _two_towers(seen, shapes.lines)
     return found
 
 
 def more(name: str, seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
-    """Two corrections by another way to count the clicks."""
-    shapes = Shapes.of(lines)
+    """Three corrections by another way to count the clicks."""
+    return _by_curve(name, seen, Shapes.of(lines))
+
+
+def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction]:
     return {
         f"pairs, {name}": _pairs(seen, shapes.pairs),
         f"likelihood, {name}": _likelihood(seen, shapes.lines),
+        f"linear, {name}": lambda kept: straight(seen, kept),
     }
 
 
 def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -> Floats:
     """Scores of each row (one column a correction) by forests that were not trained on its query."""
-    data = seen.data
-    part = np.random.default_rng(seed).permutation(np.arange(data.n_queries) % FOLDS)[data.row_query]
+    data, part = seen.data, fold_of(seen, seed)
     scores = np.zeros((data.n_documents, len(corrections)))
     for one in range(FOLDS):
         away, kept = part == one, seen.shown & (part != one)
@@ -98,7 +104,13 @@ def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -
     return scores
 
 
-def fitted(correction: Correction, kept: Bools) -> LambdaMART:
+def fold_of(seen: Evidence, seed: int) -> Ints:
+    """The fold of each row; a query is in one fold."""
+    queries = seen.data.n_queries
+    return np.random.default_rng(seed).permutation(np.arange(queries) % FOLDS)[seen.data.row_query]
+
+
+def fitted(correction: Correction, kept: Bools) -> Member:
     """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LightGBM found no split")

@@ -9,20 +9,20 @@ from sklearn.base import clone
 from rankloop._arrays import Floats
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.trees.lightgbm import LightGBMForest
+from rankloop.unbiased.estimation.straight import Straight
 
 __all__ = ["one_forest"]
 
 _SCALED = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff)=(.*)$", re.MULTILINE)
 
 
-def one_forest(rankers: Sequence[LambdaMART], weights: Floats) -> LambdaMART:
+def one_forest(rankers: Sequence[LambdaMART], weights: Floats, line: Straight | None = None) -> LambdaMART:
     r"""The ranker with the scores :math:`\sum_j w_j s_j(x)`; forests of weight 0 are left out.
 
     All trees are LightGBM's, of the same features; leaves are multiplied by the weight of their forest.
+    `line` adds scores that are linear in the features, as one small tree for each feature.
     """
     used = [(one, float(weight)) for one, weight in zip(rankers, weights, strict=True) if weight != 0]
-    if not used:
-        raise ValueError("every weight is 0; a sum needs at least one ranker")
     trees: list[str] = []
     for ranker, weight in used:
         if not isinstance(ranker.forest_, LightGBMForest):
@@ -31,7 +31,11 @@ def one_forest(rankers: Sequence[LambdaMART], weights: Floats) -> LambdaMART:
         for part in parts:
             body = part.split("\n", 1)[1].rstrip("\n")
             trees.append(f"Tree={len(trees)}\n{_times(body, weight)}\n\n\n")
-    first = used[0][0]
+    for body in () if line is None else line.trees():
+        trees.append(f"Tree={len(trees)}\n{body}\n\n\n")
+    if not trees:
+        raise ValueError("every weight is 0; a sum needs at least one ranker")
+    first = rankers[0] if not used else used[0][0]
     head, tail = _around(str(first.forest_.written()))
     sizes = " ".join(str(len(tree.encode())) for tree in trees)
     head = re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", head, flags=re.MULTILINE)

@@ -34,21 +34,23 @@ def scale_of(scores: Floats, seen: Evidence) -> Floats:
 def curve_of_stack(z: Floats, seen: Evidence, *, curve: bool = True, trust: bool = False) -> Clicked:
     r"""Maximise the likelihood of :math:`\theta_k (\epsilon_k + (1 - \epsilon_k) \sigma(a + z w))`, w >= 0.
 
-    Without `curve` the slopes and floors of the evidence stay as they are; epsilon is 0 without `trust`.
+    Without `curve` :math:`\theta` is the slope of the evidence, whose floor stays as it is; epsilon is fitted
+    with `trust`, else it is 0.
     """
     depth = int(seen.position.max())
     rank = seen.position.astype(np.int64) - 1
     Z, n, c = z[seen.row], seen.impressions, seen.clicks
     total = n.sum()
-    ranks, believed = depth - 1 if curve else 0, depth if curve and trust else 0
+    ranks, believed = depth - 1 if curve else 0, depth if trust else 0
+    kept = 0.0 if curve else seen.beta
 
     def cost(p: Floats) -> tuple[float, Floats]:
         steps, doubt, (level, *_), w = np.split(p, [ranks, ranks + believed, ranks + believed + 1])
         relevance = expit(level + Z @ w)
-        theta = np.exp(np.append(0.0, steps))[rank] if curve else np.ones(len(rank))
+        theta = np.exp(np.append(0.0, steps))[rank] if curve else seen.alpha
         floor = doubt[rank] if believed else np.zeros(len(rank))
-        alpha = theta * (1 - floor) if curve else seen.alpha
-        chance = np.clip(alpha * relevance + (theta * floor if curve else seen.beta), 1e-9, 1 - 1e-9)
+        alpha = theta * (1 - floor)
+        chance = np.clip(alpha * relevance + theta * floor + kept, 1e-9, 1 - 1e-9)
         value = -(c * np.log(chance) + (n - c) * np.log1p(-chance)).sum()
         slope = (n * chance - c) / (chance * (1 - chance))  # by the chance
         inner = slope * alpha * relevance * (1 - relevance)

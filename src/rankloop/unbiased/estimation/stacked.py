@@ -1,27 +1,31 @@
 """A ranker from many corrections of the same clicks, weighted by how they explain clicks on other queries."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from rankloop._arrays import Floats
+from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog, ClickModel, TrustPBM
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
-from rankloop.unbiased.estimation.library import Correction, fitted, in_folds, library, more
+from rankloop.unbiased.estimation.library import Correction, fitted, fold_of, in_folds, library, more
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
+from rankloop.unbiased.estimation.straight import Straight, added
 from rankloop.unbiased.likelihood import LEARNED
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["POWER", "Stacked", "out_of_fold", "stacked"]
+__all__ = ["Stacked", "out_of_fold", "stacked"]
 
 TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
-POWER = 0.75  # of a learned curve, by which clicks are corrected
+POWER = 0.75  # of a learned curve, at first
+STEEPEST, KNOWN = 0.9, 0.5  # its power: the first, less the second times the agreement with the order shown
+HEAD = "likelihood, half"
 SMALL = 0.005  # a share of the weights that is left out
 
 
@@ -29,31 +33,41 @@ SMALL = 0.005  # a share of the weights that is left out
 class Stacked:
     """The ranker, the evidence with the curve of the stack, and scores of queries that were held out.
 
-    `weights` are shares by correction, `costs` the cost of the held-out clicks by each correction alone and
-    by all together, `trust` is the share of irrelevant documents that are clicked at each rank once seen, and
-    `learned` says whether the curve was.
+    `relevance` are these scores as probabilities, `weights` shares by correction, `costs` the cost of the
+    held-out clicks by each correction alone and by all together, `trust` is the share of irrelevant documents
+    that are clicked at each rank once seen, `power` that of the curve, and `learned` says whether the curve
+    was.
     """
 
     ranker: LambdaMART
     seen: Evidence
     scores: Floats
-    level: float
+    relevance: Floats
     curve: Floats
     trust: Floats
     agreement: float
     weights: dict[str, float]
     costs: dict[str, float]
+    power: float
     learned: bool
 
 
 def stacked(
-    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, seed: int
+    log: Log,
+    seen: Evidence,
+    given: ClickBias,
+    lines: LambdaMART,
+    *,
+    learn: bool,
+    floors: bool,
+    whole: bool,
+    seed: int,
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
-    `given` is kept). The curve of the stack, tempered, then makes two more corrections, and the weights are
+    `given` is kept). The curve of the stack, tempered, then makes three more corrections, and the weights are
     fitted again. Where people stop reading, only impressions without a click above them count: there,
     examination does not depend on what was clicked. What has weight is trained on all queries and added up
     to one forest.
@@ -66,55 +80,91 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections = library(seen, lines)
+    corrections = library(seen, lines, whole=whole)
     scores = in_folds(corrections, seen, seed)
     scale = scale_of(scores, seen)
-    found = _explained(scores / scale, counted, learn=learn)
+    found = _explained(scores / scale, counted, learn=learn, floors=floors)
     if learn or stops:
-        again = counted if stops else _biased(seen, found)
+        again = counted if stops else _biased(seen, found.clicked, found.power)
         added = more("again", again, lines)
         scores = np.hstack([scores, in_folds(added, seen, seed)])
         corrections |= added
         scale = scale_of(scores, seen)
-        found = _explained(scores / scale, counted, learn=learn)
-    z = scores / scale
-    weights = found.weights if found.weights.any() else np.full(len(corrections), 1 / len(corrections))
+        found = _explained(scores / scale, counted, learn=learn, floors=floors)
+    z, weights, clicked = scores / scale, found.clicked.weights, found.clicked
+    weights = weights if weights.any() else np.full(len(corrections), 1 / len(corrections))
     weights = np.where(weights < SMALL * weights.sum(), 0.0, weights)
     share = weights / weights.sum()
     used = {name: float(one) for name, one in zip(corrections, share, strict=True) if one > 0}
-    final = _biased(seen, found) if learn else seen
+    final = _biased(seen, clicked, found.power) if learn else seen
+    total = _held_out(z, found.weighed, fold_of(seen, seed))
+    calibrated = curve_of_stack(total[:, None], final, curve=False)
     return Stacked(
         _sum_of(corrections, used, weights / scale, final),
         final,
-        z @ weights,
-        found.level,
-        found.curve if learn else seen.curve(),
-        found.trust,
-        agreement(z @ weights, seen),
+        total,
+        np.asarray(expit(calibrated.level + calibrated.weights[0] * total), np.float64),
+        clicked.curve if learn else seen.curve(),
+        clicked.trust,
+        agreement(total, seen),
         dict(sorted(used.items(), key=lambda one: -one[1])),
-        {"stack": found.cost} | _alone(z, list(corrections), final if learn else counted),
+        {"stack": clicked.cost} | _alone(z, list(corrections), found.weighed),
+        found.power,
         learn,
     )
 
 
-def _explained(z: Floats, seen: Evidence, *, learn: bool) -> Clicked:
-    """The most likely curve and weights; clicks from trust only where they are clear.
+def _held_out(z: Floats, weighed: Evidence, part: Ints) -> Floats:
+    """The sum of each row with the weights that explain the clicks of the other folds best."""
+    total = np.zeros(len(z))
+    for one in np.unique(part):
+        cells = part[weighed.row] != one
+        kept = {
+            name: getattr(weighed, name)[cells]
+            for name in ("row", "position", "impressions", "clicks", "alpha", "beta")
+        }
+        if cells.any():
+            found = curve_of_stack(z, replace(weighed, **kept), curve=False).weights
+            total[part == one] = z[part == one] @ found
+    return total
 
-    The weights are those under the tempered curve: position takes credit for what a logger knows and the
-    features do not tell, so a learned curve tends to be too steep.
+
+class Explained(NamedTuple):
+    """What the clicks show: the curve, with trust where that is clear, the power of the curve that corrects,
+    and the evidence under which the weights are the most likely ones."""
+
+    clicked: Clicked
+    power: float
+    weighed: Evidence
+
+
+def _explained(z: Floats, seen: Evidence, *, learn: bool, floors: bool) -> Explained:
+    """The most likely weights under a curve, which is learned or that of the evidence.
+
+    A learned curve is tempered: position takes credit for what a logger knows and the features do not tell,
+    so that such a curve is too steep, the more so the better the logger. With `floors` some clicks at each
+    rank do not depend on relevance, and how many is fitted too: where they are many, they are called trust.
     """
-    if not learn:
-        return curve_of_stack(z, seen, curve=False)
-    plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
-    clear = trusting.trust[0] > TRUST and plain.cost - trusting.cost > BETTER
-    found = trusting if clear else plain
-    weighed = curve_of_stack(z, _biased(seen, found), curve=False)
-    return weighed._replace(curve=found.curve, trust=found.trust)
+    if learn:
+        plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
+        first = curve_of_stack(z, _biased(seen, trusting, POWER), curve=False)
+        power = STEEPEST - KNOWN * max(agreement(z @ first.weights, seen), 0.0)
+        weighed = _biased(seen, trusting, power)
+        clear = trusting.trust[0] > TRUST and plain.cost - trusting.cost > BETTER
+        shown = trusting if clear else plain
+    elif floors:
+        power, doubt = 1.0, curve_of_stack(z, seen, curve=False, trust=True).trust[seen.position - 1]
+        weighed = replace(seen, alpha=seen.alpha * (1 - doubt), beta=seen.alpha * doubt)
+        shown = curve_of_stack(z, seen, curve=False)
+    else:
+        power, weighed, shown = 1.0, seen, curve_of_stack(z, seen, curve=False)
+    best = curve_of_stack(z, weighed, curve=False)
+    return Explained(shown._replace(weights=best.weights, cost=best.cost), power, weighed)
 
 
-def _biased(seen: Evidence, found: Clicked) -> Evidence:
+def _biased(seen: Evidence, found: Clicked, power: float) -> Evidence:
     """The evidence with the tempered curve of the stack."""
-    at, theta = seen.position - 1, found.curve**POWER
+    at, theta = seen.position - 1, found.curve**power
     return replace(seen, alpha=(theta * (1 - found.trust))[at], beta=(theta * found.trust)[at])
 
 
@@ -127,8 +177,15 @@ def _sum_of(
     corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
 ) -> LambdaMART:
     columns = {name: column for column, name in enumerate(corrections)}
-    forests = [fitted(corrections[name], seen.shown) for name in used]
-    ranker = one_forest(forests, weights[[columns[name] for name in used]])
+    made = [(fitted(corrections[name], seen.shown), weights[columns[name]]) for name in used]
+    forests = [(one, weight) for one, weight in made if isinstance(one, LambdaMART)]
+    lines = [(one, weight) for one, weight in made if isinstance(one, Straight)]
+    if not forests:  # the text of a forest has a head, which a sum of lines takes from one of weight 0
+        head = next(fitted(one, seen.shown) for name, one in corrections.items() if name == HEAD)
+        assert isinstance(head, LambdaMART)
+        forests = [(head, 0.0)]
+    line = added(*zip(*lines, strict=True)) if lines else None
+    ranker = one_forest(*zip(*forests, strict=True), line)
     ranker.set_params(loss=LEARNED)
     return ranker
 
@@ -147,7 +204,6 @@ def out_of_fold(log: Log, found: Stacked, given: ClickBias) -> Selection:
     }
     bias = given
     if found.learned:
-        theta = found.curve**POWER
+        theta = found.curve**found.power
         bias = TrustPBM(relevant=theta, other=theta * found.trust, attraction=0.5)
-    relevance = expit(found.scores + found.level)
-    return select(log, seen.data, orders, "dcg@10", propensity=bias, relevance=relevance)
+    return select(log, seen.data, orders, "dcg@10", propensity=bias, relevance=found.relevance)
