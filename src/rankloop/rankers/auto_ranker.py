@@ -13,10 +13,10 @@ from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.metrics import metric as known
-from rankloop.rankers.auto.bags import Bag, bags, chosen
+from rankloop.rankers.auto.bags import Bag, Folds, bags, chosen, repeated
 from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.search import Setting, Tried, search
+from rankloop.rankers.auto.search import Setting, Tried, affordable, search
 from rankloop.rankers.auto.stack import Stack, stack
 from rankloop.rankers.auto.view import View
 from rankloop.rankers.base.objective import Objective
@@ -27,6 +27,8 @@ __all__ = ["AutoRanker"]
 
 HELD_OUT = 0.2  # of the queries, where no validation set is given
 AVERAGED = 10  # models, where there is no time for bags
+TRIED = 2  # times as many members are bagged as are kept
+LEAST = 1e-3  # weight of a model that is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,7 @@ class AutoRanker(Ranker):
     metric: str | Metric = "ndcg@10"
     members: int = 6
     folds: int = 4
+    repeats: int = 3
     backends: Sequence[str] | None = None
     threads: int | None = None
     seed: int = 0
@@ -92,67 +95,88 @@ class AutoRanker(Ranker):
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
         setting = Setting(self.metric, self.threads, self.seed, backends, self.fits)
-        fitted, held = _divided(train, valid, self.seed)
+        fitted, held = affordable(*_divided(train, valid, self.seed), clock, setting)
         tried = search(fitted, held, clock, setting)
         everything = train if valid is None else _joined(train, valid)
-        members = chosen(tried, self.members)
         made: list[Bag] = []
         if everything.n_queries >= 2 * self.folds:
-            made = bags(members, everything, fitted.n_documents, clock, self.folds, setting)
+            some = chosen(tried, TRIED * self.members)
+            made, over = bags(some, everything, fitted.n_documents, clock, self.folds, setting)
         if made:
-            scores = np.column_stack([one.scores for one in made])
-            found = stack(scores, everything, self.metric, seed=self.seed)
-            self._record_unseen(scores @ found.weights, everything, valid)
+            made, found, about = self._mixed(made, over, clock, setting)
+            self._record_unseen(made, found, over, valid)
             parts = [
                 _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
                 for bag, weight in zip(made, found.weights, strict=True)
             ]
         else:
             best = tried[: min(AVERAGED, ceil(len(tried) / 3))]
+            about = f"the best {len(best)} are averaged, as there was no time for folds"
             found = Stack(np.full(len(best), 1 / len(best)), "equal weights: there was no time for folds")
             parts = [
                 _Part(one.candidate.name, one.candidate.view, 1 / len(best), [one.ranker]) for one in best
             ]
-        self.parts_ = [part for part in parts if part.weight > 1e-3]
-        self.reasons_ = self._why(tried, made, found, valid is not None, clock) + setting.failures
+        self.parts_ = [part for part in parts if part.weight > LEAST]
+        sampled = fitted.n_documents / _divided(train, valid, self.seed)[0].n_documents
+        self.reasons_ = self._why(tried, about, found, valid is not None, sampled, clock) + setting.failures
         self._rows = self._board(tried)
 
+    def _mixed(
+        self, made: list[Bag], over: Folds, clock: Clock, setting: Setting
+    ) -> tuple[list[Bag], Stack, str]:
+        """The bags that count most, fitted again on other folds while there is time, and their weights."""
+        bagged = len(made)
+        found = self._stacked(made, over)
+        order = np.argsort(-found.weights, kind="stable")[: self.members]
+        made = [made[at] for at in order if found.weights[at] > LEAST]
+        made, divisions = repeated(made, over, clock, self.repeats, setting)
+        about = f"{bagged} of the best were fitted again on {over.used} of {over.count} folds of all queries"
+        if divisions > 1:
+            about += f", those that count in {divisions} divisions into folds"
+        return made, self._stacked(made, over), about
+
+    def _stacked(self, made: Sequence[Bag], over: Folds) -> Stack:
+        seen, scores = over.unseen([bag.scores for bag in made])
+        return stack(scores, seen, self.metric, seed=self.seed)
+
     def _record_unseen(
-        self, scores: Floats, everything: RankingDataset, valid: RankingDataset | None
+        self, made: Sequence[Bag], found: Stack, over: Folds, valid: RankingDataset | None
     ) -> None:
         """The metric on queries by models that were not trained on them, which the fitted mixture was."""
-        objective = Objective.of(self.metric, everything)
-        values = objective.values(scores)
-        mean = objective.metric.mean(values, everything.query_weight)
-        self.metrics_["out of fold"] = {str(objective.metric): mean}
+        seen, scores = over.unseen([bag.scores for bag in made])
+        objective = Objective.of(self.metric, seen)
+        values = objective.values(scores @ found.weights)
+        name = str(objective.metric)
+        self.metrics_["out of fold"] = {name: objective.metric.mean(values, seen.query_weight)}
         if valid is not None:
-            last = values[-valid.n_queries :]
-            self.metrics_["valid"] = {str(objective.metric): objective.metric.mean(last, valid.query_weight)}
+            last = over.left_out >= over.data.n_queries - valid.n_queries
+            weight = None if seen.query_weight is None else seen.query_weight[last]
+            self.metrics_["valid"] = {name: objective.metric.mean(values[last], weight)}
 
     def _check(self) -> None:
         if not self.minutes > 0:
             raise ValueError(f"minutes must be above 0, got {self.minutes}")
-        for name, least in (("members", 1), ("folds", 2), ("fits", 1)):
+        for name, least in (("members", 1), ("folds", 2), ("repeats", 1), ("fits", 1)):
             if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
 
     def _why(
-        self, tried: Sequence[Tried], made: Sequence[Bag], found: Stack, given: bool, clock: Clock
+        self, tried: Sequence[Tried], about: str, found: Stack, given: bool, sampled: float, clock: Clock
     ) -> list[str]:
         """One sentence for each decision."""
         best = tried[0]
         where = "the validation set" if given else "a fifth of the queries"
         by_query = max((one.value for one in tried if one.candidate.view.by_query), default=-np.inf)
         plain = max((one.value for one in tried if not one.candidate.view.by_query), default=-np.inf)
-        averaged = f"the best {len(self.parts_)} are averaged, as there was no time for folds"
-        if made:
+        if sampled < 1:
+            where += f", trained on {sampled:.0%} of the documents to save time"
+        if "out of fold" in self.metrics_:
             unseen = self.metrics_["out of fold"][str(known(self.metric))]
-            averaged = f"{len(made)} of the best were fitted again on {self.folds} folds of all queries; "
-            averaged += f"on the queries left out the mixture has {self.metric} {unseen:.4f}"
+            about += f"; on the queries left out the mixture has {self.metric} {unseen:.4f}"
         lines = [
             f"{len(tried)} models were tried on {where}; the best single one is {best.candidate.name} "
             f"({best.candidate.view.name}) with {self.metric} {abs(best.value):.4f}",
-            averaged,
+            about,
             found.reason,
             f"{clock.spent:.0f} of {clock.seconds:.0f} seconds were used",
         ]

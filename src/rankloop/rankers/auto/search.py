@@ -1,6 +1,6 @@
 """Trying candidates one after another, within the time there is."""
 
-import time
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,14 +18,20 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Setting", "Tried", "fit_one", "search"]
+__all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
 ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
-PER_CELL = {"linear": 1e-6, "neural": 6e-6}  # seconds of a fit, guessed before any was measured
+PER_CELL = {
+    "linear": 1e-6,
+    "neural": 6e-6,
+    "trees": 1e-6,
+}  # seconds of a fit: a guess
+FITS = 20  # that the time for trying shall suffice for; larger data is sampled
+FEWEST = 100  # queries of a sample
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,22 @@ class Tried:
     value: float
     seconds: float
     scores: Floats  # of the held-out queries, normalised within lists
+
+
+def affordable(
+    train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting
+) -> tuple[RankingDataset, RankingDataset]:
+    """Whole queries of both sets, as many as allow some fits of trees in the time for trying."""
+    cells = EXPLORE * clock.seconds / FITS / PER_CELL["trees"] * (setting.threads or os.cpu_count() or 1)
+    share = cells / max(train.n_documents * train.n_features, 1)
+    if share >= 1:
+        return train, held
+    return _part(train, share, setting.seed), _part(held, max(share, 0.1), setting.seed)
+
+
+def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
+    queries = max(int(share * data.n_queries), FEWEST)
+    return data if queries >= data.n_queries else data.sample(queries, seed=seed)
 
 
 def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting) -> list[Tried]:
@@ -128,7 +150,7 @@ def _try(
     seconds: float,
     setting: Setting,
 ) -> Tried | None:
-    start = time.monotonic()
+    start = clock.spent
     ranker = fit_one(candidate, train, held, clock.stop_after(seconds), setting)
     if ranker is None:
         return None
@@ -137,7 +159,7 @@ def _try(
     if not np.isfinite(value):
         return None
     flat = normalised(scores, held.offsets, "zscore")
-    return Tried(candidate, ranker, value, time.monotonic() - start, flat)
+    return Tried(candidate, ranker, value, clock.spent - start, flat)
 
 
 def fit_one(
@@ -146,12 +168,15 @@ def fit_one(
     held: RankingDataset,
     stop: Callable[[object], bool],
     setting: Setting,
+    *,
+    seed: int | None = None,
 ) -> Ranker | None:
     """A fitted model, or None where a library cannot fit these data."""
     more: dict[str, Any] = {"callbacks": (stop,)} if candidate.kind == "trees" else {}
-    ranker = candidate.ranker(threads=setting.threads, seed=setting.seed, metric=setting.metric, **more)
+    seed = setting.seed if seed is None else seed
+    ranker = candidate.ranker(threads=setting.threads, seed=seed, metric=setting.metric, **more)
     if candidate.kind != "trees":
-        train = _sampled(train, setting.seed)
+        train = _sampled(train, seed)
     try:
         fitted: Ranker = ranker.fit(candidate.view.data(train), candidate.view.data(held))
     except (ValueError, np.linalg.LinAlgError, RuntimeError) as error:

@@ -10,7 +10,7 @@ from rankloop.data import RankingDataset
 from rankloop.losses import Softmax
 from rankloop.rankers.base.objective import Objective
 
-__all__ = ["Stack", "stack"]
+__all__ = ["Stack", "rows_of", "stack"]
 
 PULLS = (0.03, 0.3)  # towards equal weights; the larger, the stronger
 FOLDS = 5
@@ -38,7 +38,7 @@ def stack(scores: Floats, data: RankingDataset, metric: object, *, seed: int = 0
     out = {pull: np.empty(data.n_documents) for pull in PULLS}
     for part in range(FOLDS):
         inside, outside = np.flatnonzero(fold == part), np.flatnonzero(fold != part)
-        rows, others = _rows(data.offsets, inside), _rows(data.offsets, outside)
+        rows, others = rows_of(data.offsets, inside), rows_of(data.offsets, outside)
         for pull in PULLS:
             out[pull][rows] = scores[rows] @ _fitted(scores[others], data.select(outside), pull)
     objective = Objective.of(metric, data)  # type: ignore[arg-type] # a name or a metric
@@ -73,5 +73,6 @@ def _fitted(scores: Floats, data: RankingDataset, pull: float) -> Floats:
     return weights / weights.sum() if weights.sum() > 0 else np.full(models, 1 / models)
 
 
-def _rows(offsets: Ints, queries: Ints) -> Ints:
+def rows_of(offsets: Ints, queries: Ints) -> Ints:
+    """The rows of these queries, in order."""
     return np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in queries])
