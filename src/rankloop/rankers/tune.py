@@ -11,6 +11,7 @@ from rankloop._names import unknown
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
+from rankloop.rankers.auto.known_settings import known_settings
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
@@ -18,6 +19,7 @@ from rankloop.rankers.study import Study, Trial
 __all__ = ["Range", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
+STARTUP = 6  # trials, of known or random settings, before any is drawn near the best
 _TABLE = ("low", "high", "log", "step")
 
 
@@ -35,6 +37,9 @@ def tune(
     seed: int = 0,
 ) -> Study:
     """Search parameters by Optuna's TPE (Akiba et al., 2019); each trial is cross-validated by queries.
+
+    The first trials are the parameters of `ranker` itself and settings that were good on other data, moved
+    into the ranges; then parameters are drawn together, near the best of the trials so far.
 
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
@@ -86,9 +91,12 @@ def tune(
     try:
         study = optuna.create_study(
             direction="maximize",
-            sampler=optuna.samplers.TPESampler(seed=seed),
+            sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
         )
+        ranges = {name: _checked(name, range_) for name, range_ in space.items()}
+        for start in known_settings(type(ranker).__mro__, known, ranges):
+            study.enqueue_trial(start)
         with progress("tuning", total=trials) as advance:
 
             def after(study: Any, _: Any) -> None:
