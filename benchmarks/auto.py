@@ -31,7 +31,7 @@ from auto_lab.sets import DEVELOPMENT, REPORTING, Sets
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto import clock
-from rankloop.rankers.auto_ranker import _joined
+from rankloop.rankers.auto.division import joined
 
 METRIC = metric("ndcg@10")
 RESAMPLES = 10_000
@@ -81,7 +81,7 @@ def measured(system: str, sets: Sets, minutes: float, seed: int) -> dict[str, An
         elif system == "ours":
             scores, count = alone(train, valid, test, 60 * minutes, seed)
         else:
-            both = _joined(train, valid)
+            both = joined(train, valid)
             predict, count = tuned(system, train, valid, both, 60 * minutes, clock.now, seed)
             scores = predict(test.X)
         values += METRIC(np.asarray(scores, np.float64), test.y, test.offsets).tolist()
@@ -127,7 +127,7 @@ def alone(
             best = value, params, ranker.n_trees_
     assert best is not None
     _, params, trees = best
-    both = rl.LambdaMART(trees=trees, threads=1, **params).fit(_joined(train, valid))
+    both = rl.LambdaMART(trees=trees, threads=1, **params).fit(joined(train, valid))
     return both.predict(test), tried
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,22 +12,17 @@ from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.metrics import metric as known
-from rankloop.rankers.auto.bags import Bag, Folds, bags, chosen, repeated
 from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.division import Division, divided
+from rankloop.rankers.auto.mixture import LEAST, Mixture, mixture
 from rankloop.rankers.auto.search import Setting, Tried, affordable, search
-from rankloop.rankers.auto.stack import Stack, stack
 from rankloop.rankers.auto.view import View
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Member, Ranker
 
 __all__ = ["AutoRanker"]
-
-HELD_OUT = 0.2  # of the queries, where no validation set is given
-AVERAGED = 10  # models, where there is no time for bags
-TRIED = 2  # times as many members are bagged as are kept
-LEAST = 1e-3  # weight of a model that is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,63 +89,32 @@ class AutoRanker(Ranker):
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
         setting = Setting(self.metric, self.threads, self.seed, backends, self.fits)
-        fitted, held = affordable(*_divided(train, valid, self.seed), clock, setting)
-        tried = search(fitted, held, clock, setting)
-        everything = train if valid is None else _joined(train, valid)
-        made: list[Bag] = []
-        if everything.n_queries >= 2 * self.folds:
-            some = chosen(tried, TRIED * self.members)
-            made, over = bags(some, everything, fitted.n_documents, clock, self.folds, setting)
-        if made:
-            made, found, about = self._mixed(made, over, clock, setting)
-            self._record_unseen(made, found, over, valid)
-            parts = [
-                _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
-                for bag, weight in zip(made, found.weights, strict=True)
-            ]
-        else:
-            best = tried[: min(AVERAGED, ceil(len(tried) / 3))]
-            about = f"the best {len(best)} are averaged, as there was no time for folds"
-            found = Stack(np.full(len(best), 1 / len(best)), "equal weights: there was no time for folds")
-            parts = [
-                _Part(one.candidate.name, one.candidate.view, 1 / len(best), [one.ranker]) for one in best
-            ]
-        self.parts_ = [part for part in parts if part.weight > LEAST]
-        sampled = fitted.n_documents / _divided(train, valid, self.seed)[0].n_documents
-        self.reasons_ = self._why(tried, about, found, valid is not None, sampled, clock) + setting.failures
+        over = affordable(divided(train, valid, self.seed), clock, setting)
+        tried = search(over, clock, setting)
+        found = mixture(
+            tried, over, clock, setting, members=self.members, folds=self.folds, repeats=self.repeats
+        )
+        self.parts_ = [
+            _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
+            for bag, weight in zip(found.bags, found.stack.weights, strict=True)
+            if weight > LEAST
+        ]
+        self._record_unseen(found, None if valid is None else over.held)
+        self.reasons_ = self._why(tried, found, over, valid is not None, clock) + setting.failures
         self._rows = self._board(tried)
 
-    def _mixed(
-        self, made: list[Bag], over: Folds, clock: Clock, setting: Setting
-    ) -> tuple[list[Bag], Stack, str]:
-        """The bags that count most, fitted again on other folds while there is time, and their weights."""
-        bagged = len(made)
-        found = self._stacked(made, over)
-        order = np.argsort(-found.weights, kind="stable")[: self.members]
-        made = [made[at] for at in order if found.weights[at] > LEAST]
-        made, divisions = repeated(made, over, clock, self.repeats, setting)
-        about = f"{bagged} of the best were fitted again on {over.used} of {over.count} folds of all queries"
-        if divisions > 1:
-            about += f", those that count in {divisions} divisions into folds"
-        return made, self._stacked(made, over), about
-
-    def _stacked(self, made: Sequence[Bag], over: Folds) -> Stack:
-        seen, scores = over.unseen([bag.scores for bag in made])
-        return stack(scores, seen, self.metric, seed=self.seed)
-
-    def _record_unseen(
-        self, made: Sequence[Bag], found: Stack, over: Folds, valid: RankingDataset | None
-    ) -> None:
+    def _record_unseen(self, found: Mixture, held: Ints | None) -> None:
         """The metric on queries by models that were not trained on them, which the fitted mixture was."""
-        seen, scores = over.unseen([bag.scores for bag in made])
-        objective = Objective.of(self.metric, seen)
-        values = objective.values(scores @ found.weights)
-        name = str(objective.metric)
-        self.metrics_["out of fold"] = {name: objective.metric.mean(values, seen.query_weight)}
-        if valid is not None:
-            last = over.left_out >= over.data.n_queries - valid.n_queries
-            weight = None if seen.query_weight is None else seen.query_weight[last]
-            self.metrics_["valid"] = {name: objective.metric.mean(values[last], weight)}
+        if found.queries is None:
+            return
+        objective = Objective.of(self.metric, found.data)
+        values = objective.values(found.scores @ found.stack.weights)
+        name, weight = str(objective.metric), found.data.query_weight
+        self.metrics_["out of fold"] = {name: objective.metric.mean(values, weight)}
+        if held is not None:
+            last = np.isin(found.queries, held)
+            mean = objective.metric.mean(values[last], None if weight is None else weight[last])
+            self.metrics_["valid"] = {name: mean}
 
     def _check(self) -> None:
         if not self.minutes > 0:
@@ -161,15 +124,16 @@ class AutoRanker(Ranker):
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
 
     def _why(
-        self, tried: Sequence[Tried], about: str, found: Stack, given: bool, sampled: float, clock: Clock
+        self, tried: Sequence[Tried], found: Mixture, over: Division, given: bool, clock: Clock
     ) -> list[str]:
         """One sentence for each decision."""
         best = tried[0]
         where = "the validation set" if given else "a fifth of the queries"
         by_query = max((one.value for one in tried if one.candidate.view.by_query), default=-np.inf)
         plain = max((one.value for one in tried if not one.candidate.view.by_query), default=-np.inf)
-        if sampled < 1:
-            where += f", trained on {sampled:.0%} of the documents to save time"
+        if over.sampled < 1:
+            where += f", trained on {over.sampled:.0%} of the documents to save time"
+        about = found.about
         if "out of fold" in self.metrics_:
             unseen = self.metrics_["out of fold"][str(known(self.metric))]
             about += f"; on the queries left out the mixture has {self.metric} {unseen:.4f}"
@@ -177,7 +141,7 @@ class AutoRanker(Ranker):
             f"{len(tried)} models were tried on {where}; the best single one is {best.candidate.name} "
             f"({best.candidate.view.name}) with {self.metric} {abs(best.value):.4f}",
             about,
-            found.reason,
+            found.stack.reason,
             f"{clock.spent:.0f} of {clock.seconds:.0f} seconds were used",
         ]
         if np.isfinite(by_query) and np.isfinite(plain):
@@ -245,37 +209,3 @@ class AutoRanker(Ranker):
             members: list[Any] = [state[f"ranker.{number}.{i}"] for i in range(one["rankers"])]
             rankers = [loads(member) for member in members]
             self.parts_.append(_Part(one["name"], View.from_dict(one["view"]), one["weight"], rankers))
-
-
-def _divided(
-    train: RankingDataset, valid: RankingDataset | None, seed: int
-) -> tuple[RankingDataset, RankingDataset]:
-    """What models are fitted on, and compared on."""
-    if valid is not None:
-        return train, valid
-    if train.n_queries < 5:
-        return train, train
-    fitted, held = train.split(1 - HELD_OUT, seed=seed)
-    return fitted, held
-
-
-def _joined(train: RankingDataset, valid: RankingDataset) -> RankingDataset:
-    """Both as one set; queries of the same name in both are two queries."""
-    weights = {
-        name: np.concatenate([_weights(part, name) for part in (train, valid)])
-        for name in ("query_weight", "item_weight")
-        if getattr(train, name) is not None or getattr(valid, name) is not None
-    }
-    return RankingDataset.from_groups(
-        np.concatenate([train.X, valid.X]),
-        np.concatenate([train.y, valid.y]),
-        np.concatenate([train.lengths, valid.lengths]),
-        **weights,
-    )
-
-
-def _weights(data: RankingDataset, name: str) -> Singles:
-    found: Singles | None = getattr(data, name)
-    if found is not None:
-        return found
-    return np.ones(data.n_queries if name == "query_weight" else data.n_documents, np.float32)

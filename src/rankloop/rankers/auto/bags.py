@@ -15,11 +15,10 @@ from rankloop.rankers.auto.stack import rows_of
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Bag", "Folds", "bags", "chosen", "repeated"]
+__all__ = ["Bag", "Folds", "bags", "folds_for", "repeated"]
 
-ALIKE = 2  # members of one family at most
 SAFETY = 1.3  # how much longer a fit may take than it did before
-TOGETHER = 3  # members that shall have time for all folds; else there are fewer folds
+TOGETHER = 3  # members that have time for all folds, or there are fewer folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +36,28 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """All data in `count` parts of whole queries; models are fitted without one of the first `used` parts."""
+    """All data in `count` parts of whole queries; models are fitted without one of the first `used` parts.
+
+    The first part is `held`, the queries on which models were compared; `free` says that the models which
+    were compared are those without this part. Further divisions (`repeat`) are at random.
+    """
 
     data: RankingDataset
+    held: Ints
     count: int
     used: int
+    free: bool
     seed: int
 
     def parts(self, repeat: int = 0) -> list[tuple[Ints, Ints]]:
         """Query numbers to train on and to leave out."""
-        key = [self.seed, 3] if repeat == 0 else [self.seed, 3, repeat]
-        part = np.random.default_rng(key).permutation(self.data.n_queries) % self.count
+        rng = np.random.default_rng([self.seed, 3, repeat])
+        if repeat == 0:
+            part = np.empty(self.data.n_queries, np.int64)
+            part[rng.permutation(self.data.n_queries)] = np.arange(self.data.n_queries) % (self.count - 1) + 1
+            part[self.held] = 0
+        else:
+            part = rng.permutation(self.data.n_queries) % self.count
         return [(np.flatnonzero(part != one), np.flatnonzero(part == one)) for one in range(self.used)]
 
     @property
@@ -64,39 +74,46 @@ class Folds:
         return self.data.select(seen), columns[rows_of(self.data.offsets, seen)]
 
 
-def chosen(tried: Sequence[Tried], members: int) -> list[Tried]:
-    """The best by the held-out queries, few of one family."""
-    taken: list[Tried] = []
-    for one in tried:
-        alike = sum(one.candidate.family == other.candidate.family for other in taken)
-        if len(taken) < members and alike < ALIKE:
-            taken.append(one)
-    return taken
+def folds_for(
+    tried: Sequence[Tried], everything: RankingDataset, held: Ints, explored: int | None,
+    clock: Clock, count: int, seed: int,
+) -> Folds:  # fmt: skip
+    """As many folds as there is time for, for the first members; `explored` documents took `Tried.seconds`.
+
+    Where `explored` is None, the models that were compared were fitted on all queries but those held out.
+    """
+    free = explored is None
+    if everything.n_queries - len(held) < 2 * count:
+        return Folds(everything, held, count, 1, free, seed)
+    one = larger(everything, held, explored) * sum(one.seconds for one in tried[:TOGETHER])
+    fits = int(clock.left / max(one, 1e-9))
+    used = min(count, fits + 1) if free else max(1, min(count, fits))
+    return Folds(everything, held, count, used, free, seed)
+
+
+def larger(everything: RankingDataset, held: Ints, explored: int | None) -> float:
+    """How many times longer a fit of the bags takes than the fit of the same model before."""
+    rows = everything.n_documents - int(everything.lengths[held].sum()) if explored is None else explored
+    return SAFETY * max(everything.n_documents / max(rows, 1), 0.5)
 
 
 def bags(
-    tried: Sequence[Tried], data: RankingDataset, explored: int, clock: Clock, folds: int, setting: Setting
-) -> tuple[list[Bag], Folds]:
-    """One bag after another for as long as the time suffices; `explored` documents took `Tried.seconds`.
-
-    Where the time is short for all folds of the first members, only some of the folds are left out in turn,
-    down to one, and the first member gets what time there is.
-    """
-    larger = max(SAFETY * data.n_documents * (folds - 1) / folds / max(explored, 1), 0.3)
-    first = larger * sum(one.seconds for one in tried[:TOGETHER])
-    used = int(np.clip(clock.left // max(first, 1e-9), 1, folds))
-    over = Folds(data, folds, used, setting.seed)
+    tried: Sequence[Tried], over: Folds, explored: int | None, clock: Clock, setting: Setting
+) -> list[Bag]:
+    """One bag after another for as long as the time suffices; the first gets what time there is."""
+    slower = larger(over.data, over.held, explored)
+    missing = over.used - over.free
     made: list[Bag] = []
     with progress("bagging the best", total=len(tried)) as advance:
         try:
             for one in tried:
-                expected = larger * one.seconds
-                if expected * used < clock.left or (not made and one.candidate.kind == "trees"):
-                    made += _bag(one.candidate, over, 0, clock, expected, setting)
+                seconds = slower * one.seconds
+                if seconds * missing < clock.left or (not made and one.candidate.kind == "trees"):
+                    made += _bag(one.candidate, over, 0, clock, seconds, setting, one if over.free else None)
                 advance(1)
         except KeyboardInterrupt:
             pass
-    return made, over
+    return made
 
 
 def repeated(
@@ -133,11 +150,18 @@ def _merged(bag: Bag, more: Bag, repeat: int) -> Bag:
 
 
 def _bag(
-    candidate: Candidate, over: Folds, repeat: int, clock: Clock, seconds: float, setting: Setting
-) -> list[Bag]:
-    """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted."""
+    candidate: Candidate, over: Folds, repeat: int, clock: Clock, seconds: float, setting: Setting,
+    first: Tried | None = None,
+) -> list[Bag]:  # fmt: skip
+    """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted.
+
+    `first` is the model without the first part, where there is one.
+    """
     data, parts = over.data, over.parts(repeat)
     scores, rankers = np.full(data.n_documents, np.nan), []
+    if first is not None:
+        scores[rows_of(data.offsets, over.held)] = first.scores
+        rankers, parts = [first.ranker], parts[1:]
     start = clock.spent
     for number, (inside, outside) in enumerate(parts):
         train, held = data.select(inside), data.select(outside)
@@ -148,4 +172,4 @@ def _bag(
         found = ranker._scores(candidate.view.of(held.X, held.offsets), held.offsets)
         scores[rows_of(data.offsets, outside)] = normalised(found, held.offsets, "zscore")
         rankers.append(ranker)
-    return [Bag(candidate, rankers, scores, (clock.spent - start) / len(parts))]
+    return [Bag(candidate, rankers, scores, (clock.spent - start) / len(parts) if parts else seconds)]

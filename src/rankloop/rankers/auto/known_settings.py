@@ -23,8 +23,8 @@ def known_settings(
 ) -> Iterator[dict[str, Any]]:
     """Values for every name in `space` that lie in it: those of the ranker, then settings known to be good.
 
-    `kinds` are the class of the ranker and its bases, `own` its parameters; `space` holds lists of choices and
-    tables with `low`, `high` and perhaps `step`. A name whose value is not in its list is left out.
+    `kinds` are the class of the ranker and its bases, `own` its parameters; `space` holds lists of choices
+    and tables with `low`, `high` and perhaps `step`. A name whose value is not in its list is left out.
     """
     known = next((_KNOWN[kind.__name__] for kind in kinds if kind.__name__ in _KNOWN), [])
     given: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ def known_settings(
 
 
 def _within(value: Any, range_: Any) -> Any:
-    """The value, moved into the range, as Optuna names it: for choices their number; None where it has none."""
+    """The value, moved into the range; of choices its number; None where the range has no such value."""
     if isinstance(range_, list):
         same = [at for at, choice in enumerate(range_) if type(choice) is type(value) and choice == value]
         return same[0] if same else None

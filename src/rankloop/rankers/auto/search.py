@@ -1,8 +1,9 @@
 """Trying candidates one after another, within the time there is."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,7 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
@@ -21,15 +23,15 @@ from rankloop.rankers.base.ranker import Ranker
 __all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
+WHOLE = 0.95  # of the time, where the rest would not suffice for bags
+BAGGED = 6  # fits of the best that the rest must suffice for
 ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
-PER_CELL = {
-    "linear": 1e-6,
-    "neural": 6e-6,
-    "trees": 1e-6,
-}  # seconds of a fit: a guess
+PER_CELL = {"linear": 1e-6, "neural": 6e-6, "trees": 1e-6}  # seconds of a fit: a guess
+LOADING = 4.0  # seconds that torch takes to load
+MOST_SKIPPED = 20  # candidates that the time is too short for
 FITS = 20  # that the time for trying shall suffice for; larger data is sampled
 FEWEST = 100  # queries of a sample
 
@@ -57,15 +59,16 @@ class Tried:
     scores: Floats  # of the held-out queries, normalised within lists
 
 
-def affordable(
-    train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting
-) -> tuple[RankingDataset, RankingDataset]:
-    """Whole queries of both sets, as many as allow some fits of trees in the time for trying."""
+def affordable(over: Division, clock: Clock, setting: Setting) -> Division:
+    """Whole queries to fit and compare on, as many as allow some fits of trees in the time for trying."""
     cells = EXPLORE * clock.seconds / FITS / PER_CELL["trees"] * (setting.threads or os.cpu_count() or 1)
-    share = cells / max(train.n_documents * train.n_features, 1)
+    before = over.fitted.n_documents
+    share = cells / max(before * over.fitted.n_features, 1)
     if share >= 1:
-        return train, held
-    return _part(train, share, setting.seed), _part(held, max(share, 0.1), setting.seed)
+        return over
+    fitted = _part(over.fitted, share, setting.seed)
+    compared = _part(over.compared, max(share, 0.1), setting.seed)
+    return replace(over, fitted=fitted, compared=compared, sampled=fitted.n_documents / before)
 
 
 def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
@@ -73,20 +76,23 @@ def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
     return data if queries >= data.n_queries else data.sample(queries, seed=seed)
 
 
-def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting) -> list[Tried]:
+def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     """The candidates that were tried, best first; ends early on an interrupt, with at least one."""
+    train, held, bagged = over.fitted, over.compared, over.sampled < 1  # models of a sample are fitted again
     found: list[Tried] = []
     best: list[Candidate] = []
     objective = Objective.of(setting.metric, held)
     with progress("trying models", total=EXPLORE * clock.seconds) as advance:
         try:
-            shown = 0.0
+            shown, skipped = 0.0, 0
             for candidate in _candidates(train, setting, best, found):
-                if found and clock.until(EXPLORE) < _least(candidate, train, found):
-                    if _exhausted(clock, found):
+                left = clock.until(_share(clock, found, bagged))
+                if found and left < _least(candidate, train, found):
+                    skipped += 1
+                    if skipped > MOST_SKIPPED or left < 0.5 * min(one.seconds for one in found):
                         break
                     continue
-                seconds = min(clock.until(EXPLORE), ONE * clock.seconds) if found else 0.5 * clock.left
+                seconds = min(left, ONE * clock.seconds) if found else 0.5 * clock.left
                 tried = _try(candidate, train, held, objective, clock, seconds, setting)
                 if tried is not None:
                     found.append(tried)
@@ -94,7 +100,7 @@ def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: S
                     best[:] = [one.candidate for one in found[:3]]
                 advance(clock.spent - shown, f"{objective.metric} {abs(found[0].value):.4f}" if found else "")
                 shown = clock.spent
-                if clock.until(EXPLORE) <= 0 or len(found) == setting.fits:
+                if clock.until(_share(clock, found, bagged)) <= 0 or len(found) == setting.fits:
                     break
         except KeyboardInterrupt:
             if not found:
@@ -127,18 +133,21 @@ def _until_idle(more: Iterator[Candidate], found: list[Tried]) -> Iterator[Candi
 
 
 def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
-    """How long a fit takes at least: trees can be stopped, the others not."""
+    """How long a fit takes at least: trees can be stopped, but are of no use long before their time."""
+    same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
     if candidate.kind == "trees":
-        return 0.0
+        return 0.7 * float(np.median(same)) if same else 0.0
     cells = min(train.n_documents * train.n_features, MOST_CELLS)
     guess = PER_CELL[candidate.kind] * cells + 0.2
-    same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
+    if candidate.kind == "neural" and "torch" not in sys.modules:
+        guess += LOADING
     return max(guess, *same) if same else guess
 
 
-def _exhausted(clock: Clock, found: Sequence[Tried]) -> bool:
-    fastest = min(one.seconds for one in found)
-    return clock.until(EXPLORE) < 0.5 * fastest
+def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
+    """Of the time, for trying: less where the rest suffices for bags of the best, or must do."""
+    one = float(np.mean([one.seconds for one in found[:3]])) if found else 0.0
+    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > 1.5 * BAGGED * one else WHOLE
 
 
 def _try(
