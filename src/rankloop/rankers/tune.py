@@ -16,7 +16,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["Range", "suggest", "tune"]
+__all__ = ["Range", "new_study", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 6  # trials, of known or random settings, before any is drawn near the best
@@ -89,14 +89,8 @@ def tune(
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        study = optuna.create_study(
-            direction="maximize",
-            sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
-        )
-        ranges = {name: _checked(name, range_) for name, range_ in space.items()}
-        for start in known_settings(type(ranker).__mro__, known, ranges):
-            study.enqueue_trial(start)
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
+        study = new_study(ranker, space, seed, pruner=pruner)
         with progress("tuning", total=trials) as advance:
 
             def after(study: Any, _: Any) -> None:
@@ -106,6 +100,17 @@ def tune(
     finally:
         optuna.logging.set_verbosity(before)
     return Study(ranker, objectives[0].metric, done)
+
+
+def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int, **options: Any) -> Any:
+    """A study of Optuna that starts with the parameters of the ranker and with settings known to be good."""
+    optuna = require("optuna", "trees")
+    sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP)
+    study = optuna.create_study(direction="maximize", sampler=sampler, **options)
+    ranges = {name: _checked(name, range_) for name, range_ in space.items()}
+    for start in known_settings(type(ranker).__mro__, ranker.get_params(), ranges):
+        study.enqueue_trial(start)
+    return study
 
 
 def suggest(trial: Any, name: str, range_: Range) -> Any:
