@@ -24,7 +24,7 @@ def sets():
 
 @pytest.fixture(scope="module")
 def mixture(sets):
-    return AutoRanker(fits=6, members=3, folds=3, repeats=1, threads=1, seed=0).fit(*sets[:2])
+    return AutoRanker(fits=6, members=3, folds=3, divisions=1, threads=1, seed=0).fit(*sets[:2])
 
 
 def ndcg(ranker, data):
@@ -99,7 +99,7 @@ def test_folds_leave_every_query_out_once_and_begin_with_those_held():
 
 
 def test_bags_are_repeated_on_other_folds(sets):
-    ranker = AutoRanker(fits=2, members=1, folds=2, repeats=3, threads=1).fit(*sets[:2])
+    ranker = AutoRanker(fits=2, members=1, folds=2, divisions=3, threads=1).fit(*sets[:2])
     assert [len(part.rankers) for part in ranker.parts_] == [6]
     assert "in 3 divisions into folds" in ranker.leaderboard_.plain()
 
@@ -109,7 +109,7 @@ def test_large_data_is_tried_on_a_sample_and_fitted_whole(monkeypatch):
     monkeypatch.setitem(searching.PER_CELL, "trees", 1.0)
     monkeypatch.setattr(searching, "FEWEST", 20)
     data = synthetic(n_queries=200, docs_per_query=10, n_features=5, seed=0)
-    ranker = AutoRanker(minutes=1, fits=2, members=1, folds=2, repeats=1, threads=1).fit(data)
+    ranker = AutoRanker(minutes=1, fits=2, members=1, folds=2, divisions=1, threads=1).fit(data)
     assert "of the documents to save time" in ranker.leaderboard_.plain()
     assert [len(part.rankers) for part in ranker.parts_] == [2]
     assert ranker.metrics_["out of fold"]["ndcg@10"] > 0.6

@@ -42,12 +42,13 @@ class AutoRanker(Ranker):
     First it tries models on the training set and compares them on the validation set (without one, on a
     fifth of the queries): trees under several losses and of every installed library (`backends`), linear
     models, a small network; each on the features as they are, or with z-scores and ranks within the list
-    added. Then the best `members` are fitted again on `folds` whole-query folds of all data, training and
-    validation, and weighted by their scores of the queries left out:
+    added. Then the best are fitted again on `folds` whole-query folds of all data, training and validation,
+    and weighted by their scores of the queries left out; the best `members` are kept, and fitted again on
+    other folds, up to `divisions` of the queries in all:
 
     .. math:: s(x) = \sum_m w_m \, \frac{1}{B} \sum_b \mathrm{zscore}_q(s_{mb}(x))
 
-    Where the time is too short for that, the best models of the first part are averaged. The time is kept,
+    Where the time is too short for that, models of the first part are weighted as they are. The time is kept,
     up to the end of a fit that cannot be stopped; an interrupt (Ctrl-C) ends it with the best so far.
     `leaderboard_` is a table of what was tried, `reasons_` says why the mixture is what it is. What fits in
     the time depends on the machine; with `fits`, the number of models to try, and minutes to spare the
@@ -75,7 +76,7 @@ class AutoRanker(Ranker):
     metric: str | Metric = "ndcg@10"
     members: int = 6
     folds: int = 4
-    repeats: int = 3
+    divisions: int = 3
     backends: Sequence[str] | None = None
     threads: int | None = None
     seed: int = 0
@@ -92,7 +93,7 @@ class AutoRanker(Ranker):
         over = affordable(divided(train, valid, self.seed), clock, setting)
         tried = search(over, clock, setting)
         found = mixture(
-            tried, over, clock, setting, members=self.members, folds=self.folds, repeats=self.repeats
+            tried, over, clock, setting, members=self.members, folds=self.folds, divisions=self.divisions
         )
         self.parts_ = [
             _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
@@ -119,7 +120,7 @@ class AutoRanker(Ranker):
     def _check(self) -> None:
         if not self.minutes > 0:
             raise ValueError(f"minutes must be above 0, got {self.minutes}")
-        for name, least in (("members", 1), ("folds", 2), ("repeats", 1), ("fits", 1)):
+        for name, least in (("members", 1), ("folds", 2), ("divisions", 1), ("fits", 1)):
             if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
 

@@ -38,7 +38,7 @@ class Mixture:
 
 def mixture(
     tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting,
-    *, members: int, folds: int, repeats: int,
+    *, members: int, folds: int, divisions: int,
 ) -> Mixture:  # fmt: skip
     """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
     some = _chosen(tried, BAGGED * members)
@@ -56,9 +56,9 @@ def mixture(
     found = _stacked(made, parts, setting)
     order = np.argsort(-found.weights, kind="stable")[:members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
-    made, divisions = repeated(made, parts, clock, repeats, setting)
-    if divisions > 1:
-        about += f", those that count in {divisions} divisions into folds"
+    made, done = repeated(made, parts, clock, divisions, setting)
+    if done > 1:
+        about += f", those that count in {done} divisions into folds"
     seen, scores = parts.unseen([bag.scores for bag in made])
     return Mixture(made, _stacked(made, parts, setting), about, seen, scores, parts.left_out)
 

@@ -29,6 +29,7 @@ ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
+ADDED = 2e8  # numbers that these places take at most, to bound memory
 PER_CELL = {"linear": 1e-6, "neural": 6e-6, "trees": 1e-6}  # seconds of a fit: a guess
 LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
@@ -85,7 +86,7 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     with progress("trying models", total=EXPLORE * clock.seconds) as advance:
         try:
             shown, skipped = 0.0, 0
-            for candidate in _candidates(train, setting, best, found):
+            for candidate in _candidates(over, setting, best, found):
                 left = clock.until(_share(clock, found, bagged))
                 if found and left < _least(candidate, train, found):
                     skipped += 1
@@ -111,9 +112,11 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
 
 
 def _candidates(
-    train: RankingDataset, setting: Setting, best: list[Candidate], found: list[Tried]
+    over: Division, setting: Setting, best: list[Candidate], found: list[Tried]
 ) -> Iterator[Candidate]:
-    by_query = View(by_query=varying_features(train, WIDEST))
+    train = over.fitted
+    widest = min(WIDEST, int(ADDED / 2 / max(over.everything.n_documents, 1)))
+    by_query = View(by_query=varying_features(train, widest))
     missing = View(missing=missing_features(train))
     own = train.item_weight is None
     firsts = first_candidates(setting.backends, by_query, missing, own_objectives=own)
