@@ -199,6 +199,9 @@ def test_only_what_is_installed_is_tried(monkeypatch):
     tried = first_candidates(("lightgbm",), View((0,)), View())
     assert {one.params.get("backend", "lightgbm") for one in tried} == {"lightgbm"}
     assert not any(one.kind == "neural" for one in tried)
+    alike = first_candidates(("lightgbm",), View(), View())  # no feature differs within lists
+    assert all(one not in alike[:at] for at, one in enumerate(alike))
+    assert len(alike) < len(tried)
     weighted = first_candidates(("lightgbm", "catboost"), View((0,)), View(), own_objectives=False)
     assert not any(str(one.params["loss"]).startswith("backend:") for one in weighted)
 
