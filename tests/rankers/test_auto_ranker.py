@@ -10,6 +10,7 @@ from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import metric
 from rankloop.rankers import AutoRanker, LambdaMART, contributions
 from rankloop.rankers.auto import search as searching
+from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import first_candidates, installed_backends, neighbours
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
@@ -23,7 +24,7 @@ def sets():
 
 @pytest.fixture(scope="module")
 def mixture(sets):
-    return AutoRanker(fits=6, members=3, folds=3, threads=1, seed=0).fit(*sets[:2])
+    return AutoRanker(fits=6, members=3, folds=3, divisions=1, threads=1, seed=0).fit(*sets[:2])
 
 
 def ndcg(ranker, data):
@@ -80,21 +81,64 @@ def test_the_time_is_kept():
     assert ranker.parts_
 
 
+def test_folds_leave_every_query_out_once_and_begin_with_those_held():
+    data = synthetic(n_queries=23, docs_per_query=3, n_features=2, seed=0)
+    held = np.array([1, 4, 20, 22])
+    over = Folds(data, held, count=4, used=4, free=True, seed=0)
+    for repeat in range(2):
+        parts = over.parts(repeat)
+        np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in parts])), np.arange(23))
+        assert all(len(np.intersect1d(*part)) == 0 and len(part[0]) + len(part[1]) == 23 for part in parts)
+    np.testing.assert_array_equal(over.parts()[0][1], held)
+    assert not np.array_equal(over.parts(1)[0][1], over.parts(2)[0][1])
+    some = Folds(data, held, count=4, used=1, free=False, seed=0)
+    np.testing.assert_array_equal(some.left_out, held)
+    seen, scores = some.unseen([np.arange(data.n_documents, dtype=float)])
+    np.testing.assert_array_equal(seen.X, data.select(held).X)
+    assert scores[0, 0] == data.offsets[1]
+
+
+def test_bags_are_repeated_on_other_folds(sets):
+    ranker = AutoRanker(fits=2, members=1, folds=2, divisions=3, threads=1).fit(*sets[:2])
+    assert [len(part.rankers) for part in ranker.parts_] == [6]
+    assert "in 3 divisions into folds" in ranker.leaderboard_.plain()
+
+
+def test_large_data_is_tried_on_a_sample_and_fitted_whole(monkeypatch):
+    """The time for trying is guessed to suffice for a tenth of the rows."""
+    monkeypatch.setitem(searching.PER_CELL, "trees", 1.0)
+    monkeypatch.setattr(searching, "FEWEST", 20)
+    data = synthetic(n_queries=200, docs_per_query=10, n_features=5, seed=0)
+    ranker = AutoRanker(minutes=1, fits=2, members=1, folds=2, divisions=1, threads=1).fit(data)
+    assert "of the documents to save time" in ranker.leaderboard_.plain()
+    assert [len(part.rankers) for part in ranker.parts_] == [2]
+    assert ranker.metrics_["out of fold"]["ndcg@10"] > 0.6
+
+
+def test_without_time_for_folds_models_are_used_as_they_are(sets, monkeypatch):
+    monkeypatch.setattr("rankloop.rankers.auto.bags.SAFETY", 1e9)
+    ranker = AutoRanker(fits=4, threads=1).fit(*sets[:2])
+    assert all(len(part.rankers) == 1 for part in ranker.parts_)
+    assert "no time for folds" in ranker.leaderboard_.plain()
+    assert "out of fold" not in ranker.metrics_
+    assert ndcg(ranker, sets[2]) > 0.5
+
+
 def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
     calls = []
 
-    def interrupted(candidate, *given):
+    def interrupted(candidate, *given, **more):
         calls.append(candidate)
         if len(calls) > 3:
             raise KeyboardInterrupt
-        return original(candidate, *given)
+        return original(candidate, *given, **more)
 
     original = searching.fit_one
     monkeypatch.setattr(searching, "fit_one", interrupted)
     monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
     ranker = AutoRanker(minutes=5, threads=1).fit(*sets[:2])
     assert len(ranker.leaderboard_.rows) == 3
-    assert len(ranker.parts_) == 1
+    assert 1 <= len(ranker.parts_) <= 3
     assert ndcg(ranker, sets[2]) > 0.5
     calls[:] = [None] * 3
     with pytest.raises(KeyboardInterrupt):
@@ -135,9 +179,17 @@ def test_weights_find_the_good_column():
     scores = np.column_stack([normalised(one, data.offsets, "zscore") for one in scores.T])
     found = stack(scores, data, "ndcg@10")
     assert found.weights[0] > 0.9
-    assert "learned weights" in found.reason
+    assert "beside equal weights on other queries" in found.reason
     alike = np.column_stack([scores[:, 0], scores[:, 0]])
     np.testing.assert_allclose(stack(alike, data, "ndcg@10").weights, 0.5, atol=0.02)
+
+
+def test_weights_are_chosen_on_queries_that_they_were_not_learned_on():
+    """Forty columns of noise: learned weights fit the noise, and equal ones lose nothing by it."""
+    data = synthetic(n_queries=60, docs_per_query=8, n_features=3, seed=1)
+    good = data.y[:, None] + np.random.default_rng(0).normal(size=(data.n_documents, 40))
+    scores = np.column_stack([normalised(one, data.offsets, "zscore") for one in good.T])
+    assert "equal weights" in stack(scores, data, "ndcg@10").reason
 
 
 def test_only_what_is_installed_is_tried(monkeypatch):
@@ -147,6 +199,9 @@ def test_only_what_is_installed_is_tried(monkeypatch):
     tried = first_candidates(("lightgbm",), View((0,)), View())
     assert {one.params.get("backend", "lightgbm") for one in tried} == {"lightgbm"}
     assert not any(one.kind == "neural" for one in tried)
+    alike = first_candidates(("lightgbm",), View(), View())  # no feature differs within lists
+    assert all(one not in alike[:at] for at, one in enumerate(alike))
+    assert len(alike) < len(tried)
     weighted = first_candidates(("lightgbm", "catboost"), View((0,)), View(), own_objectives=False)
     assert not any(str(one.params["loss"]).startswith("backend:") for one in weighted)
 

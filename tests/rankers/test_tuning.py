@@ -8,7 +8,8 @@ from sklearn.linear_model import Ridge
 
 from rankloop.data import synthetic
 from rankloop.metrics import metric
-from rankloop.rankers import PointwiseRanker, RankBoost, RankSVM, tune
+from rankloop.rankers import LambdaMART, PointwiseRanker, RankBoost, RankSVM, tune
+from rankloop.rankers.auto.known_settings import known_settings
 
 DATA = synthetic(n_queries=40, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
 
@@ -59,6 +60,29 @@ def test_hopeless_trials_are_pruned():
     assert not any(
         trial.pruned for trial in tune(RankSVM(), space, DATA, folds=2, trials=8, prune=False).trials
     )
+
+
+def test_the_first_trials_are_known_settings_moved_into_the_ranges():
+    space = {
+        "leaves": {"low": 4, "high": 20},
+        "learning_rate": {"low": 0.2, "high": 0.3},
+        "l2": [0.5, 10.0],
+        "loss": ["squared", "softmax"],
+        "trees": {"low": 5, "high": 12, "step": 3},
+    }
+    found = list(known_settings(LambdaMART.__mro__, LambdaMART(trees=9, loss="softmax").get_params(), space))
+    assert found[0] == {"leaves": 20, "learning_rate": 0.2, "loss": 1, "trees": 8}
+    assert found[-1]["l2"] == 1
+    assert all(a != b for i, a in enumerate(found) for b in found[:i])
+    assert [one["leaves"] for one in found] == [20, 15, 20]
+    assert list(known_settings(RankBoost.__mro__, {}, {"thresholds": {"low": 4, "high": 8}})) == []
+
+
+def test_tuning_begins_with_the_parameters_of_the_ranker():
+    study = tune(RankSVM(C=0.37), {"C": (0.001, 10.0, "log")}, DATA, folds=2, trials=1)
+    assert study.best_params_ == {"C": 0.37}
+    study = tune(RankSVM(C=100.0), {"C": (0.001, 10.0, "log")}, DATA, folds=2, trials=1)
+    assert study.best_params_ == {"C": 10.0}
 
 
 def test_table():

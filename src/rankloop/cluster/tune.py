@@ -23,7 +23,7 @@ from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, suggest
+from rankloop.rankers.tune import Range, new_study, suggest
 
 __all__ = ["tune"]
 
@@ -59,7 +59,7 @@ def tune(
     kept = _Kept(checkpoint, [ranker, space, shards.fingerprint, judged.name, folds, at_once, hold_out, seed])
     done: list[Trial] = []
     with _silent(optuna):
-        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        study = new_study(ranker, space, seed)
         while len(done) < trials:
             started = [study.ask() for _ in range(min(at_once, trials - len(done)))]
             params = [{name: suggest(one, name, range_) for name, range_ in space.items()} for one in started]

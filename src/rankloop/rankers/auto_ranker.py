@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,20 +12,17 @@ from rankloop._table import Table
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.metrics import metric as known
-from rankloop.rankers.auto.bags import Bag, bags, chosen
 from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.search import Setting, Tried, search
-from rankloop.rankers.auto.stack import Stack, stack
+from rankloop.rankers.auto.division import Division, divided
+from rankloop.rankers.auto.mixture import LEAST, Mixture, mixture
+from rankloop.rankers.auto.search import Setting, Tried, affordable, search
 from rankloop.rankers.auto.view import View
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Member, Ranker
 
 __all__ = ["AutoRanker"]
-
-HELD_OUT = 0.2  # of the queries, where no validation set is given
-AVERAGED = 10  # models, where there is no time for bags
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +42,13 @@ class AutoRanker(Ranker):
     First it tries models on the training set and compares them on the validation set (without one, on a
     fifth of the queries): trees under several losses and of every installed library (`backends`), linear
     models, a small network; each on the features as they are, or with z-scores and ranks within the list
-    added. Then the best `members` are fitted again on `folds` whole-query folds of all data, training and
-    validation, and weighted by their scores of the queries left out:
+    added. Then the best are fitted again on `folds` whole-query folds of all data, training and validation,
+    and weighted by their scores of the queries left out; the best `members` are kept, and fitted again on
+    other folds, up to `divisions` of the queries in all:
 
     .. math:: s(x) = \sum_m w_m \, \frac{1}{B} \sum_b \mathrm{zscore}_q(s_{mb}(x))
 
-    Where the time is too short for that, the best models of the first part are averaged. The time is kept,
+    Where the time is too short for that, models of the first part are weighted as they are. The time is kept,
     up to the end of a fit that cannot be stopped; an interrupt (Ctrl-C) ends it with the best so far.
     `leaderboard_` is a table of what was tried, `reasons_` says why the mixture is what it is. What fits in
     the time depends on the machine; with `fits`, the number of models to try, and minutes to spare the
@@ -79,6 +76,7 @@ class AutoRanker(Ranker):
     metric: str | Metric = "ndcg@10"
     members: int = 6
     folds: int = 4
+    divisions: int = 3
     backends: Sequence[str] | None = None
     threads: int | None = None
     seed: int = 0
@@ -92,68 +90,59 @@ class AutoRanker(Ranker):
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
         setting = Setting(self.metric, self.threads, self.seed, backends, self.fits)
-        fitted, held = _divided(train, valid, self.seed)
-        tried = search(fitted, held, clock, setting)
-        everything = train if valid is None else _joined(train, valid)
-        members = chosen(tried, self.members)
-        made: list[Bag] = []
-        if everything.n_queries >= 2 * self.folds:
-            made = bags(members, everything, fitted.n_documents, clock, self.folds, setting)
-        if made:
-            scores = np.column_stack([one.scores for one in made])
-            found = stack(scores, everything, self.metric, seed=self.seed)
-            self._record_unseen(scores @ found.weights, everything, valid)
-            parts = [
-                _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
-                for bag, weight in zip(made, found.weights, strict=True)
-            ]
-        else:
-            best = tried[: min(AVERAGED, ceil(len(tried) / 3))]
-            found = Stack(np.full(len(best), 1 / len(best)), "equal weights: there was no time for folds")
-            parts = [
-                _Part(one.candidate.name, one.candidate.view, 1 / len(best), [one.ranker]) for one in best
-            ]
-        self.parts_ = [part for part in parts if part.weight > 1e-3]
-        self.reasons_ = self._why(tried, made, found, valid is not None, clock) + setting.failures
+        over = affordable(divided(train, valid, self.seed), clock, setting)
+        tried = search(over, clock, setting)
+        found = mixture(
+            tried, over, clock, setting, members=self.members, folds=self.folds, divisions=self.divisions
+        )
+        self.parts_ = [
+            _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
+            for bag, weight in zip(found.bags, found.stack.weights, strict=True)
+            if weight > LEAST
+        ]
+        self._record_unseen(found, None if valid is None else over.held)
+        self.reasons_ = self._why(tried, found, over, valid is not None, clock) + setting.failures
         self._rows = self._board(tried)
 
-    def _record_unseen(
-        self, scores: Floats, everything: RankingDataset, valid: RankingDataset | None
-    ) -> None:
+    def _record_unseen(self, found: Mixture, held: Ints | None) -> None:
         """The metric on queries by models that were not trained on them, which the fitted mixture was."""
-        objective = Objective.of(self.metric, everything)
-        values = objective.values(scores)
-        mean = objective.metric.mean(values, everything.query_weight)
-        self.metrics_["out of fold"] = {str(objective.metric): mean}
-        if valid is not None:
-            last = values[-valid.n_queries :]
-            self.metrics_["valid"] = {str(objective.metric): objective.metric.mean(last, valid.query_weight)}
+        if found.queries is None:
+            return
+        objective = Objective.of(self.metric, found.data)
+        values = objective.values(found.scores @ found.stack.weights)
+        name, weight = str(objective.metric), found.data.query_weight
+        self.metrics_["out of fold"] = {name: objective.metric.mean(values, weight)}
+        if held is not None:
+            last = np.isin(found.queries, held)
+            mean = objective.metric.mean(values[last], None if weight is None else weight[last])
+            self.metrics_["valid"] = {name: mean}
 
     def _check(self) -> None:
         if not self.minutes > 0:
             raise ValueError(f"minutes must be above 0, got {self.minutes}")
-        for name, least in (("members", 1), ("folds", 2), ("fits", 1)):
+        for name, least in (("members", 1), ("folds", 2), ("divisions", 1), ("fits", 1)):
             if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
 
     def _why(
-        self, tried: Sequence[Tried], made: Sequence[Bag], found: Stack, given: bool, clock: Clock
+        self, tried: Sequence[Tried], found: Mixture, over: Division, given: bool, clock: Clock
     ) -> list[str]:
         """One sentence for each decision."""
         best = tried[0]
         where = "the validation set" if given else "a fifth of the queries"
         by_query = max((one.value for one in tried if one.candidate.view.by_query), default=-np.inf)
         plain = max((one.value for one in tried if not one.candidate.view.by_query), default=-np.inf)
-        averaged = f"the best {len(self.parts_)} are averaged, as there was no time for folds"
-        if made:
+        if over.sampled < 1:
+            where += f", trained on {over.sampled:.0%} of the documents to save time"
+        about = found.about
+        if "out of fold" in self.metrics_:
             unseen = self.metrics_["out of fold"][str(known(self.metric))]
-            averaged = f"{len(made)} of the best were fitted again on {self.folds} folds of all queries; "
-            averaged += f"on the queries left out the mixture has {self.metric} {unseen:.4f}"
+            about += f"; on the queries left out the mixture has {self.metric} {unseen:.4f}"
         lines = [
             f"{len(tried)} models were tried on {where}; the best single one is {best.candidate.name} "
             f"({best.candidate.view.name}) with {self.metric} {abs(best.value):.4f}",
-            averaged,
-            found.reason,
+            about,
+            found.stack.reason,
             f"{clock.spent:.0f} of {clock.seconds:.0f} seconds were used",
         ]
         if np.isfinite(by_query) and np.isfinite(plain):
@@ -221,37 +210,3 @@ class AutoRanker(Ranker):
             members: list[Any] = [state[f"ranker.{number}.{i}"] for i in range(one["rankers"])]
             rankers = [loads(member) for member in members]
             self.parts_.append(_Part(one["name"], View.from_dict(one["view"]), one["weight"], rankers))
-
-
-def _divided(
-    train: RankingDataset, valid: RankingDataset | None, seed: int
-) -> tuple[RankingDataset, RankingDataset]:
-    """What models are fitted on, and compared on."""
-    if valid is not None:
-        return train, valid
-    if train.n_queries < 5:
-        return train, train
-    fitted, held = train.split(1 - HELD_OUT, seed=seed)
-    return fitted, held
-
-
-def _joined(train: RankingDataset, valid: RankingDataset) -> RankingDataset:
-    """Both as one set; queries of the same name in both are two queries."""
-    weights = {
-        name: np.concatenate([_weights(part, name) for part in (train, valid)])
-        for name in ("query_weight", "item_weight")
-        if getattr(train, name) is not None or getattr(valid, name) is not None
-    }
-    return RankingDataset.from_groups(
-        np.concatenate([train.X, valid.X]),
-        np.concatenate([train.y, valid.y]),
-        np.concatenate([train.lengths, valid.lengths]),
-        **weights,
-    )
-
-
-def _weights(data: RankingDataset, name: str) -> Singles:
-    found: Singles | None = getattr(data, name)
-    if found is not None:
-        return found
-    return np.ones(data.n_queries if name == "query_weight" else data.n_documents, np.float32)

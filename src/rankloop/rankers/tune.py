@@ -11,13 +11,15 @@ from rankloop._names import unknown
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
+from rankloop.rankers.auto.known_settings import known_settings
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["Range", "suggest", "tune"]
+__all__ = ["Range", "new_study", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
+STARTUP = 6  # trials, of known or random settings, before any is drawn near the best
 _TABLE = ("low", "high", "log", "step")
 
 
@@ -35,6 +37,9 @@ def tune(
     seed: int = 0,
 ) -> Study:
     """Search parameters by Optuna's TPE (Akiba et al., 2019); each trial is cross-validated by queries.
+
+    The first trials are the parameters of `ranker` itself and settings that were good on other data, moved
+    into the ranges; then parameters are drawn together, near the best of the trials so far.
 
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
@@ -84,11 +89,8 @@ def tune(
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        study = optuna.create_study(
-            direction="maximize",
-            sampler=optuna.samplers.TPESampler(seed=seed),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
-        )
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
+        study = new_study(ranker, space, seed, pruner=pruner)
         with progress("tuning", total=trials) as advance:
 
             def after(study: Any, _: Any) -> None:
@@ -98,6 +100,17 @@ def tune(
     finally:
         optuna.logging.set_verbosity(before)
     return Study(ranker, objectives[0].metric, done)
+
+
+def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int, **options: Any) -> Any:
+    """A study of Optuna that starts with the parameters of the ranker and with settings known to be good."""
+    optuna = require("optuna", "trees")
+    sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP)
+    study = optuna.create_study(direction="maximize", sampler=sampler, **options)
+    ranges = {name: _checked(name, range_) for name, range_ in space.items()}
+    for start in known_settings(type(ranker).__mro__, ranker.get_params(), ranges):
+        study.enqueue_trial(start)
+    return study
 
 
 def suggest(trial: Any, name: str, range_: Range) -> Any:

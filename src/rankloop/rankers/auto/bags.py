@@ -11,77 +11,165 @@ from rankloop.data import RankingDataset
 from rankloop.rankers.auto.candidates import Candidate
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.search import Setting, Tried, fit_one
+from rankloop.rankers.auto.stack import rows_of
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Bag", "bags", "chosen"]
+__all__ = ["Bag", "Folds", "bags", "folds_for", "repeated"]
 
-ALIKE = 2  # members of one family at most
 SAFETY = 1.3  # how much longer a fit may take than it did before
+TOGETHER = 3  # members that have time for all folds, or there are fewer folds
 
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """The models of one candidate, and the scores of every query by the model that did not see it."""
+    """The models of one candidate, and the scores of the queries by models that did not see them.
+
+    `seconds` is the time of one fit. Queries of folds for which there was no time have no scores (nan).
+    """
 
     candidate: Candidate
     rankers: list[Ranker]
     scores: Floats
+    seconds: float
 
 
-def chosen(tried: Sequence[Tried], members: int) -> list[Tried]:
-    """The best by the held-out queries, few of one family."""
-    taken: list[Tried] = []
-    for one in tried:
-        alike = sum(one.candidate.family == other.candidate.family for other in taken)
-        if len(taken) < members and alike < ALIKE:
-            taken.append(one)
-    return taken
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """All data in `count` parts of whole queries; models are fitted without one of the first `used` parts.
+
+    The first part is `held`, the queries on which models were compared; `free` says that the models which
+    were compared are those without this part. Further divisions (`repeat`) are at random.
+    """
+
+    data: RankingDataset
+    held: Ints
+    count: int
+    used: int
+    free: bool
+    seed: int
+
+    def parts(self, repeat: int = 0) -> list[tuple[Ints, Ints]]:
+        """Query numbers to train on and to leave out."""
+        rng = np.random.default_rng([self.seed, 3, repeat])
+        if repeat == 0:
+            part = np.empty(self.data.n_queries, np.int64)
+            part[rng.permutation(self.data.n_queries)] = np.arange(self.data.n_queries) % (self.count - 1) + 1
+            part[self.held] = 0
+        else:
+            part = rng.permutation(self.data.n_queries) % self.count
+        return [(np.flatnonzero(part != one), np.flatnonzero(part == one)) for one in range(self.used)]
+
+    @property
+    def left_out(self) -> Ints:
+        """The queries that have a model which did not see them."""
+        return np.sort(np.concatenate([outside for _, outside in self.parts()]))
+
+    def unseen(self, scores: Sequence[Floats]) -> tuple[RankingDataset, Floats]:
+        """The queries left out, and their scores: a column for each bag."""
+        columns = np.column_stack(scores)
+        if self.used == self.count:
+            return self.data, columns
+        seen = self.left_out
+        return self.data.select(seen), columns[rows_of(self.data.offsets, seen)]
+
+
+def folds_for(
+    tried: Sequence[Tried], everything: RankingDataset, held: Ints, explored: int | None,
+    clock: Clock, count: int, seed: int,
+) -> Folds:  # fmt: skip
+    """As many folds as there is time for, for the first members; `explored` documents took `Tried.seconds`.
+
+    Where `explored` is None, the models that were compared were fitted on all queries but those held out.
+    """
+    free = explored is None
+    if everything.n_queries - len(held) < 2 * count:
+        return Folds(everything, held, count, 1, free, seed)
+    one = larger(everything, held, explored) * sum(one.seconds for one in tried[:TOGETHER])
+    fits = int(clock.left / max(one, 1e-9))
+    used = min(count, fits + 1) if free else max(1, min(count, fits))
+    return Folds(everything, held, count, used, free, seed)
+
+
+def larger(everything: RankingDataset, held: Ints, explored: int | None) -> float:
+    """How many times longer a fit of the bags takes than the fit of the same model before."""
+    rows = everything.n_documents - int(everything.lengths[held].sum()) if explored is None else explored
+    return SAFETY * max(everything.n_documents / max(rows, 1), 0.5)
 
 
 def bags(
-    tried: Sequence[Tried], data: RankingDataset, explored: int, clock: Clock, folds: int, setting: Setting
+    tried: Sequence[Tried], over: Folds, explored: int | None, clock: Clock, setting: Setting
 ) -> list[Bag]:
-    """One bag after another for as long as the time suffices; `explored` documents took `Tried.seconds`."""
-    parts = _folds(data, folds, setting.seed)
-    larger = data.n_documents * (folds - 1) / folds / max(explored, 1)
+    """One bag after another for as long as the time suffices; the first gets what time there is."""
+    slower = larger(over.data, over.held, explored)
+    missing = over.used - over.free
     made: list[Bag] = []
     with progress("bagging the best", total=len(tried)) as advance:
         try:
             for one in tried:
-                expected = SAFETY * one.seconds * max(larger, 0.3)
-                if expected * folds < clock.left:
-                    made += _bag(one.candidate, data, parts, clock, expected, setting)
+                seconds = slower * one.seconds
+                if seconds * missing < clock.left or (not made and one.candidate.kind == "trees"):
+                    made += _bag(one.candidate, over, 0, clock, seconds, setting, one if over.free else None)
                 advance(1)
         except KeyboardInterrupt:
             pass
     return made
 
 
-def _folds(data: RankingDataset, folds: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """Query numbers to train on and to leave out."""
-    part = np.random.default_rng([seed, 3]).permutation(data.n_queries) % folds
-    return [(np.flatnonzero(part != one), np.flatnonzero(part == one)) for one in range(folds)]
+def repeated(
+    made: Sequence[Bag], over: Folds, clock: Clock, most: int, setting: Setting
+) -> tuple[list[Bag], int]:
+    """Every bag with the models of other divisions into folds added, while the time suffices for all of them.
+
+    Returns the bags and how many divisions they have.
+    """
+    whole, done = list(made), 1
+    if over.used < over.count:
+        return whole, done
+    with progress("bagging again", total=(most - 1) * len(made)) as advance:
+        try:
+            for repeat in range(1, most):
+                if SAFETY * over.used * sum(bag.seconds for bag in made) > clock.left:
+                    break
+                more: list[Bag] = []
+                for bag in made:
+                    more += _bag(bag.candidate, over, repeat, clock, SAFETY * bag.seconds, setting)
+                    advance(1)
+                if len(more) < len(made):
+                    break
+                whole = [_merged(one, other, repeat) for one, other in zip(whole, more, strict=True)]
+                done += 1
+        except KeyboardInterrupt:
+            pass
+    return whole, done
+
+
+def _merged(bag: Bag, more: Bag, repeat: int) -> Bag:
+    scores = (repeat * bag.scores + more.scores) / (repeat + 1)
+    return Bag(bag.candidate, bag.rankers + more.rankers, scores, bag.seconds)
 
 
 def _bag(
-    candidate: Candidate,
-    data: RankingDataset,
-    parts: Sequence[tuple[Ints, Ints]],
-    clock: Clock,
-    seconds: float,
-    setting: Setting,
-) -> list[Bag]:
-    """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted."""
-    scores, rankers = np.empty(data.n_documents), []
+    candidate: Candidate, over: Folds, repeat: int, clock: Clock, seconds: float, setting: Setting,
+    first: Tried | None = None,
+) -> list[Bag]:  # fmt: skip
+    """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted.
+
+    `first` is the model without the first part, where there is one.
+    """
+    data, parts = over.data, over.parts(repeat)
+    scores, rankers = np.full(data.n_documents, np.nan), []
+    if first is not None:
+        scores[rows_of(data.offsets, over.held)] = first.scores
+        rankers, parts = [first.ranker], parts[1:]
+    start = clock.spent
     for number, (inside, outside) in enumerate(parts):
         train, held = data.select(inside), data.select(outside)
         stop = clock.stop_after(min(2 * seconds, clock.left / (len(parts) - number)))
-        ranker = fit_one(candidate, train, held, stop, setting)
+        ranker = fit_one(candidate, train, held, stop, setting, seed=setting.seed + repeat)
         if ranker is None:
             return []
         found = ranker._scores(candidate.view.of(held.X, held.offsets), held.offsets)
-        rows = np.concatenate([np.arange(data.offsets[q], data.offsets[q + 1]) for q in outside])
-        scores[rows] = normalised(found, held.offsets, "zscore")
+        scores[rows_of(data.offsets, outside)] = normalised(found, held.offsets, "zscore")
         rankers.append(ranker)
-    return [Bag(candidate, rankers, scores)]
+    return [Bag(candidate, rankers, scores, (clock.spent - start) / len(parts) if parts else seconds)]

@@ -106,7 +106,8 @@ def first_candidates(
         trees("backend:YetiRank", backend="catboost", leaves=64),
         trees("lambdagap", backend="xgboost", leaves=15, **slow),
     ]
-    return [one for one in every if _can(one, backends, own_objectives)]
+    fresh = [one for at, one in enumerate(every) if one not in every[:at]]
+    return [one for one in fresh if _can(one, backends, own_objectives)]
 
 
 def _can(one: Candidate, backends: Sequence[str], own_objectives: bool) -> bool:

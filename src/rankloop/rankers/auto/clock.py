@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "now"]
+
+now = time.monotonic  # a benchmark on a shared machine counts processor time in its place
 
 
 class Clock:
@@ -11,11 +13,11 @@ class Clock:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.start = time.monotonic()
+        self.start = now()
 
     @property
     def spent(self) -> float:
-        return time.monotonic() - self.start
+        return now() - self.start
 
     @property
     def left(self) -> float:
@@ -27,5 +29,5 @@ class Clock:
 
     def stop_after(self, seconds: float) -> Callable[[object], bool]:
         """A callback for growing trees, which ends the training after so many seconds from now."""
-        end = time.monotonic() + seconds
-        return lambda _: time.monotonic() >= end
+        end = now() + seconds
+        return lambda _: now() >= end

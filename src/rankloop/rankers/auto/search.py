@@ -1,8 +1,9 @@
 """Trying candidates one after another, within the time there is."""
 
-import time
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -13,19 +14,27 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Setting", "Tried", "fit_one", "search"]
+__all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
+WHOLE = 0.95  # of the time, where the rest would not suffice for bags
+BAGGED = 6  # fits of the best that the rest must suffice for
 ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
-PER_CELL = {"linear": 1e-6, "neural": 6e-6}  # seconds of a fit, guessed before any was measured
+ADDED = 2e8  # numbers that these places take at most, to bound memory
+PER_CELL = {"linear": 1e-6, "neural": 6e-6, "trees": 1e-6}  # seconds of a fit: a guess
+LOADING = 4.0  # seconds that torch takes to load
+MOST_SKIPPED = 20  # candidates that the time is too short for
+FITS = 20  # that the time for trying shall suffice for; larger data is sampled
+FEWEST = 100  # queries of a sample
 
 
 @dataclass(frozen=True)
@@ -51,20 +60,40 @@ class Tried:
     scores: Floats  # of the held-out queries, normalised within lists
 
 
-def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: Setting) -> list[Tried]:
+def affordable(over: Division, clock: Clock, setting: Setting) -> Division:
+    """Whole queries to fit and compare on, as many as allow some fits of trees in the time for trying."""
+    cells = EXPLORE * clock.seconds / FITS / PER_CELL["trees"] * (setting.threads or os.cpu_count() or 1)
+    before = over.fitted.n_documents
+    share = cells / max(before * over.fitted.n_features, 1)
+    if share >= 1:
+        return over
+    fitted = _part(over.fitted, share, setting.seed)
+    compared = _part(over.compared, max(share, 0.1), setting.seed)
+    return replace(over, fitted=fitted, compared=compared, sampled=fitted.n_documents / before)
+
+
+def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
+    queries = max(int(share * data.n_queries), FEWEST)
+    return data if queries >= data.n_queries else data.sample(queries, seed=seed)
+
+
+def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     """The candidates that were tried, best first; ends early on an interrupt, with at least one."""
+    train, held, bagged = over.fitted, over.compared, over.sampled < 1  # models of a sample are fitted again
     found: list[Tried] = []
     best: list[Candidate] = []
     objective = Objective.of(setting.metric, held)
     with progress("trying models", total=EXPLORE * clock.seconds) as advance:
         try:
-            shown = 0.0
-            for candidate in _candidates(train, setting, best, found):
-                if found and clock.until(EXPLORE) < _least(candidate, train, found):
-                    if _exhausted(clock, found):
+            shown, skipped = 0.0, 0
+            for candidate in _candidates(over, setting, best, found):
+                left = clock.until(_share(clock, found, bagged))
+                if found and left < _least(candidate, train, found):
+                    skipped += 1
+                    if skipped > MOST_SKIPPED or left < 0.5 * min(one.seconds for one in found):
                         break
                     continue
-                seconds = min(clock.until(EXPLORE), ONE * clock.seconds) if found else 0.5 * clock.left
+                seconds = min(left, ONE * clock.seconds) if found else 0.5 * clock.left
                 tried = _try(candidate, train, held, objective, clock, seconds, setting)
                 if tried is not None:
                     found.append(tried)
@@ -72,7 +101,7 @@ def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: S
                     best[:] = [one.candidate for one in found[:3]]
                 advance(clock.spent - shown, f"{objective.metric} {abs(found[0].value):.4f}" if found else "")
                 shown = clock.spent
-                if clock.until(EXPLORE) <= 0 or len(found) == setting.fits:
+                if clock.until(_share(clock, found, bagged)) <= 0 or len(found) == setting.fits:
                     break
         except KeyboardInterrupt:
             if not found:
@@ -83,9 +112,11 @@ def search(train: RankingDataset, held: RankingDataset, clock: Clock, setting: S
 
 
 def _candidates(
-    train: RankingDataset, setting: Setting, best: list[Candidate], found: list[Tried]
+    over: Division, setting: Setting, best: list[Candidate], found: list[Tried]
 ) -> Iterator[Candidate]:
-    by_query = View(by_query=varying_features(train, WIDEST))
+    train = over.fitted
+    widest = min(WIDEST, int(ADDED / 2 / max(over.everything.n_documents, 1)))
+    by_query = View(by_query=varying_features(train, widest))
     missing = View(missing=missing_features(train))
     own = train.item_weight is None
     firsts = first_candidates(setting.backends, by_query, missing, own_objectives=own)
@@ -105,18 +136,21 @@ def _until_idle(more: Iterator[Candidate], found: list[Tried]) -> Iterator[Candi
 
 
 def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
-    """How long a fit takes at least: trees can be stopped, the others not."""
+    """How long a fit takes at least: trees can be stopped, but are of no use long before their time."""
+    same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
     if candidate.kind == "trees":
-        return 0.0
+        return 0.7 * float(np.median(same)) if same else 0.0
     cells = min(train.n_documents * train.n_features, MOST_CELLS)
     guess = PER_CELL[candidate.kind] * cells + 0.2
-    same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
+    if candidate.kind == "neural" and "torch" not in sys.modules:
+        guess += LOADING
     return max(guess, *same) if same else guess
 
 
-def _exhausted(clock: Clock, found: Sequence[Tried]) -> bool:
-    fastest = min(one.seconds for one in found)
-    return clock.until(EXPLORE) < 0.5 * fastest
+def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
+    """Of the time, for trying: less where the rest suffices for bags of the best, or must do."""
+    one = float(np.mean([one.seconds for one in found[:3]])) if found else 0.0
+    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > 1.5 * BAGGED * one else WHOLE
 
 
 def _try(
@@ -128,7 +162,7 @@ def _try(
     seconds: float,
     setting: Setting,
 ) -> Tried | None:
-    start = time.monotonic()
+    start = clock.spent
     ranker = fit_one(candidate, train, held, clock.stop_after(seconds), setting)
     if ranker is None:
         return None
@@ -137,7 +171,7 @@ def _try(
     if not np.isfinite(value):
         return None
     flat = normalised(scores, held.offsets, "zscore")
-    return Tried(candidate, ranker, value, time.monotonic() - start, flat)
+    return Tried(candidate, ranker, value, clock.spent - start, flat)
 
 
 def fit_one(
@@ -146,12 +180,15 @@ def fit_one(
     held: RankingDataset,
     stop: Callable[[object], bool],
     setting: Setting,
+    *,
+    seed: int | None = None,
 ) -> Ranker | None:
     """A fitted model, or None where a library cannot fit these data."""
     more: dict[str, Any] = {"callbacks": (stop,)} if candidate.kind == "trees" else {}
-    ranker = candidate.ranker(threads=setting.threads, seed=setting.seed, metric=setting.metric, **more)
+    seed = setting.seed if seed is None else seed
+    ranker = candidate.ranker(threads=setting.threads, seed=seed, metric=setting.metric, **more)
     if candidate.kind != "trees":
-        train = _sampled(train, setting.seed)
+        train = _sampled(train, seed)
     try:
         fitted: Ranker = ranker.fit(candidate.view.data(train), candidate.view.data(held))
     except (ValueError, np.linalg.LinAlgError, RuntimeError) as error:

@@ -1,0 +1,78 @@
+"""The models that were tried, made into a mixture: bags of the best where there is time, and weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankloop._arrays import Floats, Ints
+from rankloop.data import RankingDataset
+from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, repeated
+from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.division import Division
+from rankloop.rankers.auto.search import Setting, Tried
+from rankloop.rankers.auto.stack import Stack, stack
+
+__all__ = ["LEAST", "Mixture", "mixture"]
+
+ALIKE = 2  # members of one family at most
+AVERAGED = 10  # models, where there is no time for bags
+BAGGED = 2  # times as many members are bagged as are kept
+LEAST = 1e-3  # weight of a model that is kept
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Bags, what each counts, and scores of queries by models that did not see them (a column per bag).
+
+    `queries` are the numbers of these queries in all data, or None where the bags are models that were tried.
+    """
+
+    bags: list[Bag]
+    stack: Stack
+    about: str
+    data: RankingDataset
+    scores: Floats
+    queries: Ints | None
+
+
+def mixture(
+    tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting,
+    *, members: int, folds: int, divisions: int,
+) -> Mixture:  # fmt: skip
+    """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
+    some = _chosen(tried, BAGGED * members)
+    explored = over.fitted.n_documents if over.sampled < 1 else None
+    parts = folds_for(some, over.everything, over.held, explored, clock, folds, setting.seed)
+    made = bags(some, parts, explored, clock, setting) if parts.used > parts.free else []
+    if not made:
+        best = _chosen(tried, AVERAGED)
+        made = [Bag(one.candidate, [one.ranker], one.scores, one.seconds) for one in best]
+        scores = np.column_stack([bag.scores for bag in made])
+        found = stack(scores, over.compared, setting.metric, seed=setting.seed)
+        about = f"the best {len(best)} are used as they are, as there was no time for folds"
+        return Mixture(made, found, about, over.compared, scores, None)
+    about = f"{len(made)} of the best were fitted again on {parts.used} of {parts.count} folds of all queries"
+    found = _stacked(made, parts, setting)
+    order = np.argsort(-found.weights, kind="stable")[:members]
+    made = [made[at] for at in order if found.weights[at] > LEAST]
+    made, done = repeated(made, parts, clock, divisions, setting)
+    if done > 1:
+        about += f", those that count in {done} divisions into folds"
+    seen, scores = parts.unseen([bag.scores for bag in made])
+    return Mixture(made, _stacked(made, parts, setting), about, seen, scores, parts.left_out)
+
+
+def _stacked(made: Sequence[Bag], parts: Folds, setting: Setting) -> Stack:
+    seen, scores = parts.unseen([bag.scores for bag in made])
+    return stack(scores, seen, setting.metric, seed=setting.seed)
+
+
+def _chosen(tried: Sequence[Tried], members: int) -> list[Tried]:
+    """The best by the held-out queries, few of one family."""
+    taken: list[Tried] = []
+    for one in tried:
+        alike = sum(one.candidate.family == other.candidate.family for other in taken)
+        if len(taken) < members and alike < ALIKE:
+            taken.append(one)
+    return taken
