@@ -1,5 +1,6 @@
 """Metarank's events, in and out."""
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -91,3 +92,14 @@ def test_what_cannot_be_said(tmp_path):
         write_metarank(ClickLog([1, 1], ["q", "q"], ["a", "b"], [1, 3], [0, 1]), tmp_path / "x")
     with pytest.raises(ValueError, match="hold no ranking event"):
         read_metarank([ITEM], skipped=Counter())
+
+
+def test_read_clicks_tells_metarank_by_its_content(tmp_path):
+    path = tmp_path / "events.jsonl"
+    shown = {"event": "ranking", "id": "r1", "items": [{"id": "i3"}, {"id": "i1"}]}
+    done = {"event": "interaction", "id": "x", "ranking": "r1", "type": "click", "item": "i1"}
+    path.write_text("".join(json.dumps(one) + "\n" for one in (shown, done)))
+    assert read_clicks(path).click.tolist() == [0, 1]
+    path.write_text('{"action_name": "click", "timestamp": "2026-03-01T10:00:00Z"}\n')
+    with pytest.raises(ValueError, match="one of the two files of UBI"):
+        read_clicks(path)

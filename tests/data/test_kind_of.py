@@ -27,6 +27,9 @@ LINES = {
     "jsonl": '{"qid": "q1", "label": 2, "bm25": 0.5}\n',
     "clicks.csv": LOG.write_csv(),
     "clicks.jsonl": LOG.write_ndjson(),
+    "clicks.metarank": '{"event": "item", "id": "x", "timestamp": "1", "item": "7", "fields": []}\n',
+    "ubi.queries": '{"query_id": "q-1", "user_query": "red shoes", "query_response_hit_ids": ["17"]}\n',
+    "ubi.events": '[{"action_name": "click", "query_id": "q-1", "timestamp": "2026-03-01T10:00:00Z"}]\n',
 }
 
 
@@ -140,3 +143,25 @@ def test_any_bytes_are_recognised_or_refused(tmp_path_factory, content):
     except ValueError as error:
         found = str(error)
     assert found in KINDS or str(path) in found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1048578\t7187234\t1\n", "run"),  # of MS MARCO
+        ('{"index": {"_index": "ubi_events"}}\n{"action_name": "click", "timestamp": 1}\n', "ubi.events"),
+        (
+            '[\n{"query_id": "1", "user_query": "tv"},\n{"query_id": "2", "user_query": "hi"}]\n',
+            "ubi.queries",
+        ),
+        ('{"event": "ranking", "id": "r", "items": [{"id": "a"}]}\n', "clicks.metarank"),
+        ('{"event": "party", "id": "r"}\n', "jsonl"),
+        ('{"user_query": "a title", "label": 1}\n', "jsonl"),
+        ('{"query_id": "1", "user_query": "tv", "query": "' + "x" * 70_000 + '"}\n', "ubi.queries"),
+    ],
+    ids=range(7),
+)
+def test_records_of_other_tools(tmp_path, text, kind):
+    path = tmp_path / "file"
+    path.write_text(text)
+    assert kind_of(path) == kind

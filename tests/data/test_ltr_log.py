@@ -159,3 +159,50 @@ def test_other_mistakes():
     assert read_ltr_log([both], queries=["1"], log="log2").feature_names == ("y",)
     with pytest.raises(ValueError, match="hold no document with features"):
         read_ltr_log([{"hits": {"hits": []}}], queries=["1"])
+
+
+GOOD = plugin({"7": {"a": 1.0}})
+BROKEN = [
+    3,
+    None,
+    "text",
+    {"hits": {"hits": [3]}},
+    {"hits": {"hits": [{"_id": "7", "fields": {"_ltrlog": [3]}}]}},
+    {"hits": {"hits": [{"_id": "7", "fields": {"_ltrlog": [{"log1": [{"value": 2}]}]}}]}},
+    {"response": {"docs": [None]}},
+    {"root": {"children": [3]}},
+    {"qid": "x", "answer": 3},
+    {"responses": 3},
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
+def test_what_is_no_answer_is_named_or_skipped_and_keeps_its_turn(broken, tmp_path):
+    """The answers after it still belong to their own queries."""
+    own = isinstance(broken, dict) and "qid" in broken
+    queries = ["q1", "q2"] if own else ["q1", "bad", "q2"]
+    given = [GOOD, broken, GOOD]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in given))
+    for source in (given, path):
+        with pytest.raises(ValueError, match="record 2"):
+            read_ltr_log(source, queries=queries)
+        skipped = Counter()
+        data = read_ltr_log(source, queries=queries, on_error="skip", skipped=skipped)
+        assert data.qid.tolist() == ["q1", "q2"]
+        assert sum(skipped.values()) == 1
+
+
+def test_a_line_that_is_not_json_keeps_its_turn(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{json.dumps(GOOD)}\n{{cut\n{json.dumps(GOOD)}\n")
+    with pytest.raises(ValueError, match="line 2 is not JSON"):
+        read_ltr_log(path, queries=["q1", "q2", "q3"])
+    data = read_ltr_log(path, queries=["q1", "q2", "q3"], on_error="skip", skipped=Counter())
+    assert data.qid.tolist() == ["q1", "q3"]
+
+
+def test_a_mapping_with_a_wrong_answer():
+    with pytest.raises(ValueError, match="record 2, q2: wanted an answer"):
+        read_ltr_log({"q1": GOOD, "q2": [GOOD]})
+    assert read_ltr_log({"q1": GOOD, "q2": 3}, on_error="skip", skipped=Counter()).qid.tolist() == ["q1"]

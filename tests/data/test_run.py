@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, Run, read_run, write_run
+from rankloop.data import RankingDataset, Run, kind_of, read_run, write_run
 
 ids = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=6)
 numbers = st.floats(allow_nan=False)
@@ -167,3 +167,30 @@ def test_a_file_of_one_endless_line_is_refused(tmp_path):
     os.truncate(path, 200 << 20)
     with pytest.raises(ValueError, match="a line is longer than"):
         read_run(path)
+
+
+def test_a_run_of_ms_marco_is_read_and_written(tmp_path):
+    """Lines of query, document and rank, in any order; the score is the rank with a minus sign."""
+    path = write(tmp_path / "run.tsv", "2\t70\t1\n1\t9\t2\n1\t8\t1\n")
+    run = read_run(path)
+    assert run == {"2": {"70": -1.0}, "1": {"8": -1.0, "9": -2.0}}
+    assert run.docid.tolist() == ["70", "8", "9"]
+    assert run.tag == "rankloop"
+    write_run(run, tmp_path / "again.tsv.gz", format="msmarco")
+    assert read_run(tmp_path / "again.tsv.gz") == run
+    assert kind_of(path) == kind_of(tmp_path / "again.tsv.gz") == "run"
+    with pytest.raises(ValueError, match="format"):
+        write_run(run, tmp_path / "no", format="msmacro")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\t8\tfirst\n", "line 1: the rank must be a number, got 'first'"),
+        ("1\t8\t1\n1\t9\n", r"line 2: a line has 3 fields \(query document rank\), got 2"),
+        ("1\t8\t1\n1\t8\t2\n", "line"),
+    ],
+)
+def test_a_wrong_line_of_ms_marco_is_named(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_run(write(tmp_path / "run.tsv", text))

@@ -18,10 +18,10 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
-    challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events).
-    Without positions, lists are in displayed order. UBI has two files: see `read_ubi`. A position beyond
-    `deepest` is an error, as models have numbers for every position; by default that is 10,000, or the
-    number of rows where that is more.
+    challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events,
+    which are also told by their content). Without positions, lists are in displayed order. UBI has two files:
+    see `read_ubi`. A position beyond `deepest` is an error, as models have numbers for every position; by
+    default that is 10,000, or the number of rows where that is more.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -32,6 +32,8 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
+    if format is None:
+        format = _told(source)
     if format in (None, *_SCANS):
         with explained(source, format):
             rows = scan(source, format=format).collect()
@@ -50,6 +52,21 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
     return _bounded(readers[format](source), source, deepest)
+
+
+def _told(path: Path) -> str | None:
+    """The format that a file has by its content, if it is none of a table."""
+    if not path.is_file():
+        return None
+    try:
+        kind = kind_of(path)
+    except ValueError:  # a broken file goes by its name, and its reader says what is wrong
+        return None
+    if kind.startswith("ubi."):
+        raise ValueError(
+            f"{path} is one of the two files of UBI; read both with clicks.read_ubi(queries, events)"
+        )
+    return "metarank" if kind == "clicks.metarank" else None
 
 
 def _bounded(log: ClickLog, path: Path, deepest: int | None) -> ClickLog:

@@ -20,18 +20,25 @@ KINDS = {
     "qrels": "TREC judgments (query iteration document label)",
     "judgments": "judgments of Quepid, the Search Relevance Workbench, RRE, o19s or BEIR",
     "beir": "a BEIR folder (corpus.jsonl, queries.jsonl, qrels)",
-    "run": "a TREC run (query Q0 document rank score tag)",
+    "run": "a TREC run (query Q0 document rank score tag) or an MS MARCO run (query document rank)",
     "scores": "a file of scores, one per line",
     "npy": "a file of scores (.npy)",
     "clicks.parquet": "a Parquet click log",
     "clicks.csv": "a CSV click log",
     "clicks.jsonl": "a JSONL click log",
+    "clicks.metarank": "a file of Metarank's events",
+    "ubi.queries": "a file of UBI queries",
+    "ubi.events": "a file of UBI events",
     "ranker": "a saved ranker",
     "index": "a search index",
 }
 DATASETS = ("svmlight", "parquet", "csv", "jsonl", "saved", "shards")  # what `open_dataset` reads
-CLICKS = ("clicks.parquet", "clicks.csv", "clicks.jsonl")
+CLICKS = ("clicks.parquet", "clicks.csv", "clicks.jsonl", "clicks.metarank")
 _MAGIC = {b"PK\x03\x04": "ranker", b"\x93NUMPY": "npy", b"PAR1": "parquet"}
+_EVENTS = ("ranking", "interaction", "item", "user")  # of Metarank
+_IS_PASSED_OVER = re.compile(
+    r'\s*($|#|\[\s*$|\{"(index|create)":\s*\{[^}]*\}\}\s*$)'
+)  # also lines of bulk requests
 _HEAD = 1 << 16  # bytes of a text among which the first line is looked for
 
 
@@ -94,7 +101,7 @@ def _of_text(path: Path) -> str:
     if form_of(text) not in (None, "trec"):
         return "judgments"
     lines = text.splitlines()
-    line = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    line = next((line for line in lines if not _IS_PASSED_OVER.match(line)), "")
     if not line:
         raise ValueError(f"{path} is empty; {_wanted()}")
     kind = _of_line(line)
@@ -109,15 +116,37 @@ def _of_line(line: str) -> str | None:
         return "svmlight"
     if len(fields) in (5, 6) and is_number(fields[4]):
         return "run"
+    if re.fullmatch(r"[^\s{]+\t[^\s]+\t[1-9]\d*", line.strip()):
+        return "run"  # of MS MARCO
     if len(fields) == 4 and is_number(fields[3]):
         return "qrels"
     if len(fields) == 1 and is_number(fields[0]):
         return "scores"
-    if line.lstrip().startswith("{"):
-        return "clicks.jsonl" if _are_clicks(re.findall(r'"(\w+)"\s*:', line)) else "jsonl"
+    if re.match(r"\s*\[?\s*\{", line):
+        return _of_record(line)
     if re.fullmatch(r"[^,\s][^,]*(,[^,\s][^,]*)+", line.strip()):  # a header, and no sentence with commas
         return "clicks.csv" if _are_clicks(line.strip().replace('"', "").split(",")) else "csv"
     return None
+
+
+def _of_record(line: str) -> str:
+    """By the names of a JSON object; of one that is cut off, by all names in it."""
+    names = re.findall(r'"(\w+)"\s*:', line)
+    event = None
+    try:
+        found = json.loads(line.strip().rstrip(","))
+        first = found[0] if isinstance(found, list) and found else found
+        if isinstance(first, dict):
+            names, event = list(first), first.get("event")
+    except json.JSONDecodeError:
+        pass
+    if "action_name" in names and "timestamp" in names:
+        return "ubi.events"
+    if "user_query" in names and ("query_id" in names or "query_response_id" in names):
+        return "ubi.queries"
+    if event in _EVENTS and "id" in names:
+        return "clicks.metarank"
+    return "clicks.jsonl" if _are_clicks(names) else "jsonl"
 
 
 def _parquet_columns(path: Path) -> list[str]:

@@ -59,7 +59,7 @@ array(['rambo'], dtype='<U5'), ('bm25', 'age'))
     y: list[float] = []
     texts = {str(one): text for one, text in queries.items()} if isinstance(queries, Mapping) else {}
     with Faults(answers, on_error, skipped).summed_up() as faults:
-        for number, (query, text, answer) in enumerate(_named(answers, queries), 1):
+        for number, query, text, answer in _named(answers, queries, faults):
             if query is None:
                 faults(
                     number, "qid", "the query of this answer is not known", "pass queries=, in their order"
@@ -95,27 +95,45 @@ array(['rambo'], dtype='<U5'), ('bm25', 'age'))
 
 
 def _named(
-    answers: Answers, queries: Mapping[str, str] | Sequence[str] | None
-) -> Iterator[tuple[str | None, str, Mapping[str, Any]]]:
-    """Query id, text and answer, one after the other."""
+    answers: Answers, queries: Mapping[str, str] | Sequence[str] | None, faults: Faults
+) -> Iterator[tuple[int, str | None, str, Mapping[str, Any]]]:
+    """The number of each answer from 1, query id, text and answer; what is no answer is a fault."""
+    wanted = "wanted an answer of an engine, a JSON object"
+    number = 0
     if isinstance(answers, Mapping) and not _is_answer(answers) and "responses" not in answers:
-        yield from ((str(query), "", answer) for query, answer in answers.items())
+        for number, (query, answer) in enumerate(answers.items(), 1):
+            if isinstance(answer, Mapping):
+                yield number, str(query), "", answer
+            else:
+                faults(number, str(query), f"{wanted}, got {str(answer)[:40]!r}", "ask the engine again")
         return
     ids = [str(query) for query in queries or ()]
-    at = 0
-    for found in _values(answers):
-        for one in found.get("responses", [found]) if isinstance(found, Mapping) else found:
-            if "answer" in one:
-                name = one.get("qid", one.get("query"))
-                yield None if name is None else str(name), str(one.get("query") or ""), one["answer"]
-                continue
-            yield ids[at] if at < len(ids) else None, "", one
+    at = 0  # of the next id: an answer that cannot be used has its query too
+    for one in _single(answers, faults):
+        number += 1
+        inside = one.get("answer") if isinstance(one, Mapping) and "answer" in one else None
+        if isinstance(inside, Mapping):
+            name = one.get("qid", one.get("query"))
+            yield number, None if name is None else str(name), str(one.get("query") or ""), inside
+            continue
+        if inside is None:
             at += 1
+        if inside is None and isinstance(one, Mapping) and "answer" not in one:
+            yield number, ids[at - 1] if at <= len(ids) else None, "", one
+        else:
+            faults(number, "answer", f"{wanted}, got {str(one)[:40]!r}", "ask the engine again")
     if ids and at < len(ids):
         raise ValueError(f"queries has {len(ids)} ids, and there are {at} answers; give one id per answer")
 
 
-def _values(answers: Answers) -> Iterator[Any]:
+def _single(answers: Answers, faults: Faults) -> Iterator[Any]:
+    """One answer after the other, also of lists and of `_msearch`."""
+    for found in _values(answers, faults):
+        inside = found.get("responses") if isinstance(found, Mapping) else found
+        yield from inside if isinstance(inside, list) else [found]
+
+
+def _values(answers: Answers, faults: Faults) -> Iterator[Any]:
     if isinstance(answers, Mapping):
         yield answers
     elif isinstance(answers, str | Path):
@@ -128,9 +146,8 @@ def _values(answers: Answers) -> Iterator[Any]:
                     try:
                         yield json.loads(line)
                     except json.JSONDecodeError as error:
-                        raise ValueError(
-                            f"{answers}, line {number} is not JSON: {error}; correct the line"
-                        ) from None
+                        faults.line(number, f"is not JSON: {error}")
+                        yield None  # the answer to the query of its turn, which is not known
     else:
         yield from answers
 

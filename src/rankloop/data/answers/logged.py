@@ -15,6 +15,13 @@ class UnloggedError(ValueError):
 
 def logged(answer: Mapping[str, Any], log: str | None) -> list[Row]:
     """The rows of an answer, told by its shape; `log` chooses among several logs of OpenSearch."""
+    try:
+        return _rows(answer, log)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise UnloggedError(f"its documents are not as engines write them ({error})") from None
+
+
+def _rows(answer: Mapping[str, Any], log: str | None) -> list[Row]:
     if isinstance(answer.get("hits"), Mapping):
         return [_hit(hit, log) for hit in answer["hits"].get("hits") or []]
     if isinstance(answer.get("response"), Mapping) and "docs" in answer["response"]:
