@@ -33,8 +33,8 @@ def ratio(above: Floats, below: Floats, *, confidence: float = 0.95, kind: str =
     The error is the jackknife's: what each unit weighs is taken into account, and with equal weights it is
     the usual standard error. `kind` is the interval: "student" is symmetric, by t with as many degrees of
     freedom as there are `units`; "skewed" corrects it for the skewness of the units (Hall, 1992); "share" is
-    for values between 0 and 1, whose spread depends on the mean (Wilson, 1927): it stays within 0 and 1; "rate"
-    is the same where `below` counts trials, so that a small unit's own share says little.
+    for values between 0 and 1, whose spread depends on the mean (Wilson, 1927): it stays within 0 and 1.
+    "rate" is the same where `below` counts trials, so that a small unit's own share says little.
 
     >>> found = ratio(np.array([0.0, 0.5, 1.0]), np.ones(3), kind="student")
     >>> found.value, round(found.error, 4), found.units
