@@ -1,7 +1,9 @@
 """Click logs in files: Parquet, CSV and JSON lines."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +11,29 @@ from rankloop._atomic import replacing
 from rankloop._names import unknown
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.frames import exploded
+from rankloop.clicks.columns.lines import frame_of_lines
 from rankloop.data import kind_of
+from rankloop.data.files.records import Faults
 
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
 
-def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | None = None) -> ClickLog:
+def read_clicks(
+    path: str | Path,
+    *,
+    format: str | None = None,
+    deepest: int | None = None,
+    on_error: str = "raise",
+    skipped: "Counter[str] | None" = None,
+) -> ClickLog:
     """Read a log with one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
     challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events,
     which are also told by their content). Without positions, lists are in displayed order. UBI has two files:
     see `read_ubi`. A position beyond `deepest` is an error, as models have numbers for every position; by
-    default that is 10,000, or the number of rows where that is more.
+    default that is 10,000, or the number of rows where that is more. With `on_error="skip"` a bad line of a
+    CSV file or of JSON lines is left out and counted (in `skipped`, else in a warning).
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -35,8 +47,12 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     if format is None:
         format = _told(source)
     if format in (None, *_SCANS):
-        with explained(source, format):
-            rows = scan(source, format=format).collect()
+        kind = _format(source, format)
+        with explained(source, format), Faults(source, on_error, skipped).summed_up() as faults:
+            if faults.skips and kind != "parquet":
+                rows = exploded(frame_of_lines(source, kind, faults))
+            else:
+                rows = scan(source, format=kind).collect()
         return _bounded(ClickLog.from_frame(rows), source, deepest)
     from rankloop.clicks.read_graphcm import read_graphcm
     from rankloop.clicks.read_metarank import read_metarank
@@ -47,8 +63,10 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
         "yandex": read_yandex,
         "trec": read_trec_sessions,
         "graphcm": read_graphcm,
-        "metarank": read_metarank,
+        "metarank": partial(read_metarank, on_error=on_error, skipped=skipped),
     }
+    if on_error != "raise" and format in readers and format != "metarank":
+        raise ValueError(f'on_error="skip" is for CSV and JSON lines; {format} files are read as they are')
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
     return _bounded(readers[format](source), source, deepest)

@@ -1,0 +1,111 @@
+"""Lines of a click log, read one by one, so that a bad one can be left out."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankloop.clicks.click_log import REQUIRED
+from rankloop.data.files.records import Faults
+
+__all__ = ["frame_of_lines"]
+
+_NUMBERS = ("position", "click")
+
+
+def frame_of_lines(path: Path, kind: str, faults: Faults, names: Mapping[str, str] | None = None) -> Any:
+    """A polars frame of the lines ("csv" or "jsonl") that are records of a log; `faults` has the others.
+
+    `names` has the file's names of our columns. Slower than a reader of whole files.
+    """
+    import polars as pl
+
+    theirs = {name: (names or {}).get(name, name) for name in REQUIRED}
+    good = io.BytesIO()
+    text = io.TextIOWrapper(good, encoding="utf-8", newline="", write_through=True)
+    lines = _csv_lines(path, faults, theirs, text) if kind == "csv" else _json_lines(path, faults, theirs)
+    count = 0
+    for line in lines:
+        text.write(line)
+        count += 1
+    if not count:
+        raise ValueError(f"{path} has no line that is a record of a click log")
+    good.seek(0)
+    if kind == "csv":
+        return pl.read_csv(good, infer_schema_length=None)
+    return pl.read_ndjson(good, infer_schema_length=None)
+
+
+def _json_lines(path: Path, faults: Faults, theirs: Mapping[str, str]) -> Iterator[str]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError:
+                faults.line(number, "is not JSON")
+                continue
+            if not isinstance(record, dict):
+                faults.line(number, "is not an object")
+            elif (wrong := _wrong(record, theirs)) is not None:
+                faults(number, *wrong, "correct the line")
+            else:
+                yield json.dumps(record) + "\n"
+
+
+def _csv_lines(path: Path, faults: Faults, theirs: Mapping[str, str], text: Any) -> Iterator[str]:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        rows = csv.reader(file)
+        head = next(rows, [])
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(head)
+        while True:
+            number = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                faults.line(number, f"is not CSV ({error})")
+                continue
+            if not row:
+                continue
+            if len(row) != len(head):
+                faults.line(number, f"has {len(row)} values where the head has {len(head)}")
+            elif (wrong := _wrong(dict(zip(head, row, strict=True)), theirs)) is not None:
+                faults(number, *wrong, "correct the line")
+            else:
+                writer.writerow(row)
+                yield ""
+
+
+def _wrong(record: Mapping[str, Any], theirs: Mapping[str, str]) -> tuple[str, str] | None:
+    """The field of a record that is wrong, and why."""
+    listed = [name for name in theirs.values() if isinstance(record.get(name), list)]
+    if len({len(record[name]) for name in listed}) > 1:
+        return listed[0], "the lists of one page are not equally long"
+    for name in REQUIRED:
+        column = theirs[name]
+        made = (
+            listed and name in ("position", "session") and column not in record
+        )  # from the lists themselves
+        values = record[column] if column in listed else [record.get(column)]
+        for value in values if not made else ():
+            if value is None or value == "":
+                return column, "it is missing"
+            if name in _NUMBERS and not _is_number(value, whole=name == "position"):
+                wanted = "a whole number from 1" if name == "position" else "a number from 0"
+                return column, f"wanted {wanted}, got {str(value)[:40]!r}"
+    return None
+
+
+def _is_number(value: Any, *, whole: bool) -> bool:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value).lower() in ("true", "false") and not whole
+    return math.isfinite(number) and number >= whole and (not whole or number == int(number))
