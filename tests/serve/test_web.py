@@ -36,6 +36,11 @@ def test_a_key_is_limited_by_itself_and_not_by_the_address(tmp_path):
         assert ask(client, {"X-Api-Key": KEY[::-1]}).status_code == 200  # another key, another limit
 
 
+def test_where_no_keys_are_set_the_header_means_nothing(tmp_path):
+    with client_of(tmp_path) as (client, _):
+        assert ask(client, TRUSTED).status_code == 200
+
+
 def test_without_a_limit_a_key_is_not_limited(tmp_path):
     web = WebSettings(keys=f"backend={KEY}", key_rate=0.0)
     with client_of(tmp_path, limits=Limits(rate=0.01, burst=1), web=web) as (client, _):
