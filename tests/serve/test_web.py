@@ -9,7 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 from starlette.routing import Match
+from typer.testing import CliRunner
 
+from rankloop.cli import app
 from rankloop.serve import Config
 from rankloop.serve.config import Limits
 from rankloop.serve.http.create_app import create_app
@@ -17,7 +19,7 @@ from rankloop.serve.http.prefix import under_prefix
 from rankloop.serve.http.tokens import TRIES
 from rankloop.serve.pages import assets
 from rankloop.serve.web_settings import WebSettings
-from serve.running import ADMIN, TOKEN, client_of, serving, wait_until
+from serve.running import ADMIN, TOKEN, client_of, make_index, serving, wait_until
 
 KEY = "0123456789abcdef0123456789abcdef"
 TRUSTED = {"X-Api-Key": KEY}
@@ -197,6 +199,19 @@ def test_a_prefix_that_is_a_route_is_refused(tmp_path, prefix):
         client_of(tmp_path, web=WebSettings(prefix=prefix)),
     ):
         pass
+
+
+def test_the_prefix_on_the_command_line_reaches_one_process_and_many(tmp_path, monkeypatch):
+    make_index(tmp_path)
+    seen = []
+    place = "rankloop.serve.http.process"
+    monkeypatch.setattr(f"{place}.run", lambda config, **options: seen.append(config.web.prefix))
+    monkeypatch.setattr(f"{place}.run_workers", lambda source, **options: seen.append(options["prefix"]))
+    for more in ([], ["--workers", "2"]):
+        given = ["serve", str(tmp_path / "shop.index"), "--prefix", "/shop", *more]
+        result = CliRunner().invoke(app, given)
+        assert result.exit_code == 0, result.output + repr(result.exception)
+    assert seen == ["/shop", "/shop"]
 
 
 # The request log.
