@@ -2,7 +2,8 @@
 
 For each user a new virtual environment, an empty home (no cache of pip, none of compiled kernels) and the
 extra that the README names; then the commands of their first minutes, on files such as they have. The clock
-starts before pip and stops when the last command has printed its result, which is checked:
+starts before pip and stops when the last command has printed its result, which is checked. CPU time tells a
+slow program from a busy machine:
 
     python benchmarks/first_minutes.py
     python benchmarks/first_minutes.py shop      # one of: scientist, researcher, shop, data
@@ -12,6 +13,7 @@ starts before pip and stops when the last command has printed its result, which 
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -123,16 +125,37 @@ def main():
     parser.add_argument("user", nargs="*", help=f"of {', '.join(USERS)}; by default all")
     parser.add_argument("--here", action="store_true", help="measure without installing")
     options = parser.parse_args()
-    print(f"{'user':<18}{'install':<26}{'pip, s':>8}{'commands, s':>13}{'minutes':>9}  bar {BAR:g}")
+    head = (
+        f"{'user':<18}{'install':<26}{'pip, s':>8}{'(CPU)':>8}{'commands, s':>13}{'(CPU)':>8}{'minutes':>9}"
+    )
+    print(f"{head}  bar {BAR:g}", flush=True)
     for name in options.user or USERS:
-        installed, used = measured(USERS[name], here=options.here)
+        pip, commands = measured(USERS[name], here=options.here)
         what = "(this interpreter)" if options.here else f"rankloop[{USERS[name].extra}]".replace("[]", "")
-        total = (installed + used) / 60
-        print(f"{USERS[name].who:<18}{what:<26}{installed:>8.1f}{used:>13.1f}{total:>9.2f}", flush=True)
+        total = (pip.wall + commands.wall) / 60
+        figures = f"{pip.wall:>8.1f}{pip.cpu:>8.1f}{commands.wall:>13.1f}{commands.cpu:>8.1f}{total:>9.2f}"
+        print(f"{USERS[name].who:<18}{what:<26}{figures}", flush=True)
+
+
+class Clock:
+    """Seconds of a block, and those that its processes computed."""
+
+    wall = cpu = 0.0
+
+    def __enter__(self):
+        self._start = time.monotonic(), self._used()
+        return self
+
+    def __exit__(self, *error):
+        self.wall, self.cpu = time.monotonic() - self._start[0], self._used() - self._start[1]
+
+    def _used(self):
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
 
 
 def measured(user, *, here=False):
-    """Seconds of installing, and of the commands until the first result."""
+    """The clocks of installing, and of the commands until the first result."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         work = folder / "work"
@@ -140,27 +163,23 @@ def measured(user, *, here=False):
         user.files(work)
         environment = clean(folder)
         programs = Path(sys.executable).parent
-        installed = 0.0
+        installed = Clock()
         if not here:
             wheel = built(folder, environment)
             subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True, env=environment)
             programs = folder / "env" / "bin"
             what = f"rankloop[{user.extra}] @ {wheel.as_uri()}" if user.extra else str(wheel)
-            start = time.monotonic()
-            done(["pip", "install", "-q", what], programs, work, environment)
-            installed = time.monotonic() - start
+            with installed:
+                done(["pip", "install", "-q", what], programs, work, environment)
         else:
             environment["PYTHONPATH"] = str(ROOT / "src")
-        start = time.monotonic()
-        for command in user.commands:
-            words = command.split()
-            serves = words[0] == "SERVE"
-            said = (
-                served(words[1], " ".join(words[2:]), programs, work, environment)
-                if serves
-                else done(words, programs, work, environment)
-            )
-        used = time.monotonic() - start
+        with Clock() as used:
+            for command in user.commands:
+                words = command.split()
+                if words[0] == "SERVE":
+                    said = served(words[1], " ".join(words[2:]), programs, work, environment)
+                else:
+                    said = done(words, programs, work, environment)
         if user.result not in said:
             raise SystemExit(f"{user.who}: no {user.result!r} in the result:\n{said}")
         return installed, used

@@ -66,6 +66,16 @@ def test_what_people_want_is_learned_not_what_was_shown_first(shop, learned):
     assert json.loads((shop / "learned" / "learned.json").read_text())["chosen"] == learned["chosen"]
 
 
+def test_the_features_are_those_of_the_service(shop, tmp_path):
+    toml = f'index = "{shop / "shop.index"}"\nfeatures = ["bm25(title)", "value(price)"]\n'
+    (tmp_path / "shop.toml").write_text(toml)
+    options = ("--budget", "quick", "--trees", 5, "--out", tmp_path / "out")
+    result = run(tmp_path / "shop.toml", shop / "log.csv", "--columns", COLUMNS, *options)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    search = load_pipeline(tmp_path / "out" / "search.rank", Index.open(shop / "shop.index"))
+    assert search.features.names == ("bm25(title)", "value(price)")
+
+
 def test_search_takes_the_folder(shop, learned):
     given = ["search", str(shop / "shop.index"), "fine hat", "--pipeline", str(shop / "learned"), "--json"]
     result = CliRunner().invoke(app, given)

@@ -5,14 +5,16 @@ import os
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import rankloop as rl
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
+from rankloop.cli import app
 from rankloop.engines import EngineAway, Solr, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.solr_client import SolrClient
-from rankloop.search import BM25, Features, Index
+from rankloop.search import BM25, Features, Index, load_pipeline
 from rankloop.serve import Config, Service
 from serve.running import TOKEN, on_a_port
 
@@ -268,3 +270,20 @@ def test_documents_over_http_go_into_the_collection(shop, tmp_path):
     settings = Config(index=str(shop.address), folder=tmp_path / "serve", admin_token=TOKEN)
     with Service.open(settings) as service, on_a_port(service) as client:
         documents_come_and_go(client)
+
+
+def test_a_past_log_teaches_the_collection(shop, tmp_path):
+    random = np.random.default_rng(0)
+    found = {query: list(shop.retrieve(query, 6).ids) for query in ("red shoes", "running", "winter coat")}
+    with (tmp_path / "log.csv").open("w") as log:
+        log.write("session,query,document,position,click\n")
+        for page in range(300):
+            query = list(found)[page % 3]
+            for rank, at in enumerate(random.permutation(len(found[query])), 1):
+                log.write(f"{page},{query},{found[query][at]},{rank},{int(random.random() < 0.5 / rank)}\n")
+    given = ["learn", str(shop.address), str(tmp_path / "log.csv"), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*given, "--budget", "quick", "--trees", "5"])
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    assert "300 pages of 3 queries" in result.output
+    search = load_pipeline(tmp_path / "out" / "search.rank", shop)
+    assert len(search("red shoes")) == 10

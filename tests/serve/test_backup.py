@@ -162,6 +162,9 @@ def test_the_commands(made, tmp_path):
     result = CliRunner().invoke(app, ["backup", str(tmp_path / "shop.index"), "--out", str(out), "--json"])
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert json.loads(result.output)["pages"] == 1
+    result = CliRunner().invoke(app, ["check", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "a whole backup" in result.output
     target = tmp_path / "restored" / "shop.index"
     result = CliRunner().invoke(app, ["restore", str(out), str(target)])
     assert result.exit_code == 0, result.output + repr(result.exception)

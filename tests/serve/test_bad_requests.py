@@ -7,6 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from rankloop.serve.http import documents, experiments, health, models, search, ubi
+from rankloop.serve.web_settings import WebSettings
 from serve.running import ADMIN, client_of
 
 MARK = "zzyzx"  # in whatever is sent; no answer may repeat it but as a name that is not known
@@ -227,7 +228,8 @@ OTHERS = [
 def shop(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankloop.serve.http.tokens.TRIES", 100_000)  # tests guess often
-        with client_of(tmp_path_factory.mktemp("shop"), swap_rate=0.0) as pair:
+        web = WebSettings(keys="backend=0123456789abcdef")
+        with client_of(tmp_path_factory.mktemp("shop"), swap_rate=0.0, web=web) as pair:
             yield pair
 
 

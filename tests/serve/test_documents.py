@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.search import Index
+from rankloop.search.index.lock import IndexLocked
 from rankloop.serve import Service
-from rankloop.serve.config import Limits
+from rankloop.serve.config import Config, Limits
+from rankloop.serve.documents import Documents, DocumentsBusy
 from rankloop.serve.events.idempotency import GIVEN_UP, KEPT, KeyedRequest, SameKey
 from rankloop.serve.http import documents as routes
 from serve.running import ADMIN, client_of, config, make_index, on_a_port, wait_until
@@ -235,9 +237,24 @@ def test_while_another_writes_the_answer_says_so(tmp_path, monkeypatch):
                 assert answer.status_code == 503
                 assert int(answer.headers["retry-after"]) > 0
                 assert "is being written by process" in answer.json()["detail"]
-                assert "nothing was changed" in answer.json()["detail"]
+                assert "send this again later" in answer.json()["detail"]
             index.commit()
         assert statuses(change(client, "DELETE", "/documents/1", key="a")) == [("1", "deleted")]
+
+
+def test_the_local_index_of_an_engine_may_be_locked_too(tmp_path, monkeypatch):
+    """The engine has the change by then; the answer says to send it again."""
+    index = make_index(tmp_path)
+
+    class Engine:
+        def add(self, given, on_error):
+            raise IndexLocked(f"{index.path} is being written by process 7; wait for its commit")
+
+    monkeypatch.setattr("rankloop.serve.documents.open_engine", lambda where: Engine())
+    documents = Documents(Config(index="opensearch://nowhere:1/shop", folder=tmp_path / "serve"), index)
+    for _ in range(2):  # the turn is given back
+        with pytest.raises(DocumentsBusy, match="written by process 7, as by rankloop index"):
+            documents.put([SOME])
 
 
 @settings(max_examples=15, deadline=None)
@@ -255,8 +272,6 @@ def test_documents_are_what_a_dict_of_them_would_be(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("twin")
     Index.create(folder / "shop.index", {"title": "text", "brand": "keyword"})
     twin = {}
-    from rankloop.serve.documents import Documents
-
     index = Index.open(folder / "shop.index")
     documents = Documents(config(folder), index)
     for verb, id, fields in steps:

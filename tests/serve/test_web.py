@@ -8,14 +8,18 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import Match
+from typer.testing import CliRunner
 
+from rankloop.cli import app
 from rankloop.serve import Config
 from rankloop.serve.config import Limits
+from rankloop.serve.http.create_app import create_app
 from rankloop.serve.http.prefix import under_prefix
 from rankloop.serve.http.tokens import TRIES
 from rankloop.serve.pages import assets
 from rankloop.serve.web_settings import WebSettings
-from serve.running import ADMIN, TOKEN, client_of, wait_until
+from serve.running import ADMIN, TOKEN, client_of, make_index, serving, wait_until
 
 KEY = "0123456789abcdef0123456789abcdef"
 TRUSTED = {"X-Api-Key": KEY}
@@ -34,6 +38,11 @@ def test_a_key_is_limited_by_itself_and_not_by_the_address(tmp_path):
         assert [ask(client).status_code for _ in range(3)] == [200, 200, 429]
         assert [ask(client, TRUSTED).status_code for _ in range(6)] == [200] * 5 + [429]
         assert ask(client, {"X-Api-Key": KEY[::-1]}).status_code == 200  # another key, another limit
+
+
+def test_where_no_keys_are_set_the_header_means_nothing(tmp_path):
+    with client_of(tmp_path) as (client, _):
+        assert ask(client, TRUSTED).status_code == 200
 
 
 def test_without_a_limit_a_key_is_not_limited(tmp_path):
@@ -131,13 +140,24 @@ def test_scripts_ask_under_the_prefix(shop):
             assert answer.content == assets.FILES[name]
 
 
-def test_what_scripts_have_in_quotes_with_a_slash_is_an_address():
+def test_what_scripts_have_in_quotes_with_a_slash_is_an_address(tmp_path):
     """The rewriting of scripts goes by this rule, so nothing else may look like it."""
-    known = ("judge", "events", "fragment", "why", "?", "search", "dashboard", "compare", "document")
+    with serving(tmp_path) as service:
+        routes = create_app(service).routes
+
+    def is_route(path):
+        scopes = [
+            {"type": "http", "method": method, "path": path + more, "headers": []}
+            for method in ("GET", "POST")
+            for more in ("", "/x")
+        ]
+        return any(route.matches(scope)[0] == Match.FULL for route in routes for scope in scopes)
+
+    assert not is_route("/nothing")
     for name, content in assets.FILES.items():
         if name.endswith(".js"):
-            for found in re.findall(r"""["'`]/([a-z?][a-z]*)""", content.decode()):
-                assert found.startswith(known), (name, found)
+            for found in re.findall(r"""["'`]/(?=[a-z?])([a-z/_-]*)""", content.decode()):
+                assert is_route("/" + found.rstrip("/")), (name, found)
 
 
 def test_redirects_and_cookies_stay_under_the_prefix(shop):
@@ -179,6 +199,19 @@ def test_a_prefix_that_is_a_route_is_refused(tmp_path, prefix):
         client_of(tmp_path, web=WebSettings(prefix=prefix)),
     ):
         pass
+
+
+def test_the_prefix_on_the_command_line_reaches_one_process_and_many(tmp_path, monkeypatch):
+    make_index(tmp_path)
+    seen = []
+    place = "rankloop.serve.http.process"
+    monkeypatch.setattr(f"{place}.run", lambda config, **options: seen.append(config.web.prefix))
+    monkeypatch.setattr(f"{place}.run_workers", lambda source, **options: seen.append(options["prefix"]))
+    for more in ([], ["--workers", "2"]):
+        given = ["serve", str(tmp_path / "shop.index"), "--prefix", "/shop", *more]
+        result = CliRunner().invoke(app, given)
+        assert result.exit_code == 0, result.output + repr(result.exception)
+    assert seen == ["/shop", "/shop"]
 
 
 # The request log.

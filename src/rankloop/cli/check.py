@@ -13,7 +13,7 @@ def check(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Indexes, saved models, data sets, click logs, folders or databases of the service.",
+            help="Indexes, saved models, data sets, click logs, folders, databases or backups of a service.",
             metavar="INDEX|MODEL|DATA|STORE...",
         ),
     ],
@@ -36,6 +36,10 @@ def check(
 
 def _checked(path: Path) -> str:
     """What the path is and how much was compared; an error names the damaged file."""
+    if path.is_dir() and (path / "backup.json").exists():
+        from rankloop.serve.backup.restore import check_backup
+
+        return f"a whole backup: {len(check_backup(path)['files'])} files"
     if path.is_dir() and ((path / "events.db").exists() or (path / "models").is_dir()):
         return _store(path)
     if path.is_file():

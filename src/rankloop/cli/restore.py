@@ -39,7 +39,7 @@ def restore(
     from rankloop.serve.config import Config
 
     known = is_address(target) or Path(target).suffix.lower() == ".toml"
-    config = Config.read(target) if known else Config(index=target)
+    config = Config.read(target) if known else Config(index=target).with_environment()
     found = restore_backup(backup, config if database is None else config.but(database=database))
     if json:
         print(dumps({"restored": str(config.index), "folder": str(config.home), **found}))

@@ -25,7 +25,7 @@ Given = Mapping[str, Any]
 
 
 class DocumentsBusy(Exception):  # noqa: N818 - what happened, not a mistake of anybody
-    """Another program writes to the index; nothing was changed, and trying again helps."""
+    """Another program writes to the index; trying again helps."""
 
 
 class Documents:
@@ -208,4 +208,4 @@ def _locked(index: Index) -> Iterator[Index]:
 
 def _said(error: IndexLocked) -> str:
     who = str(error).partition("is being written by ")[2].partition(";")[0] or "another process"
-    return f"the index is being written by {who}, as by rankloop index; nothing was changed, try again later"
+    return f"the index is being written by {who}, as by rankloop index; send this again later"

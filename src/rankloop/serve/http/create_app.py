@@ -90,7 +90,8 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         buckets=TokenBuckets(limits.rate, limits.burst, limits.clients),
         trusted=TokenBuckets(web.key_rate, web.key_burst, max(1, len(web.by_name))),
     )
-    app.add_middleware(Keys, keys=web.by_name, wrong=app.state.wrong_tokens)
+    if web.by_name:
+        app.add_middleware(Keys, keys=web.by_name, wrong=app.state.wrong_tokens)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
