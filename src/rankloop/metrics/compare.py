@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,8 +47,9 @@ def compare(
     first = checked_baseline(systems, baseline, test)
     goals = _goals(judgments)
     if goals is None:
+        plain = cast(Judgments, judgments)
         found = {
-            name: evaluate(ranking, judgments, metrics, confidence=confidence, **options)
+            name: evaluate(ranking, plain, metrics, confidence=confidence, **options)
             for name, ranking in systems.items()
         }
         return Comparison(found, first, test, seed, confidence)
