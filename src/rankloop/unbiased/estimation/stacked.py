@@ -53,15 +53,7 @@ class Stacked:
 
 
 def stacked(
-    log: Log,
-    seen: Evidence,
-    given: ClickBias,
-    lines: LambdaMART,
-    *,
-    learn: bool,
-    floors: bool,
-    whole: bool,
-    seed: int,
+    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, floors: bool, seed: int
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
@@ -80,7 +72,7 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections = library(seen, lines, whole=whole)
+    corrections = library(seen, lines)
     scores = in_folds(corrections, seen, seed)
     scale = scale_of(scores, seen)
     found = _explained(scores / scale, counted, learn=learn, floors=floors)
