@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankloop.clicks import ClickLog, simulate, user
+from rankloop.clicks import ClickLog, World, simulate, user
 from rankloop.data import RankingDataset
 from rankloop.demo.people import put_people
 from rankloop.rankers import FeatureSum
@@ -21,7 +21,7 @@ from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import Store
 from rankloop.serve.http.schema import SearchRequest
-from rankloop.serve.learning.candidates import Gain
+from rankloop.serve.learning.candidates import Gain, train_candidates
 from rankloop.serve.learning.gate import at_every_look, decide
 from rankloop.serve.learning.record import begin
 from rankloop.serve.learning.run import learn_once, runs
@@ -382,3 +382,17 @@ def wait_until(true, seconds):
     while not true():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_the_stack_or_one_forest():
+    """The trees of a run are the stack of `learn`, evaluated by its held-out scores; or one forest."""
+    drawn = World(queries=60, sessions=1500, features=5, seed=1).draw()
+    data = drawn.train.replace(y=np.zeros(drawn.train.n_documents), docid=np.arange(drawn.train.n_documents))
+    usual = train_candidates(drawn.log, data, None)
+    assert usual.learned.weights
+    np.testing.assert_array_equal(usual.candidates["unbiased trees"].scores, usual.learned.scores)
+    quick = train_candidates(drawn.log, data, None, budget="quick")
+    assert not quick.learned.weights
+    assert usual.candidates.keys() == quick.candidates.keys()
+    with pytest.raises(ValueError, match="learn_budget"):
+        Config(index="shop.index", learn_budget="huge")

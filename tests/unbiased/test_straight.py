@@ -109,7 +109,7 @@ def test_trees_have_the_same_scores(row, seed):
 def test_a_sum_of_lines_is_a_line():
     seen = clicked(4, lambda k, s: THETA[k] * expit(s))
     parts = [straight(seen, np.ones(1600, bool), towers=one) for one in (False, True)]
-    both = added(parts, np.array([2.0, -0.5]))
+    both = added(parts, [2.0, -0.5])
     X = seen.data.X[:50]
     np.testing.assert_allclose(both.predict(X), 2.0 * parts[0].predict(X) - 0.5 * parts[1].predict(X))
 

@@ -22,16 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ClickLog"]
 
 PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
-ROW_COLUMNS = (
-    "timestamp",
-    "score",
-    "propensity",
-    "dwell",
-    "conversion",
-    "original_position",
-    "row",
-    "column",
-)
+PLACES = ("row", "column")  # of a grid or of carousels
+ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position", *PLACES)
 REQUIRED = ("session", "query", "document", "position", "click")
 
 
@@ -49,9 +41,8 @@ class ClickLog:
     A page is one (session, query): give every page its own session id where people repeat a query. Pages
     keep the order of their first row, documents are ordered by position. Ids are stored as 4-byte codes;
     `session`, `query` and `document` are expanded on access. `ranker`, `layout`, `user` and `intervention`
-    belong to a page; `timestamp`, `score`, `propensity` (the probability of being shown there), `dwell`,
-    `conversion`, `original_position` (before an intervention moved it), `row` and `column` (of a grid or of
-    carousels) to an impression.
+    belong to a page; `timestamp`, `score`, `propensity` (of being shown there), `dwell`, `conversion`,
+    `original_position` (before an intervention moved it), `row` and `column` (of a grid) to an impression.
 
     >>> log = ClickLog(session=[7, 7, 8], query=["a", "a", "b"], document=[3, 1, 3],
     ...                position=[2, 1, 1], click=[0, 1, 0])
@@ -89,8 +80,7 @@ class ClickLog:
         click: ArrayLike,
         **columns: ArrayLike | None,
     ) -> None:
-        rows = len(np.asarray(session))
-        given = {name: values for name, values in columns.items() if values is not None}
+        rows, given = len(np.asarray(session)), {k: v for k, v in columns.items() if v is not None}
         for name in given:
             if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
                 known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))

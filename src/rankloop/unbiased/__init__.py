@@ -9,6 +9,7 @@ order, which would be made of clicks.
 from rankloop.losses import LambdaRank
 from rankloop.unbiased.affine import affine
 from rankloop.unbiased.after_click import after_click
+from rankloop.unbiased.balance import Balance, balance
 from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.clipped import clipped
 from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate, counterfactual_estimate
@@ -16,6 +17,7 @@ from rankloop.unbiased.direct_method import direct_method
 from rankloop.unbiased.display_probability import display_probability
 from rankloop.unbiased.doubly_robust import doubly_robust
 from rankloop.unbiased.dual_learning_ranker import dual_learning_ranker
+from rankloop.unbiased.goals import goals
 from rankloop.unbiased.intervention_aware import intervention_aware
 from rankloop.unbiased.ips import ips
 from rankloop.unbiased.learn import Learned, learn
@@ -38,6 +40,7 @@ DCG = LambdaRank(metric="dcg", gain="linear")
 
 __all__ = [
     "DCG",
+    "Balance",
     "CounterfactualEstimate",
     "Learned",
     "PlackettLuce",
@@ -45,6 +48,7 @@ __all__ = [
     "Selection",
     "affine",
     "after_click",
+    "balance",
     "candidates",
     "clipped",
     "counterfactual_estimate",
@@ -52,6 +56,7 @@ __all__ = [
     "display_probability",
     "doubly_robust",
     "dual_learning_ranker",
+    "goals",
     "intervention_aware",
     "ips",
     "learn",

@@ -123,13 +123,13 @@ def learn(
     trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
     who read on until they are satisfied have no curve by rank.
 
-    With the usual budget a dozen corrections (pairs, likelihood and regression with the curve in full, by
-    half and not at all, doubly robust, two towers) are fitted in three folds of queries and added up with the
-    weights that make the clicks on the other queries most likely, together with a new curve and, where they
-    are clear, clicks from trust. The sum is one forest; `summary` says in one paragraph what was found. Its
-    dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first of
-    `rankers`. With `logged`, the ranker that made the log, the result moves away from it only as far as the
-    clicks bear it out under every click model that is likely (`unbiased.proximal`).
+    With the usual budget fourteen corrections (pairs, likelihood and linear weights with the curve in full,
+    by half, not at all and as the stack finds it; two towers) are fitted in three folds of queries and added
+    up with the weights that make the clicks on the other queries most likely, together with a new curve and
+    clicks that do not depend on relevance. The sum is one forest; `summary` says in one paragraph what was
+    found. Its dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the
+    first of `rankers`. With `logged`, the ranker that made the log, the result moves away from it only as far
+    as the clicks bear it out under every click model that is likely (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
@@ -223,9 +223,7 @@ def _stacked(
     seed: int,
 ) -> Learned:
     """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
-    found = stacked(
-        log, seen, given, lines, learn=report is not None, floors=by != GIVEN, whole=False, seed=seed
-    )
+    found = stacked(log, seen, given, lines, learn=report is not None, floors=by != GIVEN, seed=seed)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)

@@ -43,6 +43,7 @@ class Comparison(Tabled):
     test: str = "randomization"
     seed: int = 0
     confidence: float = 0.95
+    goals: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +64,23 @@ class Comparison(Tabled):
             metric: verdicts(new, old, metric, test=self.test, seed=self.seed, confidence=self.confidence)
             for metric in self.names
         }
+
+    @property
+    def pareto(self) -> tuple[str, ...]:
+        """The systems that no other one equals or beats by every metric, and beats by one.
+
+        By means: whether a lead is more than chance, the verdicts say.
+        """
+        lower = self.systems[self.baseline].lower_is_better
+        points = {
+            name: np.array([found.mean[one] * (-1 if one in lower else 1) for one in self.names])
+            for name, found in self.systems.items()
+        }
+        return tuple(
+            name
+            for name, own in points.items()
+            if not any(np.all(one >= own) and np.any(one > own) for one in points.values())
+        )
 
     @property
     def per_query(self) -> "polars.DataFrame":
@@ -116,6 +134,7 @@ class Comparison(Tabled):
             "systems": {name: found.to_dict() for name, found in self.systems.items()},
             "verdicts": verdicts,
             "most_changed": changed,
+            **({"goals": list(self.goals), "pareto": list(self.pareto)} if self.goals else {}),
         }
 
     def to_frame(self) -> "polars.DataFrame":
@@ -163,7 +182,7 @@ class Comparison(Tabled):
                         f"{verdict.wins}/{verdict.losses}/{verdict.ties}",
                     )
                 )
-        notes = [*self._notes(), *self._changed_notes()]
+        notes = [*self._notes(), *self._pareto_notes(), *self._changed_notes()]
         return Table(columns, rows, notes=notes, left=2, strong=frozenset(strong))
 
     def _paper_table(self) -> Table:
@@ -196,6 +215,11 @@ class Comparison(Tabled):
         settings = ", ".join(f"{what} {way}" for what, way in (base.settings or {}).items())
         first = f"queries: {over}{left}, baseline: {self.baseline}, {how}"
         return [first, *([settings] if settings else []), *self._skewed_notes()]
+
+    def _pareto_notes(self) -> list[str]:
+        if not self.goals:
+            return []
+        return [f"Pareto: no other system is as good on every goal as {', '.join(self.pareto)}"]
 
     def _skewed_notes(self) -> list[str]:
         if self.test == "bootstrap":  # which follows the skewness

@@ -2,18 +2,15 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import clone
 
 from rankloop._arrays import Bools, Floats, Ints
 from rankloop.losses import LambdaRank
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.affine import affine_relevance
-from rankloop.unbiased.doubly_robust import doubly_robust_relevance
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
@@ -33,32 +30,29 @@ Correction = Callable[[Bools], Member]
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Forests for clicks: with linear leaves, with plain leaves, and for pairs."""
+    """Forests for clicks: with linear leaves, and for pairs."""
 
     lines: LambdaMART
-    plain: LambdaMART
     pairs: LambdaMART
 
     @classmethod
     def of(cls, lines: LambdaMART) -> "Shapes":
-        given: dict[str, Any] = {
-            "trees": lines.trees,
-            "threads": lines.threads,
-            "seed": lines.seed,
-            "patience": None,
-        }
-        parts = {"bagging_fraction": 0.7, "bagging_freq": 1}
-        some = parts | {"feature_fraction": 0.7, "min_data_in_leaf": 50}
-        plain = LambdaMART(leaves=8, min_sum_hessian=1.0, l2=20.0, params=some, **given)
-        pairs = LambdaMART(leaves=15, loss=GAIN, params=parts | {"min_data_in_leaf": 5}, **given)
-        return cls(lines, plain, pairs)
+        pairs = LambdaMART(
+            trees=lines.trees,
+            leaves=15,
+            loss=GAIN,
+            params={"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5},
+            threads=lines.threads,
+            seed=lines.seed,
+            patience=None,
+        )
+        return cls(lines, pairs)
 
 
-def library(seen: Evidence, lines: LambdaMART, *, whole: bool = False) -> dict[str, Correction]:
+def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     """Corrections by name; each takes the rows to train on.
 
-    `seen` has the curve that was estimated; it also corrects by half, and not at all. The `whole` library
-    has more ways to correct; "root" corrects by one over the square root of the rank, whatever the log says.
+    `seen` has the curve that was estimated; it also corrects by half, and not at all.
     """
     shapes = Shapes.of(lines)
     flat, half = tempered(seen, 0.0), tempered(seen, HALF)
@@ -67,14 +61,6 @@ def library(seen: Evidence, lines: LambdaMART, *, whole: bool = False) -> dict[s
         found |= _by_curve(name, one, shapes)
     found["two towers"] = _two_towers(seen, shapes.lines)
     found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
-    if not whole:
-        return found
-    slope = np.arange(1.0, int(seen.position.max()) + 1)
-    root = replace(seen, alpha=slope[seen.position - 1] ** -HALF)
-    found |= _by_curve("root", root, shapes)
-    for name, one in {"flat": flat, "root": root, "full": seen}.items():
-        found[f"regression, {name}"] = _regression(one, shapes.plain)
-    found["doubly robust"] = _doubly_robust(seen, shapes)
     return found
 
 
@@ -122,20 +108,6 @@ def _pairs(seen: Evidence, shape: LambdaMART) -> Correction:
     return lambda kept: _on_labels(seen, affine_relevance(seen), kept, shape)
 
 
-def _doubly_robust(seen: Evidence, shapes: Shapes) -> Correction:
-    """The same with the documents that were not shown, which have the relevance of a model."""
-    data = seen.data
-
-    def grown(kept: Bools) -> LambdaMART:
-        model, cells = boosted(seen, kept, shapes.lines, learn=False)
-        guess = expit(model.predict(data.X) + cells.level)
-        used = np.zeros(data.n_queries, bool)
-        used[data.row_query[kept]] = True
-        return _on_labels(seen, doubly_robust_relevance(seen, guess), used[data.row_query], shapes.pairs)
-
-    return grown
-
-
 def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> LambdaMART:
     lowest = np.minimum(np.minimum.reduceat(np.where(kept, y, 0.0), seen.data.offsets[:-1]), 0.0)
     weight = seen.sessions / seen.sessions[seen.sessions > 0].mean()
@@ -145,21 +117,6 @@ def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> Lam
 
 def _likelihood(seen: Evidence, shape: LambdaMART) -> Correction:
     return lambda kept: boosted(seen, kept, shape, learn=False)[0]
-
-
-def _regression(seen: Evidence, shape: LambdaMART) -> Correction:
-    """Squared error of clicks per examination; a document weighs as often as it was examined."""
-
-    def grown(kept: Bools) -> LambdaMART:
-        y = np.maximum(affine_relevance(seen), 0.0)
-        train = rows_of(seen.data, kept, y)
-        weight = seen.by_row(seen.impressions * seen.alpha)[kept]
-        ranker = _bounded(shape, len(train.y))
-        ranker.set_params(loss="squared")
-        ranker.fit(train.replace(item_weight=np.maximum(weight, 1e-6)))
-        return ranker
-
-    return grown
 
 
 def _two_towers(seen: Evidence, shape: LambdaMART) -> Correction:

@@ -16,7 +16,9 @@ __all__ = ["one_forest"]
 _SCALED = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff)=(.*)$", re.MULTILINE)
 
 
-def one_forest(rankers: Sequence[LambdaMART], weights: Floats, line: Straight | None = None) -> LambdaMART:
+def one_forest(
+    rankers: Sequence[LambdaMART], weights: Sequence[float] | Floats, line: Straight | None = None
+) -> LambdaMART:
     r"""The ranker with the scores :math:`\sum_j w_j s_j(x)`; forests of weight 0 are left out.
 
     All trees are LightGBM's, of the same features; leaves are multiplied by the weight of their forest.

@@ -53,15 +53,7 @@ class Stacked:
 
 
 def stacked(
-    log: Log,
-    seen: Evidence,
-    given: ClickBias,
-    lines: LambdaMART,
-    *,
-    learn: bool,
-    floors: bool,
-    whole: bool,
-    seed: int,
+    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, floors: bool, seed: int
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
@@ -80,7 +72,7 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections = library(seen, lines, whole=whole)
+    corrections = library(seen, lines)
     scores = in_folds(corrections, seen, seed)
     scale = scale_of(scores, seen)
     found = _explained(scores / scale, counted, learn=learn, floors=floors)
@@ -177,15 +169,16 @@ def _sum_of(
     corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
 ) -> LambdaMART:
     columns = {name: column for column, name in enumerate(corrections)}
-    made = [(fitted(corrections[name], seen.shown), weights[columns[name]]) for name in used]
-    forests = [(one, weight) for one, weight in made if isinstance(one, LambdaMART)]
-    lines = [(one, weight) for one, weight in made if isinstance(one, Straight)]
+    made = {name: fitted(corrections[name], seen.shown) for name in used}
+    forests = {name: one for name, one in made.items() if isinstance(one, LambdaMART)}
+    straights = {name: one for name, one in made.items() if isinstance(one, Straight)}
+    by_name = {name: float(weights[columns[name]]) for name in used}
     if not forests:  # the text of a forest has a head, which a sum of lines takes from one of weight 0
-        head = next(fitted(one, seen.shown) for name, one in corrections.items() if name == HEAD)
+        head = fitted(corrections[HEAD], seen.shown)
         assert isinstance(head, LambdaMART)
-        forests = [(head, 0.0)]
-    line = added(*zip(*lines, strict=True)) if lines else None
-    ranker = one_forest(*zip(*forests, strict=True), line)
+        forests, by_name[HEAD] = {HEAD: head}, 0.0
+    line = added(list(straights.values()), [by_name[name] for name in straights]) if straights else None
+    ranker = one_forest(list(forests.values()), [by_name[name] for name in forests], line)
     ranker.set_params(loss=LEARNED)
     return ranker
 

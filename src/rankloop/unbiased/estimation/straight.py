@@ -86,7 +86,7 @@ def straight(seen: Evidence, kept: Bools, *, towers: bool = False) -> Straight:
     return Straight(mean, spread, np.asarray(found.x[:features], np.float64))
 
 
-def added(parts: Sequence[Straight], weights: Floats) -> Straight:
+def added(parts: Sequence[Straight], weights: Sequence[float]) -> Straight:
     """The weighted sum of scores that were fitted to the same rows, as one."""
     first = parts[0]
     assert all(np.array_equal(one.mean, first.mean) for one in parts)
