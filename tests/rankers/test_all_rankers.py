@@ -24,7 +24,14 @@ CLASSES = {
 
 # Small settings for the slow ones, parts for those made of rankers; every other class is made as it comes.
 SMALL = {
-    "AutoRanker": {"fits": 3, "members": 2, "folds": 2, "backends": ["lightgbm"], "threads": 1},
+    "AutoRanker": {
+        "fits": 3,
+        "members": 2,
+        "folds": 2,
+        "divisions": 1,
+        "backends": ["lightgbm"],
+        "threads": 1,
+    },
     "CoordinateAscent": {"restarts": 1},
     "RankBoost": {"iterations": 100},
     "LambdaMART": {"trees": 30, "leaves": 8, "min_sum_hessian": 0.0},

@@ -19,7 +19,7 @@ from rankloop.rankers.study import Study, Trial
 __all__ = ["Range", "new_study", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
-STARTUP = 6  # trials, of known or random settings, before any is drawn near the best
+STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
 _TABLE = ("low", "high", "log", "step")
 
 
