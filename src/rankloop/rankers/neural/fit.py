@@ -12,6 +12,8 @@ from torch import nn
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.losses import loss, settle
+from rankloop.metrics import Metric
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
 from rankloop.rankers.neural.device_metrics import quality_on
@@ -24,7 +26,7 @@ from rankloop.rankers.saving.codec import encode
 if TYPE_CHECKING:
     from rankloop.rankers.neural_ranker import NeuralRanker
 
-__all__ = ["batch_size", "fit"]
+__all__ = ["batch_size", "explained", "fit", "identity_of", "quality_of"]
 
 _OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
 _WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
@@ -39,9 +41,10 @@ def fit(
     _check(ranker)
     device = own_device(ranker.device)
     recipe = _recipe(ranker, data)
-    identity = _identity(ranker, data, valid) if ranker.checkpoint else {}
+    free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
+    identity = identity_of(ranker, data, valid, free) if ranker.checkpoint else {}
     path = Path(ranker.checkpoint) if ranker.checkpoint else None
-    with _explained(path, recipe), joined(device) as processes:
+    with explained(path, recipe), joined(device) as processes:
         transform = FeatureTransform.learned(
             ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
         )
@@ -57,7 +60,7 @@ def fit(
         state = train(
             scorer,
             DeviceLists(data, transform, device, dtype),
-            None if validation is None else _quality(ranker, scorer, validation),
+            None if validation is None else quality_of(scorer, validation, ranker.metric, ranker.precision),
             recipe,
             processes,
             resumed=None if path is None else read_checkpoint(path, identity),
@@ -128,14 +131,17 @@ def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
     )
 
 
-def _quality(ranker: "NeuralRanker", scorer: nn.Module, validation: DeviceLists) -> Callable[[], float]:
-    measure = quality_on(validation, ranker.metric)
+def quality_of(
+    scorer: nn.Module, validation: DeviceLists, metric: str | Metric, precision: str
+) -> Callable[[], float]:
+    """The quality of the network on the validation set, higher is better."""
+    measure = quality_on(validation, metric)
 
     def quality() -> float:
-        reached = measure(scores_of(scorer, validation, ranker.precision))
+        reached = measure(scores_of(scorer, validation, precision))
         if isnan(reached):
             raise ValueError(
-                f"no query of the validation set has a value of {ranker.metric}; "
+                f"no query of the validation set has a value of {metric}; "
                 "it needs relevant documents, or another metric"
             )
         return reached
@@ -143,9 +149,10 @@ def _quality(ranker: "NeuralRanker", scorer: nn.Module, validation: DeviceLists)
     return quality
 
 
-def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None) -> dict[str, Any]:
-    """What identifies this training: its parameters and its data."""
-    free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
+def identity_of(
+    ranker: Ranker, data: RankingDataset, valid: RankingDataset | None, free: frozenset[str]
+) -> dict[str, Any]:
+    """What identifies this training: its data, and its parameters but those that are `free` to change."""
     parameters = {
         name: encode(value, name, {})
         for name, value in ranker.get_params(deep=False).items()
@@ -155,7 +162,7 @@ def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDatase
 
 
 @contextmanager
-def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
+def explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
     """Device errors as a sentence that says what to do."""
     try:
         yield
