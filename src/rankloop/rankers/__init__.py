@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.saving.load import load as load
     from rankloop.rankers.study import Study as Study
     from rankloop.rankers.svm.ranksvm import RankSVM as RankSVM
+    from rankloop.rankers.text_ranker import TextRanker as TextRanker
     from rankloop.rankers.to_onnx import to_onnx as to_onnx
     from rankloop.rankers.trees.compile_forest import compile_forest as compile_forest
     from rankloop.rankers.trees.forest import Forest as Forest
@@ -73,6 +74,7 @@ _HOME = {
     "RankSVM": "svm.ranksvm",
     "Ranker": "base.ranker",
     "Study": "study",
+    "TextRanker": "text_ranker",
     "TunedFusion": "tune_fusion",
     "Why": "explain.why",
     "ablation": "explain.ablation",

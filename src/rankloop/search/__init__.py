@@ -12,6 +12,7 @@ from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.link_signals import link_signals
+from rankloop.search.features.text_score import text_score
 from rankloop.search.features.url_depth import url_depth
 from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
@@ -23,6 +24,7 @@ from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
+from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
 from rankloop.search.rm3 import rm3
 from rankloop.search.searchable import Searchable
@@ -60,8 +62,10 @@ __all__ = [
     "load_pipeline",
     "pagerank",
     "read_documents",
+    "rerank",
     "rm3",
     "snippet",
+    "text_score",
     "tune_weights",
     "url_depth",
     "url_length",
