@@ -69,9 +69,6 @@ class TextRanker(Ranker):
     threads: int | None = None
     seed: int = 0
 
-    module_: Any
-    tokenizer_: Any
-
     def __sklearn_clone__(self) -> Self:
         """An unfitted copy that shares the documents."""
         return type(self)(**self.get_params(deep=False))
@@ -115,8 +112,8 @@ class TextRanker(Ranker):
         self._forget()
         model = open_model(self.checkpoint, dropout=self.dropout, seed=self.seed)
         self.n_features_in_, self.fingerprint_, self.metrics_, self.propensity_ = 0, "", {}, None
+        model.scorer.to(own_device(self.device)).eval()
         self._take(model, {"loss": []}, 0)
-        self.module_ = self.module_.to(own_device(self.device)).eval()
         return self
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
@@ -143,7 +140,9 @@ class TextRanker(Ranker):
         """The training has recorded its quality."""
 
     def _take(self, model: Any, history: dict[str, list[float]], best: int) -> None:
-        self.module_, self.tokenizer_, self.about_ = model
+        self.module_: Any = model.scorer
+        self.tokenizer_: Any = model.tokenizer
+        self.about_: dict[str, Any] = model.about
         self.history_, self.n_iter_ = history, best
 
     def _scored(self, pairs: Any) -> Floats:
