@@ -20,6 +20,7 @@ from rankloop.search.first import first
 from rankloop.search.hit import Hit
 from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
+from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
@@ -48,6 +49,7 @@ __all__ = [
     "Hit",
     "HybridWeights",
     "Index",
+    "LateInteraction",
     "Pipeline",
     "Query",
     "Retriever",

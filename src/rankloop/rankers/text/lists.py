@@ -12,7 +12,7 @@ from rankloop._arrays import Ints
 from rankloop.data import RankingDataset
 from rankloop.rankers.neural.batches import DeviceLists
 from rankloop.rankers.text.packed import Packed
-from rankloop.rankers.text.tokens import Pairs, ranges
+from rankloop.rankers.text.tokens import Pairs, Texts, ranges
 
 __all__ = ["Chunk", "PairBatch", "TextLists", "pair_batch"]
 
@@ -55,8 +55,8 @@ class TextLists(DeviceLists):
             yield pair_batch(self.texts, rows, self.device, self.at_once), self.offsets
 
 
-def pair_batch(pairs: Pairs, rows: Ints, device: torch.device, at_once: int) -> PairBatch:
-    """The pairs of these rows, in chunks of about `at_once` tokens."""
+def pair_batch(pairs: Pairs | Texts, rows: Ints, device: torch.device, at_once: int) -> PairBatch:
+    """The pairs (or texts) of these rows, in chunks of about `at_once` tokens."""
     order = np.argsort(pairs.lengths[rows], kind="stable")
     ends = np.cumsum(pairs.lengths[rows[order]])
     number = -(-int(ends[-1]) // at_once) if len(ends) else 0
@@ -73,7 +73,7 @@ def pair_batch(pairs: Pairs, rows: Ints, device: torch.device, at_once: int) -> 
     return PairBatch(chunks, _sent(back, device))
 
 
-def _chunk(pairs: Pairs, rows: Ints, device: torch.device) -> Chunk:
+def _chunk(pairs: Pairs | Texts, rows: Ints, device: torch.device) -> Chunk:
     tokens, types, lengths = pairs.packed(rows)
     places = ranges(np.zeros(len(rows), np.int64), lengths)
     sent = _sent(np.stack((tokens, types, places)), device)

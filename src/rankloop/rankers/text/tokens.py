@@ -9,7 +9,7 @@ import numpy as np
 from rankloop._arrays import Ints, Ints32
 from rankloop._extras import require
 
-__all__ = ["Frame", "PairTokens", "Pairs", "Tokenizer", "ranges"]
+__all__ = ["Frame", "PairTokens", "Pairs", "Texts", "Tokenizer", "ranges"]
 
 _AT_ONCE = 4_096  # texts
 
@@ -61,6 +61,14 @@ class Tokenizer:
         parts = np.split(tokens, [first[0], first[-1] + 1, second[0], second[-1] + 1], axis=1)
         return Frame(parts[0], parts[2], parts[4], int(tokens[1, first[0]]), int(tokens[1, second[0]]))
 
+    @cached_property
+    def alone(self) -> Ints:
+        """The special tokens (ids, types) after a text without a second one."""
+        one = self._tokenizer.encode("a")
+        inside = np.flatnonzero(np.array([part is not None for part in one.sequence_ids]))
+        made: Ints = np.array([one.ids, one.type_ids], np.int64)[:, inside[-1] + 1 :]
+        return made
+
 
 class Frame(NamedTuple):
     """The special tokens before, between and after the texts of a pair (ids, types), and the texts' types."""
@@ -74,6 +82,29 @@ class Frame(NamedTuple):
     @property
     def tokens(self) -> int:
         return int(self.before.shape[1] + self.middle.shape[1] + self.after.shape[1])
+
+
+class Texts:
+    """Texts alone, each tokenized once, of at most `limit` tokens."""
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], limit: int) -> None:
+        self.before, self.after = tokenizer.frame.before, tokenizer.alone
+        room = limit - self.before.shape[1] - self.after.shape[1]
+        if room < 1:
+            raise ValueError(f"tokens must be {limit - room + 1} or more, got {limit}")
+        self.tokens, self.starts = tokenizer.flat(texts)
+        self.kept = np.minimum(np.diff(self.starts), room)
+        self.lengths = self.kept + limit - room
+
+    def packed(self, rows: Ints) -> PairTokens:
+        """These texts, one after the other."""
+        lengths = self.lengths[rows]
+        ends = np.cumsum(lengths)
+        made = np.zeros((2, int(ends[-1])), np.int64)
+        place = _set(made, ends - lengths, self.before)
+        place = _fill(made, place, self.kept[rows], self.tokens, self.starts[rows], 0)
+        _set(made, place, self.after)
+        return PairTokens(made[0], made[1], lengths)
 
 
 class Pairs:
