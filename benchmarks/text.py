@@ -3,6 +3,7 @@
 RANKLOOP_DATA=... python benchmarks/text.py [--part valid | test] [--queries n] [--tuned n] [--titles]
     [--lists FILE]                      write the lists that `cross_encoders.py` trains on and scores
     [--scores FILE --made-of LISTS]     re-rank the same lists with its scores, and train trees with them
+    [--latency --made-of LISTS]         the time of a cross-encoder for 100 candidates
 
 The encoder is all-MiniLM-L6-v2 with int8 weights (`rankloop encoders get minilm`), which saw no judgments.
 Queries are split as in `search_quality.py`; weights are tuned on training queries, and the part that is
@@ -25,7 +26,7 @@ import numpy as np
 
 from cross_encoders import read_lists, write_lists
 from rankloop.metrics import compare, evaluate
-from rankloop.rankers import LambdaMART
+from rankloop.rankers import LambdaMART, TextRanker, to_onnx
 from rankloop.search import (
     BM25,
     BM25F,
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--lists", type=Path)
     parser.add_argument("--scores", type=Path)
     parser.add_argument("--made-of", type=Path)
+    parser.add_argument("--latency", action="store_true")
     parser.add_argument(
         "--titles", action="store_true", help="encode titles alone, which is ten times faster"
     )
@@ -68,6 +70,9 @@ def main() -> None:
     measured = {qid: Query.of_words(texts[qid]) for qid in parts[options.part][: options.queries]}
     if options.lists:
         write(options.lists, data, texts, qrels, parts)
+        return
+    if options.latency:
+        latency(options.made_of)
         return
     if options.scores:
         with_trees(data, options.made_of, options.scores, options.part, texts, qrels)
@@ -344,6 +349,55 @@ def report(orders: dict, lists: Any, judged: dict, baseline: str) -> None:
         v = verdicts.get(name)
         against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
         print(f"{name:<34}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}", flush=True)
+
+
+def latency(lists_file: Path) -> None:
+    """CPU milliseconds for 100 candidates of a query, in one thread; the weights do not matter for that."""
+    lists, documents = read_lists(lists_file)
+    data = lists["test"].select(np.arange(20))
+    reader = TextRanker("minilm", documents=documents, tokens=160, threads=1, device="cpu").open()
+    session = as_session(to_onnx(reader, int8=True))
+    pairs = [
+        (text, [documents[id] for id in data.docid[data.offsets[at] : data.offsets[at + 1]].tolist()])
+        for at, text in enumerate(data.query_text.tolist())
+    ]
+    rows = {
+        "cross-encoder, single precision": lambda query, texts: reader.scores(query, texts),
+        "cross-encoder, ONNX, int8": lambda query, texts: by_session(session, reader, query, texts),
+    }
+    print(f"\nCPU milliseconds for {POOL} candidates of at most 160 tokens, one thread")
+    for name, score in rows.items():
+        score(*pairs[0])
+        started = time.process_time()
+        for query, texts in pairs:
+            score(query, texts)
+        spent = 1000 * (time.process_time() - started) * POOL / data.n_documents
+        print(f"{name:<34}{spent:>8.0f}", flush=True)
+
+
+def as_session(model: bytes) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options)
+
+
+def by_session(session: Any, reader: TextRanker, query: str, texts: list[str]) -> np.ndarray:
+    """Texts of similar length together, padded."""
+    from rankloop.rankers.text.tokens import Pairs
+
+    rows = np.arange(len(texts))
+    pairs = Pairs(reader.tokenizer_, [query], texts, np.zeros_like(rows), rows, limit=reader.tokens)
+    scores = np.zeros(len(texts))
+    for some in np.array_split(np.argsort(pairs.lengths), max(1, len(texts) // 16)):
+        tokens, types, lengths = pairs.packed(some)
+        place = np.arange(lengths.max()) < lengths[:, None]
+        ids, kinds = np.zeros(place.shape, np.int64), np.zeros(place.shape, np.int64)
+        ids[place], kinds[place] = tokens, types
+        given = {"input_ids": ids, "attention_mask": place.astype(np.int64), "token_type_ids": kinds}
+        scores[some] = session.run(None, given)[0]
+    return scores
 
 
 if __name__ == "__main__":

@@ -168,14 +168,15 @@ def test_late_interaction_orders_the_first_and_is_saved(folder, shop, tmp_path):
     late = LateInteraction(folder, k=4, device="cpu").add(index)
     assert late.bytes_per_document == pytest.approx(5 * 32)  # [CLS] the red hat [SEP]
     assert "9 texts of 160 bytes" in repr(late)
-    found, again = index.retriever(k=9)("the"), (index.retriever(k=9) >> late)("the")
+    found, again = index.retriever(k=9)("red blue green"), (index.retriever(k=9) >> late)("red blue green")
+    assert len(found) == 9
     assert set(again.ids[:4]) == set(found.ids[:4])
     assert again.ids[4:].tolist() == found.ids[4:].tolist()
     assert (np.diff(again.scores) <= 0).all()
     late.save(tmp_path / "late")
     loaded = LateInteraction.load(tmp_path / "late")
     loaded.device = "cpu"
-    assert (index.retriever(k=9) >> loaded)("the").ids.tolist() == again.ids.tolist()
+    assert (index.retriever(k=9) >> loaded)("red blue green").ids.tolist() == again.ids.tolist()
     with pytest.raises(ValueError, match="k=1"):
         LateInteraction(folder, k=0)
 
@@ -195,6 +196,8 @@ def test_a_changed_document_gets_new_vectors(folder, tmp_path):
     index.update([{"id": 1, "title": "the green sock"}])
     index.add([{"id": 3, "title": "the red hat"}])
     index.commit()
-    found = index.retriever(k=9)("the")
+    found = index.retriever(k=9)("red blue green")
     fresh = LateInteraction(folder, device="cpu").add(index)
+    assert len(found) == 3
     np.testing.assert_allclose(late.scores(found), fresh.scores(found), rtol=1e-5)
+    assert late.scores(index.retriever()("nothing")).shape == (0,)

@@ -31,8 +31,9 @@ class LateInteraction(Stage):
 
     The vectors come from a pretrained BERT (`checkpoint`: a folder, or a name such as `"minilm"`; see
     `TextRanker`). `add(index)` computes those of all documents once, as int8: `bytes_per_document` says what
-    they take. A document that was not added, or has another text now, is encoded when it is met. Slower than one vector per document,
-    faster than a `TextRanker`, which reads query and document together.
+    they take. A document that was not added, or has another text now, is encoded when it is met. This is
+    slower than one vector per document, and faster than a `TextRanker`, which reads query and document
+    together.
 
     >>> LateInteraction("minilm", k=50)
     LateInteraction('minilm', k=50, 0 texts)
@@ -71,7 +72,10 @@ class LateInteraction(Stage):
         snapshot = index.snapshot
         fields = self._fields(snapshot)
         live = [row for part in snapshot.segments for row in (np.flatnonzero(part.live) + part.base).tolist()]
-        parts, lengths, keys, seen = [], [], [], set[str]()
+        parts: list[Array] = []
+        lengths: list[int] = []
+        keys: list[str] = []
+        seen: set[str] = set()
         with progress("token vectors", len(live)) as advance:
             for start in range(0, len(live), _AT_ONCE):
                 some = live[start : start + _AT_ONCE]
@@ -100,6 +104,8 @@ class LateInteraction(Stage):
 
     def scores(self, found: Candidates) -> Floats:
         """The sum of the best cosines for each candidate."""
+        if not len(found):
+            return np.zeros(0)
         (query,) = self._encoded([found.query.plain])
         fields = self._fields(found.snapshot)
         texts = [text_of(found.snapshot.document(row), fields) for row in found.rows.tolist()]
@@ -110,7 +116,7 @@ class LateInteraction(Stage):
         return max_sim(query, np.concatenate(parts), offsets)
 
     def save(self, path: str | Path) -> None:
-        """Write the stored vectors to one file that `LateInteraction.load` reads; the network is not in it."""
+        """Write the stored vectors, without the network, to one file that `LateInteraction.load` reads."""
         parameters = {
             "checkpoint": str(self.checkpoint),
             "fields": None if self.fields is None else list(self.fields),
@@ -172,4 +178,5 @@ def _key(text: str) -> str:
 
 
 def _int8(vectors: Singles) -> Array:
-    return np.clip(np.rint(vectors * _SCALE), -127, 127).astype(np.int8)
+    made: Array = np.clip(np.rint(vectors * _SCALE), -127, 127).astype(np.int8)
+    return made

@@ -20,8 +20,10 @@ from rankloop.search.text.query import Query
 __all__ = ["TwoTower"]
 
 _KIND = "TwoTower"
-_SAVED = ("checkpoint", "dimension", "buckets", "tokens", "temperature", "negatives", "popularity")
-_SAVED += ("widths", "epochs", "batch", "learning_rate", "seed")
+_SAVED = (
+    *("checkpoint", "dimension", "buckets", "tokens", "temperature", "negatives", "popularity", "widths"),
+    *("epochs", "batch", "learning_rate", "seed"),
+)
 _LEARNED = ("queries_", "documents_")
 _RATES = {"words": 0.01, "bert": 5e-5}
 
@@ -80,6 +82,7 @@ class TwoTower:
         self.learning_rate = learning_rate
         self.device = device
         self.seed = seed
+        self._width: int | None = None
 
     def __repr__(self) -> str:
         if self.checkpoint is not None:
@@ -152,7 +155,7 @@ class TwoTower:
                 f"vectors serve at the widths {self._widths()} they were trained for, got {width}"
             )
         made = copy(self)
-        made.width_ = width
+        made._width = width
         return made
 
     @property
@@ -162,8 +165,7 @@ class TwoTower:
         whole = hashlib.blake2b(digest_size=8)
         for _, value in sorted(self._members().items()):
             whole.update(value.encode() if isinstance(value, str) else np.ascontiguousarray(value).tobytes())
-        width = getattr(self, "width_", None)
-        return whole.hexdigest() if width is None else f"{whole.hexdigest()}-{width}"
+        return whole.hexdigest() if self._width is None else f"{whole.hexdigest()}-{self._width}"
 
     def save(self, path: str | Path) -> None:
         """Write one file that `TwoTower.load` reads."""
@@ -231,10 +233,9 @@ class TwoTower:
         return sorted({*self.widths, self.dimension})
 
     def _cut(self, vectors: Singles) -> Singles:
-        width = getattr(self, "width_", None)
-        if width is None:
+        if self._width is None:
             return vectors
-        part = vectors[:, :width]
+        part = vectors[:, : self._width]
         return np.asarray(part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12), np.float32)
 
     def _members(self) -> dict[str, Any]:
