@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.linear_ranker import LinearRanker as LinearRanker
     from rankloop.rankers.neural_ranker import NeuralRanker as NeuralRanker
     from rankloop.rankers.pointwise_ranker import PointwiseRanker as PointwiseRanker
+    from rankloop.rankers.pretrain import pretrain as pretrain
     from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.ranking_scorer import ranking_scorer as ranking_scorer
     from rankloop.rankers.saving.load import load as load
@@ -87,6 +88,7 @@ _HOME = {
     "importance": "explain.importance",
     "load": "saving.load",
     "partial_dependence": "explain.partial_dependence",
+    "pretrain": "pretrain",
     "ranking_scorer": "ranking_scorer",
     "to_elasticsearch": "export.to_elasticsearch",
     "to_onnx": "to_onnx",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
-from rankloop.rankers.neural.network import RankingNetwork, make_scorer
+from rankloop.rankers.neural.network import LEVELS, RankingNetwork, make_scorer
 from rankloop.rankers.neural.processes import joined, own_device
 from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of, train
 from rankloop.rankers.saving.codec import encode
@@ -45,11 +46,17 @@ def fit(
     identity = identity_of(ranker, data, valid, free) if ranker.checkpoint else {}
     path = Path(ranker.checkpoint) if ranker.checkpoint else None
     with explained(path, recipe), joined(device) as processes:
-        transform = FeatureTransform.learned(
-            ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
+        transform = (
+            FeatureTransform.learned(
+                ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
+            )
+            if ranker.init is None
+            else deepcopy(_start(ranker.init, data).transform).to(device)
         )
         # Only pointwise losses depend on the level of the scores; for others it would drift by rounding.
         scorer = make_scorer(ranker, transform.columns, level=recipe.loss.pointwise).to(device)
+        if ranker.init is not None:
+            _go_on(scorer, ranker.init.module_.scorer)
         dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
         validation = None if valid is None else DeviceLists(valid, transform, device, dtype)
 
@@ -67,6 +74,27 @@ def fit(
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
+
+
+def _start(init: "NeuralRanker", data: RankingDataset) -> RankingNetwork:
+    """The network to go on from."""
+    init._check_fitted()
+    if init.n_features_in_ != data.n_features:
+        raise ValueError(
+            f"init was trained on {init.n_features_in_} features and the data have {data.n_features}; "
+            "pretrain on the same features"
+        )
+    return init.module_
+
+
+def _go_on(scorer: nn.Module, init: nn.Module) -> None:
+    """Take the weights of `init`, but for the level, which only some losses have."""
+    try:
+        missing, surplus = scorer.load_state_dict(init.state_dict(), strict=False)
+    except RuntimeError:
+        missing, surplus = ["weights of another size"], []
+    if {*missing, *surplus} - LEVELS:
+        raise ValueError("init has another scorer or other widths than this network; make them alike")
 
 
 def batch_size(ranker: "NeuralRanker", data: RankingDataset) -> int:

@@ -77,12 +77,13 @@ def _with_int8(onnx: Any, model: Any) -> Any:
     """Weights of the matrix products as int8; activations are scaled while it runs."""
     quantization = require("onnxruntime.quantization", "text")
     with tempfile.TemporaryDirectory() as made:
-        plain, small = Path(made) / "plain.onnx", Path(made) / "int8.onnx"
+        plain, ready, small = (Path(made) / f"{name}.onnx" for name in ("plain", "ready", "int8"))
         onnx.save(model, plain)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            quantization.quant_pre_process(plain, ready, skip_symbolic_shape=True)
             quantization.quantize_dynamic(
-                plain,
+                ready,
                 small,
                 weight_type=quantization.QuantType.QInt8,
                 op_types_to_quantize=["MatMul", "Gather"],
