@@ -6,7 +6,7 @@ ORACLES ?= .venv-oracles
 export OMP_WAIT_POLICY ?= PASSIVE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-TEST_EXTRAS := neural,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
+TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
 
 .PHONY: test check unit quick oracles checkouts hardening format demo bench clean
 

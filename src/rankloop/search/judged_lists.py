@@ -23,9 +23,9 @@ Judgments = Mapping[Any, Mapping[Any, float]]  # a Qrels is one
 
 
 def judged_lists(
-    retrieve: StageLike, features: Features, queries: Queries, judgments: Judgments, among: str
+    retrieve: StageLike, features: Features | None, queries: Queries, judgments: Judgments, among: str
 ) -> RankingDataset:
-    """Features and labels of the documents of each query that has both.
+    """Features and labels of the documents of each query that has both; without features, no columns.
 
     `among` says which documents: those that are "judged", those that are "retrieved" (label 0 without a
     judgment), or "both". Beware of "both" where judgments are few: a document that was not retrieved is
@@ -34,20 +34,24 @@ def judged_lists(
     one_of("among", among, AMONG)
     grades = grades_of(judgments)
     judged = judged_queries(queries, grades)
-    matrices, labels, qids, docids = [], [], [], []
+    matrices, labels, qids, docids, texts = [], [], [], [], {}
     with progress("features", len(judged)) as advance:
         for qid, query in judged.items():
             found = _documents(retrieve, query, grades[qid], among)
             if len(found):
                 ids = [str(id) for id in found.ids.tolist()]
-                matrices.append(features.matrix(found))
+                none = np.zeros((len(found), 0), np.float32)
+                matrices.append(none if features is None else features.matrix(found))
+                texts[qid] = found.query.plain
                 labels += [max(grades[qid].get(id, 0.0), 0.0) for id in ids]
                 qids += [qid] * len(ids)
                 docids += ids
             advance(1, f"{len(labels):,} documents")
     if not matrices:
         raise ValueError("no judged document is in the index; are the document ids the same?")
-    return RankingDataset(np.concatenate(matrices), labels, qids, docid=docids, feature_names=features.names)
+    names = None if features is None else features.names
+    X = np.concatenate(matrices)
+    return RankingDataset(X, labels, qids, docid=docids, query_text=texts, feature_names=names)
 
 
 def judged_queries(queries: Queries, grades: Mapping[str, Any]) -> dict[str, str | Query]:

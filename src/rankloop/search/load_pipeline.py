@@ -24,6 +24,7 @@ from rankloop.search.first import first
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
+from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
 from rankloop.search.searchable import Searchable
 from rankloop.search.stage import StageLike
@@ -89,14 +90,18 @@ def _parts(search: Pipeline) -> dict[str, str]:
     source = search.stages[0]
     if not isinstance(source, Retriever):
         raise ValueError(f"a saved pipeline starts with index.retriever(), got {source!r}")
+    rankers = [stage.ranker for stage in search.stages if isinstance(stage, Ranked)]
+    by_text = len(rankers) == 1 and isinstance(search._ranked, rerank)
     snapshot = source.index.snapshot
     manifest = snapshot.manifest
     fields = {name: field.to_dict() for name, field in manifest.fields.items()}
     return {
         "fields": _hash([fields, manifest.analyser.to_dict()]),
         "index": _hash(_contents(snapshot)),
-        "features": search.features.version,
-        "model": hashlib.blake2b(dumps(search.ranker), digest_size=16).hexdigest(),
+        "features": "" if by_text else search.features.version,
+        "model": hashlib.blake2b(
+            b"".join(map(dumps, rankers or [search.ranker])), digest_size=16
+        ).hexdigest(),
     }
 
 
@@ -122,6 +127,9 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
         return {"retriever": options, "model": model, "vectors": list(stage.vectors or {})}
     if isinstance(stage, Features):
         return {"features": stage.names, "own": [one.__name__ for one in stage.declared if callable(one)]}
+    if isinstance(stage, rerank):
+        members[f"model-{at}"] = dumps(stage.ranker)
+        return {"rerank": f"model-{at}", "k": stage.k}
     if isinstance(stage, Ranked):
         members[f"model-{at}"] = dumps(stage.ranker)
         return {"ranker": f"model-{at}"}
@@ -132,7 +140,7 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
     if isinstance(stage, first):
         return {"first": stage.k}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, a ranker, collapse(), diversify() "
+        f"{stage!r} cannot be saved: a file holds a retriever, features, rankers, collapse(), diversify() "
         "and first(k); join the rest after loading"
     )
 
@@ -158,11 +166,16 @@ def _restored(
         if missing:
             raise ValueError(f"the pipeline has a feature of your own: load it with functions=[{missing[0]}]")
         declared = [own[name] if name in saved["own"] else name for name in saved["features"]]
-        return Features(declared, encoders=encoders, history=history)
-    if "ranker" in saved:
-        model = members[saved["ranker"]]
+        of_index = {
+            name: one
+            for name, one in getattr(index, "encoders", {}).items()
+            if f"similarity({name})" in saved["features"]
+        }
+        return Features(declared, encoders={**of_index, **encoders}, history=history)
+    if "ranker" in saved or "rerank" in saved:
+        model = members[saved.get("ranker") or saved["rerank"]]
         assert isinstance(model, bytes)
-        return Ranked(loads(model))
+        return Ranked(loads(model)) if "ranker" in saved else rerank(loads(model), k=saved["k"])
     if "collapse" in saved:
         return collapse(saved["collapse"])
     if "diversify" in saved:
@@ -186,4 +199,8 @@ def _plain(wanted: Any) -> Any:
 
 
 def _hash(parts: Any) -> str:
-    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+    return _digest(json.dumps(parts, sort_keys=True).encode())
+
+
+def _digest(whole: bytes) -> str:
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()

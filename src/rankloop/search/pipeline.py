@@ -125,7 +125,8 @@ class Pipeline(Stage):
         """The lists that `fit` learns from."""
         from rankloop.search.judged_lists import judged_lists
 
-        return judged_lists(self.stages[0], self.features, queries, judgments, among)
+        features = None if getattr(self.ranker, "reads_text", False) else self.features
+        return judged_lists(self.stages[0], features, queries, judgments, among)
 
     def rescore(self, query: Any, ids: Iterable[Any]) -> Candidates:
         """Given documents with their features and scores of now; `columns["features"]` holds the features.
@@ -155,7 +156,9 @@ class Pipeline(Stage):
     def _ranked(self) -> "Ranked":
         from rankloop.search.ranked import Ranked
 
-        return self._only(Ranked, "ranker")
+        found = [stage for stage in self.stages if isinstance(stage, Ranked)]
+        by_features = [stage for stage in found if not getattr(stage.ranker, "reads_text", False)]
+        return by_features[0] if len(by_features) == 1 else self._only(Ranked, "ranker")
 
     @property
     def fingerprint(self) -> str:

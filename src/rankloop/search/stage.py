@@ -22,7 +22,7 @@ class Stage:
 
     A stage is any callable from `Candidates` to `Candidates`; one that inherits from this class can start an
     expression. `as_stage` converts everything else that is joined: plain functions, rankers (anything with
-    `predict`), and objects with a method `stage()` that makes one.
+    `predict`; one that reads texts as `rerank`), and objects with a method `stage()` that makes one.
     """
 
     def __call__(self, given: Any) -> Candidates:
@@ -37,6 +37,10 @@ class Stage:
 
 def as_stage(joined: Any) -> StageLike:
     """What was joined as a stage; an error if it cannot be one."""
+    if getattr(joined, "reads_text", False):
+        from rankloop.search.rerank import rerank
+
+        return rerank(joined)
     if not isinstance(joined, Stage) and callable(getattr(joined, "predict", None)):
         from rankloop.search.ranked import Ranked
 

@@ -27,7 +27,7 @@ _OPTIONAL = ("query_weight", "item_weight", "position", "pairs")
 
 
 def training_sets(
-    X: Any, y: Any, valid: RankingDataset | None, qid: ArrayLike | None
+    X: Any, y: Any, valid: RankingDataset | None, qid: ArrayLike | None, *, features: bool = True
 ) -> tuple[RankingDataset, RankingDataset | None]:
     """The data sets behind `fit(train, valid)` or `fit(X, y, qid=...)`."""
     if isinstance(X, RankingDataset):
@@ -52,7 +52,7 @@ def training_sets(
         raise ValueError(f"valid must be a RankingDataset, got {type(valid).__name__}")
     if train.n_documents == 0:
         raise ValueError("the training set has no documents")
-    if train.n_features == 0:
+    if features and train.n_features == 0:
         raise ValueError(
             "the training set has no features, so there is nothing to rank by; give at least one"
         )

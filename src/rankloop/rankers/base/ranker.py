@@ -45,6 +45,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn")
     # Without two different labels (or explicit pairs) in some list there is no order to learn.
     _needs_preferences: ClassVar[bool] = True
+    # Whether it learns from the columns of X, as all do but those that read texts.
+    _needs_features: ClassVar[bool] = True
 
     # Metadata routing: `GridSearchCV(ranker, ...).fit(X, y, groups=qid)` reaches every place that needs it.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True, "groups": True, "valid": True}
@@ -102,7 +104,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
         `groups` is what scikit-learn calls `qid`: one query id per row, rows in any order.
         """
-        train, valid = training_sets(X, y, valid, one_qid(qid, groups))
+        train, valid = training_sets(X, y, valid, one_qid(qid, groups), features=self._needs_features)
         refuse_ignored(train, self._honours, type(self).__name__, "choose a ranker that uses it")
         if self._needs_preferences:
             refuse_without_order(train)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,13 @@ from torch import nn
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
 from rankloop.losses import loss, settle
+from rankloop.metrics import Metric
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
 from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
-from rankloop.rankers.neural.network import RankingNetwork, make_scorer
+from rankloop.rankers.neural.network import LEVELS, RankingNetwork, make_scorer
 from rankloop.rankers.neural.processes import joined, own_device
 from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of, train
 from rankloop.rankers.saving.codec import encode
@@ -24,7 +27,7 @@ from rankloop.rankers.saving.codec import encode
 if TYPE_CHECKING:
     from rankloop.rankers.neural_ranker import NeuralRanker
 
-__all__ = ["batch_size", "fit"]
+__all__ = ["batch_size", "explained", "fit", "identity_of", "quality_of"]
 
 _OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
 _WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
@@ -39,14 +42,21 @@ def fit(
     _check(ranker)
     device = own_device(ranker.device)
     recipe = _recipe(ranker, data)
-    identity = _identity(ranker, data, valid) if ranker.checkpoint else {}
+    free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
+    identity = identity_of(ranker, data, valid, free) if ranker.checkpoint else {}
     path = Path(ranker.checkpoint) if ranker.checkpoint else None
-    with _explained(path, recipe), joined(device) as processes:
-        transform = FeatureTransform.learned(
-            ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
+    with explained(path, recipe), joined(device) as processes:
+        transform = (
+            FeatureTransform.learned(
+                ranker.feature_transform, rows_of(data.X), flags=ranker.missing == "flag", device=device
+            )
+            if ranker.init is None
+            else deepcopy(_start(ranker.init, data).transform).to(device)
         )
         # Only pointwise losses depend on the level of the scores; for others it would drift by rounding.
         scorer = make_scorer(ranker, transform.columns, level=recipe.loss.pointwise).to(device)
+        if ranker.init is not None:
+            _go_on(scorer, ranker.init.module_.scorer)
         dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
         validation = None if valid is None else DeviceLists(valid, transform, device, dtype)
 
@@ -57,13 +67,34 @@ def fit(
         state = train(
             scorer,
             DeviceLists(data, transform, device, dtype),
-            None if validation is None else _quality(ranker, scorer, validation),
+            None if validation is None else quality_of(scorer, validation, ranker.metric, ranker.precision),
             recipe,
             processes,
             resumed=None if path is None else read_checkpoint(path, identity),
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
+
+
+def _start(init: "NeuralRanker", data: RankingDataset) -> RankingNetwork:
+    """The network to go on from."""
+    init._check_fitted()
+    if init.n_features_in_ != data.n_features:
+        raise ValueError(
+            f"init was trained on {init.n_features_in_} features and the data have {data.n_features}; "
+            "pretrain on the same features"
+        )
+    return init.module_
+
+
+def _go_on(scorer: nn.Module, init: nn.Module) -> None:
+    """Take the weights of `init`, but for the level, which only some losses have."""
+    try:
+        missing, surplus = scorer.load_state_dict(init.state_dict(), strict=False)
+    except RuntimeError:
+        missing, surplus = ["weights of another size"], []
+    if {*missing, *surplus} - LEVELS:
+        raise ValueError("init has another scorer or other widths than this network; make them alike")
 
 
 def batch_size(ranker: "NeuralRanker", data: RankingDataset) -> int:
@@ -128,14 +159,17 @@ def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
     )
 
 
-def _quality(ranker: "NeuralRanker", scorer: nn.Module, validation: DeviceLists) -> Callable[[], float]:
-    measure = quality_on(validation, ranker.metric)
+def quality_of(
+    scorer: nn.Module, validation: DeviceLists, metric: str | Metric, precision: str
+) -> Callable[[], float]:
+    """The quality of the network on the validation set, higher is better."""
+    measure = quality_on(validation, metric)
 
     def quality() -> float:
-        reached = measure(scores_of(scorer, validation, ranker.precision))
+        reached = measure(scores_of(scorer, validation, precision))
         if isnan(reached):
             raise ValueError(
-                f"no query of the validation set has a value of {ranker.metric}; "
+                f"no query of the validation set has a value of {metric}; "
                 "it needs relevant documents, or another metric"
             )
         return reached
@@ -143,9 +177,10 @@ def _quality(ranker: "NeuralRanker", scorer: nn.Module, validation: DeviceLists)
     return quality
 
 
-def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDataset | None) -> dict[str, Any]:
-    """What identifies this training: its parameters and its data."""
-    free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
+def identity_of(
+    ranker: Ranker, data: RankingDataset, valid: RankingDataset | None, free: frozenset[str]
+) -> dict[str, Any]:
+    """What identifies this training: its data, and its parameters but those that are `free` to change."""
     parameters = {
         name: encode(value, name, {})
         for name, value in ranker.get_params(deep=False).items()
@@ -155,7 +190,7 @@ def _identity(ranker: "NeuralRanker", data: RankingDataset, valid: RankingDatase
 
 
 @contextmanager
-def _explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
+def explained(path: Path | None, recipe: Recipe) -> Iterator[None]:
     """Device errors as a sentence that says what to do."""
     try:
         yield

@@ -15,7 +15,9 @@ from rankloop.rankers.neural.layers import Shape, hidden_layers
 if TYPE_CHECKING:
     from rankloop.rankers.neural_ranker import NeuralRanker
 
-__all__ = ["MLP", "RankingNetwork", "make_scorer"]
+__all__ = ["LEVELS", "MLP", "RankingNetwork", "make_scorer"]
+
+LEVELS = frozenset({"head.bias", "level"})  # names of the level in the scorers that have one
 
 # Default widths of the layers; those of "gam" are per feature.
 _WIDTHS = {"attention": (128, 64), "gam": (16, 8), "groupwise": (256, 128), "mlp": (256, 128)}

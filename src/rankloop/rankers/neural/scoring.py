@@ -14,7 +14,7 @@ from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.neural.batches import at_once, cuts, rows_of
 from rankloop.rankers.neural.gam import GAM
 from rankloop.rankers.neural.input import FeatureTransform
-from rankloop.rankers.neural.network import RankingNetwork, make_scorer
+from rankloop.rankers.neural.network import LEVELS, RankingNetwork, make_scorer
 from rankloop.rankers.neural.processes import own_device
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["contributions", "exact", "members", "restore", "scores"]
 
-_LEVELS = frozenset({"scorer.head.bias", "scorer.level"})  # names of the level in the networks that have one
+_LEVELS = frozenset(f"scorer.{name}" for name in LEVELS)
 
 
 def exact(network: RankingNetwork) -> RankingNetwork:

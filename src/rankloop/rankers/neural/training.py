@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from math import cos, isfinite, pi
 from typing import Any
 
@@ -33,7 +34,11 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained; the parameters of `NeuralRanker`."""
+    """How a network is trained; the parameters of `NeuralRanker` and `TextRanker`.
+
+    A step follows `accumulate` batches, whose gradients are added up. The schedule "linear" changes the rate
+    at every step: up over the share `warmup` of the training, then down to 0.
+    """
 
     loss: Loss
     optimizer: str
@@ -47,8 +52,13 @@ class Recipe:
     precision: str
     patience: int
     seed: int
+    accumulate: int = 1
+    warmup: float = 0.0
 
-    def rate(self, epoch: int) -> float:
+    def rate(self, epoch: float) -> float:
+        if self.schedule == "linear":
+            done = epoch / self.epochs
+            return self.learning_rate * min(done / max(self.warmup, 1e-9), (1 - done) / (1 - self.warmup))
         if self.schedule == "cosine":
             return self.learning_rate * (1 + cos(pi * epoch / self.epochs)) / 2
         return self.learning_rate
@@ -148,11 +158,7 @@ def _epoch(
     """One pass over the lists; the mean loss of a list."""
     device = lists.device
     scorer.train()
-    for group in optimizer.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(recipe.rate(epoch))
-        else:
-            group["lr"] = recipe.rate(epoch)
+    _set_rate(optimizer, recipe.rate(epoch))
     # Random numbers of an epoch depend on the seed and its number only: a resumed training is the same.
     torch.manual_seed(_mixed(recipe.seed, epoch, 1 + processes.rank))
     shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
@@ -161,16 +167,31 @@ def _epoch(
         return float(steps.epoch(order, recipe.batch_documents, recipe.batch_lists)) / lists.data.n_queries
     total = torch.zeros((), dtype=torch.float64, device=device)
     part = (processes.rank, processes.count)
-    for step, batch in enumerate(lists.epoch(order, recipe.batch_documents, recipe.batch_lists, part)):
+    batches = enumerate(lists.epoch(order, recipe.batch_documents, recipe.batch_lists, part))
+    done = 0
+    while together := list(islice(batches, recipe.accumulate)):
         optimizer.zero_grad(set_to_none=True)
-        if len(batch.offsets) > 1:
-            chosen = redraw(recipe.loss, _mixed(epoch, step))
-            summed = _loss(scorer, batch, chosen, recipe, device, epoch)
-            torch.autograd.backward(summed / batch.lists)
-            total += summed.detach()
+        count = sum(batch.lists for _, batch in together)
+        for step, batch in together:
+            if len(batch.offsets) > 1:
+                chosen = redraw(recipe.loss, _mixed(epoch, step))
+                summed = _loss(scorer, batch, chosen, recipe, device, epoch)
+                torch.autograd.backward(summed / count)
+                total += summed.detach()
         processes.sum_gradients(scorer.parameters())
+        if recipe.schedule == "linear":
+            _set_rate(optimizer, recipe.rate(epoch + (done + count / 2) / lists.data.n_queries))
         optimizer.step()
+        done += count
     return float(processes.summed(total)) / lists.data.n_queries
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def _loss(

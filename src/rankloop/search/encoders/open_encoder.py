@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from rankloop._names import unknown
+from rankloop.rankers.text.folder import cache_folder
 from rankloop.search.encoders.listed import ENCODERS
 from rankloop.search.encoders.onnx_encoder import OnnxEncoder, model_file
 
@@ -32,15 +33,8 @@ def open_encoder(name: str | Path) -> OnnxEncoder:
 def find_encoder(name: str | Path) -> Path | None:
     """The folder of an encoder on this machine, or None; a name without a slash is looked up in the cache."""
     own = isinstance(name, Path) or os.sep in name
-    for folder in (Path(name),) if own else (cache_folder() / name,):
-        if model_file(folder) is not None and (folder / "tokenizer.json").is_file():
-            return folder
-    return None
-
-
-def cache_folder() -> Path:
-    """Where encoders are kept: RANKLOOP_ENCODERS, or the user's cache."""
-    given = os.environ.get("RANKLOOP_ENCODERS")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankloop" / "encoders"
+    folder = Path(name) if own else cache_folder() / name
+    there = model_file(folder) is not None and (folder / "tokenizer.json").is_file()
+    if not there and not own and name in ENCODERS:
+        there = all((folder / file.name).is_file() for file in ENCODERS[str(name)].sources[0].files)
+    return folder if there else None

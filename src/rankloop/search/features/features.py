@@ -96,10 +96,11 @@ class Features(Stage):
     ) -> "Features":
         """A good default set: all text families for each text field and for the whole document, and more.
 
-        These are the values of number and date fields, similarities where a vector field has an encoder,
-        clicks where there is a history, and the features in `more`.
+        These are the values of number and date fields, similarities where a vector field has an encoder (one
+        given here, or that of the index), clicks where there is a history, and the features in `more`.
         """
         snapshot = index.snapshot
+        encoders = {**getattr(index, "encoders", {}), **(encoders or {})}
         names: list[str | Custom] = ["query_length"]
         fields = [*snapshot.text_fields, *([WHOLE] if len(whole_fields(snapshot)) > 1 else [])]
         for field in fields:
@@ -109,7 +110,7 @@ class Features(Stage):
         for name, declared in snapshot.fields.items():
             if declared.kind in ("number", "date"):
                 names.append(f"value({name})")
-            elif declared.kind == "vector" and name in (encoders or {}):
+            elif declared.kind == "vector" and name in encoders:
                 names.append(f"similarity({name})")
         return cls([*names, *(CLICKS if history else ()), *more], encoders=encoders, history=history)
 

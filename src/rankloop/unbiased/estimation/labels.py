@@ -36,6 +36,7 @@ def rows_of(
         y[kept],
         data.row_qid[kept],
         docid=names[kept],
+        query_text=None if data.query_text is None else data.query_text[data.row_query][kept],
         query_weight=None if query_weight is None else query_weight[data.row_query][kept],
         feature_names=data.feature_names,
     )

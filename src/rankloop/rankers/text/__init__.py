@@ -1,0 +1,1 @@
+"""Cross-encoders: texts to tokens, packed sequences, BERT, training."""
