@@ -19,6 +19,7 @@ from rankloop.search.first import first
 from rankloop.search.hit import Hit
 from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
+from rankloop.search.infer_fields import infer_fields
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
@@ -56,6 +57,7 @@ __all__ = [
     "diversify",
     "first",
     "generic_words",
+    "infer_fields",
     "link_signals",
     "load_pipeline",
     "pagerank",
