@@ -33,9 +33,12 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
     if format in (None, *_SCANS):
+        from rankloop.clicks.columns.streamed import log_of_scan
+
         with explained(source, format):
-            rows = scan(source, format=format).collect()
-        return _bounded(ClickLog.from_frame(rows), source, deepest)
+            rows = _rows(source) if _format(source, format) == "parquet" else None
+            log = log_of_scan(scan(source, format=format), f"reading {source.name}", rows)
+        return _bounded(log, source, deepest)
     from rankloop.clicks.read_graphcm import read_graphcm
     from rankloop.clicks.read_metarank import read_metarank
     from rankloop.clicks.read_trec_sessions import read_trec_sessions
@@ -50,6 +53,16 @@ def read_clicks(path: str | Path, *, format: str | None = None, deepest: int | N
     if format not in readers:
         raise unknown("click log format", format, [*_SCANS, *readers])
     return _bounded(readers[format](source), source, deepest)
+
+
+def _rows(path: Path) -> int | None:
+    """The number of impressions of a Parquet file by its footer; None where a row is a page."""
+    import polars as pl
+
+    frame = pl.scan_parquet(path)
+    if any(isinstance(kind, pl.List | pl.Array) for kind in frame.collect_schema().values()):
+        return None
+    return int(frame.select(pl.len()).collect().item())
 
 
 def _bounded(log: ClickLog, path: Path, deepest: int | None) -> ClickLog:
