@@ -2,7 +2,7 @@
 
     python benchmarks/reading_logs.py
 
-Sessions, queries and documents have text ids; ten results are on a page. Each file is read in its own process.
+Sessions, queries and documents have text ids; ten results on a page; each file is read in its own process.
 """
 
 import subprocess
