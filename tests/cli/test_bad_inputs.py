@@ -173,7 +173,7 @@ OTHERS = [
     "tune data.txt --ranker ranksvm --space C=1,2 -o folder",
     "tune",
     "index",
-    "index docs.jsonl -o new.index",
+    "index docs.jsonl -o data.txt",
     "index docs.jsonl -o new.index --fields title",
     "index docs.jsonl -o new.index --fields title:words",
     "index docs.jsonl -o new.index --fields title:text --id sku",

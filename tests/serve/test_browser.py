@@ -154,15 +154,15 @@ def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
         third.locator("a.open").click()
         page.wait_for_url("**/document/*")
         page.go_back()
-        wait_until(lambda: rows(service, "runing hat", "dwell"))
-    assert rows(service, "runing hat", "click") == [(document, 3, None)]
-    [(left, position, seconds)] = rows(service, "runing hat", "dwell")
+        wait_until(lambda: rows(service, "running hat", "dwell"))
+    assert rows(service, "running hat", "click") == [(document, 3, None)]
+    [(left, position, seconds)] = rows(service, "running hat", "dwell")
     assert (left, position) == (document, 3)
     assert 0 < seconds < 60
-    assert (document, 3, None) in rows(service, "runing hat", "viewport")
+    assert (document, 3, None) in rows(service, "running hat", "viewport")
     log = service.store.click_frame()
     assert log.filter(log["click"] == 1)["document"].to_list() == [document]
-    assert not [query for query in log["query"].unique() if query not in ("runing hat",)], (
+    assert not [query for query in log["query"].unique() if query not in ("running hat",)], (
         "keystrokes do not count"
     )
 

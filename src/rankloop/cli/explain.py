@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import DataSet, Json, Model, Seed
+from rankloop.cli.options.arguments import DataSet, Json, Model, ReportFile, Seed, check_report
 from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["explain"]
@@ -28,6 +28,7 @@ def explain(
         str, typer.Option("--metric", "-m", help="The metric of the permutation importance.")
     ] = "ndcg@10",
     resamples: Annotated[int, typer.Option(help="How often each feature is shuffled.")] = 5,
+    report: ReportFile = None,
     seed: Seed = 0,
     json: Json = False,
     *,
@@ -43,6 +44,7 @@ def explain(
     from rankloop.cli.options.runs import model_file
     from rankloop.rankers import importance, load, why
 
+    check_report(report)
     if query is None and (a is not None or b is not None):
         raise ValueError("--a and --b name documents of one query; name it with --query")
     ranker = load(model_file(model))
@@ -51,4 +53,13 @@ def explain(
         found: Any = why(ranker, lists, query, a, b, seed=seed)
     else:
         found = importance(ranker, lists, by=by, metric=metric, resamples=resamples, seed=seed)
+    if report is not None:
+        from rankloop.report import Report, importance_picture
+
+        page = Report(f"Explanation of {model}", f"on {data}")
+        if query is None:
+            page.add("Which features matter", importance_picture(found), found)
+        else:
+            page.add(f"Two documents of query {query}", found)
+        page.save(report)
     show(found, as_json=json, model=model, data=data)

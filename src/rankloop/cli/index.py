@@ -7,6 +7,7 @@ import typer
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.search import Index
+    from rankloop.search.index.added import Added
 
 __all__ = ["index"]
 
@@ -24,7 +25,10 @@ def index(
     ],
     fields: Annotated[
         str | None,
-        typer.Option("--fields", help="Like title:text,genre:keyword,price:number,embedding:vector:384."),
+        typer.Option(
+            "--fields",
+            help="Like title:text,genre:keyword,price:number,embedding:vector:384; by default inferred.",
+        ),
     ] = None,
     id: Annotated[str, typer.Option("--id", help="The field that identifies a document.")] = "id",
     language: Annotated[
@@ -47,6 +51,8 @@ def index(
 ) -> None:
     """Put documents into an index; documents that are in it already are updated.
 
+    rankloop index shop.jsonl --out shop.index
+
     rankloop index shop.jsonl --out shop.index --fields title:text,price:number
 
     rankloop index shop.jsonl --into "opensearch://localhost:9200/shop?local=shop.index" --fields title:text
@@ -56,44 +62,68 @@ def index(
     from json import dumps
     from pathlib import Path
 
+    from rankloop.cli.options.documents import Seen, inferred
     from rankloop.cli.options.target import local_index, remote_engine
     from rankloop.engines.remote.address import is_address
     from rankloop.search import Analyser, Index, read_documents
 
+    schema = ""
+
     def declared() -> dict[str, str]:
+        nonlocal schema
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"no documents at {source}")
         kinds = _declared(fields, sql is None and Path(source).is_dir())
+        if kinds is None:
+            kinds = inferred(source, sql, id)
+            schema = ",".join(f"{name}:{kind}" for name, kind in kinds.items())
         return kinds if not embed or "vector" in kinds.values() else {**kinds, "meaning": "vector"}
 
     analyser = Analyser(None if language == "none" else language)
     on_error = "skip" if skip_errors else "raise"
-    target: Engine | Index
-    if is_address(out):
-        if embed:
-            raise ValueError("--embed is for an index on this machine; an engine is searched by words")
-        if compact:
-            raise ValueError("--compact is for an index on this machine; an engine merges segments itself")
-        target = remote_engine(out, declared, analyser, id)
-    else:
-        target = local_index(Path(out), declared, analyser, id, embed)
-    if fields and _other_fields(_declared(fields, False), target):
-        raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
-    documents = read_documents(source, sql=sql, fields=target.fields)
-    if isinstance(target, Index):
+    seen = Seen(id)
+
+    def put(target: "Engine | Index") -> "Added":
+        typed = _declared(fields, False) if fields else None
+        if typed and _other_fields(typed, target):
+            raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
+        documents = seen.among(read_documents(source, sql=sql, fields=target.fields))
+        if not isinstance(target, Index):
+            return target.add(documents, on_error=on_error)
         with target:
             added = target.update(documents, on_error=on_error)
             if compact:
                 target.compact()
             else:
                 target.commit()
+        return added
+
+    opened: Engine | Index
+    if is_address(out):
+        if embed:
+            raise ValueError("--embed is for an index on this machine; an engine is searched by words")
+        if compact:
+            raise ValueError("--compact is for an index on this machine; an engine merges segments itself")
+        opened = remote_engine(out, declared, analyser, id)
+        added = put(opened)
     else:
-        added = target.add(documents, on_error=on_error)
+        with local_index(Path(out), declared, analyser, id, embed) as made:
+            added = put(made)
+            if not len(made):
+                reason = f": {added.skipped[0].reason}" if added.skipped else ""
+                raise ValueError(f"{source} has no document that can be indexed{reason}")
+        opened = Index.open(out)
+    missing = seen.nowhere(opened.fields) if added.documents else []
     if json:
         skipped = [skip._asdict() for skip in added.skipped]
-        print(dumps({"index": out, "added": added.documents, "skipped": skipped, "documents": len(target)}))
+        told = {"index": out, "added": added.documents, "skipped": skipped, "documents": len(opened)}
+        print(dumps({**told, "inferred": schema or None, "nowhere": missing}))
         return
-    print(f"{added.documents:,} documents added or updated, {len(target):,} in {out}")
+    if schema:
+        print(f"fields, inferred from the first documents (declare them with --fields): {schema}")
+    print(f"{added.documents:,} documents added or updated, {len(opened):,} in {out}")
+    for name in missing:
+        print(seen.warning(name))
     for skip in added.skipped[:10]:
         print(f"  skipped number {skip.number}: {skip.reason}")
     if len(added.skipped) > 10:
@@ -110,12 +140,10 @@ def _other_fields(typed: dict[str, str], target: "Engine | Index") -> bool:
     return read_fields({name: kind for name, kind in typed.items() if name not in made}) != own
 
 
-def _declared(fields: str | None, folder: bool) -> dict[str, str]:
-    """The fields as typed; a folder of files has a title and a body."""
+def _declared(fields: str | None, folder: bool) -> dict[str, str] | None:
+    """The fields as typed; a folder of files has a title and a body. None where they are to be inferred."""
     if fields is None:
-        if folder:
-            return {"title": "text", "body": "text"}
-        raise ValueError("a new index needs --fields, as in --fields title:text,price:number")
+        return {"title": "text", "body": "text"} if folder else None
     declared = {}
     for part in fields.split(","):
         name, colon, kind = part.strip().partition(":")

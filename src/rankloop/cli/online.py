@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import DataSet, Json, PageSize, Seed, User
+from rankloop.cli.options.arguments import DataSet, Json, PageSize, ReportFile, Seed, User, check_report
 from rankloop.cli.options.reading import Reading, reads_data
 from rankloop.cli.options.simulation import By, Eta, Noise
 
@@ -30,6 +30,7 @@ def online(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw the learning curve to this file (.svg or .html).")
     ] = None,
+    report: ReportFile = None,
     seed: Seed = 0,
     json: Json = False,
     *,
@@ -49,6 +50,7 @@ def online(
 
     if out is not None and out.suffix.lower() not in (".svg", ".html"):
         raise ValueError(f"--out writes an .svg or .html file, got {out}")
+    check_report(report)
     if production is not None and by is not None:
         raise ValueError("give either --production FILE or --by FEATURE, not both")
     made = _learner(learner)
@@ -66,11 +68,14 @@ def online(
         floor=floor,
         seed=seed,
     )
-    if out is not None:
+    if out is not None or report is not None:
         from rankloop.report import report_of_online
 
-        report = report_of_online({learner: curve}, metric=f"ndcg@{k}")
-        (report.figures[0] if out.suffix.lower() == ".svg" else report).save(out)
+        page = report_of_online({learner: curve}, metric=f"ndcg@{k}")
+        if out is not None:
+            (page.figures[0] if out.suffix.lower() == ".svg" else page).save(out)
+        if report is not None:
+            page.save(report)
     if json:
         typer.echo(writer.dumps({"learner": learner, "k": k, **curve.to_dict()}))
         return

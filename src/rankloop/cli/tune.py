@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Json, RankerName, Seed
+from rankloop.cli.options.arguments import Json, RankerName, ReportFile, Seed, check_report
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 from rankloop.cli.options.reading import Reading, reads_data
 
@@ -40,6 +40,7 @@ def tune(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A folder for the study, its plot and best.toml.")
     ] = None,
+    report: ReportFile = None,
     backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
@@ -57,8 +58,9 @@ def tune(
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.runs import as_toml, chosen_ranker, read_config
     from rankloop.rankers import tune as tune_ranker
-    from rankloop.report import tuning_picture
+    from rankloop.report import Report, tuning_picture
 
+    check_report(report)
     check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     given = read_config(config)
     source = data or given.get("data")
@@ -93,6 +95,11 @@ def tune(
                 writer.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8"
             )
             tuning_picture(found).save(folder / "study.svg")
+    if report is not None:
+        page = Report(f"Tuning {settings['name']}", f"{chosen} on {source}")
+        page.add("Best parameters", found.best_params_).add("Trials", tuning_picture(found), found).save(
+            report
+        )
     show(found, as_json=json, data=source, ranker=settings["name"])
 
 

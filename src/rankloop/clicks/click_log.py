@@ -73,29 +73,34 @@ class ClickLog:
 
     def __init__(
         self,
-        session: ArrayLike,
-        query: ArrayLike,
-        document: ArrayLike,
+        session: ArrayLike | Coded,
+        query: ArrayLike | Coded,
+        document: ArrayLike | Coded,
         position: ArrayLike,
         click: ArrayLike,
-        **columns: ArrayLike | None,
+        **columns: ArrayLike | Coded | None,
     ) -> None:
+<<<<<<< HEAD
         rows, given = len(np.asarray(session)), {k: v for k, v in columns.items() if v is not None}
+=======
+        rows = len(session) if isinstance(session, Coded) else len(np.asarray(session))
+        given: dict[str, Any] = {name: values for name, values in columns.items() if values is not None}
+>>>>>>> F1
         for name in given:
             if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
                 known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))
                 raise ValueError(f"a click log has no column {name!r}; its columns are {known}")
-        sessions = checked.code(checked.ids(session, rows, "session"))
-        queries = checked.code(checked.ids(query, rows, "query"))
+        sessions = checked.coded_ids(session, rows, "session")
+        queries = checked.coded_ids(query, rows, "query")
         ranks = checked.whole(position, rows, "position")
         order, offsets = grouped(sessions.code, queries.code, ranks)
-        first = order[offsets[:-1]]
+        first = offsets[:-1] if isinstance(order, slice) else order[offsets[:-1]]
         page_session = sessions.table[sessions.code[first]]
         made: dict[str, Any] = {
             "offsets": offsets,
             "sessions": page_session,
             "page_query": queries.take(first),
-            "row_document": checked.code(checked.ids(document, rows, "document")).take(order),
+            "row_document": checked.coded_ids(document, rows, "document").take(order),
             "position": ranks[order],
             "click": checked.clicks(click, rows)[order],
             **{f"page_{name}": None for name in PAGE_COLUMNS},
@@ -108,7 +113,7 @@ class ClickLog:
         checked.probabilities(made["propensity"])
         for name in PAGE_COLUMNS:
             if name in given:
-                coded = checked.code(checked.ids(given[name], rows, name)).take(order)
+                coded = checked.coded_ids(given[name], rows, name).take(order)
                 made[f"page_{name}"] = checked.one_per_page(coded, offsets, page_session, name)
         self._fill(made)
 

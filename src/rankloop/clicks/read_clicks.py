@@ -47,13 +47,16 @@ def read_clicks(
     if format is None:
         format = _told(source)
     if format in (None, *_SCANS):
+        from rankloop.clicks.columns.streamed import log_of_scan
+
         kind = _format(source, format)
         with explained(source, format), Faults(source, on_error, skipped).summed_up() as faults:
             if faults.skips and kind != "parquet":
-                rows = exploded(frame_of_lines(source, kind, faults))
+                log = ClickLog.from_frame(exploded(frame_of_lines(source, kind, faults)))
             else:
-                rows = scan(source, format=kind).collect()
-        return _bounded(ClickLog.from_frame(rows), source, deepest)
+                rows = _rows(source) if kind == "parquet" else None
+                log = log_of_scan(scan(source, format=kind), f"reading {source.name}", rows)
+        return _bounded(log, source, deepest)
     from rankloop.clicks.read_graphcm import read_graphcm
     from rankloop.clicks.read_metarank import read_metarank
     from rankloop.clicks.read_trec_sessions import read_trec_sessions
@@ -85,6 +88,16 @@ def _told(path: Path) -> str | None:
             f"{path} is one of the two files of UBI; read both with clicks.read_ubi(queries, events)"
         )
     return "metarank" if kind == "clicks.metarank" else None
+
+
+def _rows(path: Path) -> int | None:
+    """The number of impressions of a Parquet file by its footer; None where a row is a page."""
+    import polars as pl
+
+    frame = pl.scan_parquet(path)
+    if any(isinstance(kind, pl.List | pl.Array) for kind in frame.collect_schema().values()):
+        return None
+    return int(frame.select(pl.len()).collect().item())
 
 
 def _bounded(log: ClickLog, path: Path, deepest: int | None) -> ClickLog:

@@ -15,7 +15,7 @@ from rankloop._arrays import Singles
 from rankloop._names import one_of
 from rankloop.search.text.analyser import Analyser
 
-__all__ = ["FIRST", "KINDS", "LAST", "Field", "moment", "read_fields", "seconds", "shown"]
+__all__ = ["FIRST", "KINDS", "LAST", "NAME", "Field", "moment", "read_fields", "seconds", "shown"]
 
 KINDS = ("text", "keyword", "number", "date", "vector")
 FIRST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
@@ -24,7 +24,7 @@ _MOST_FIELDS = 1_000
 _LARGEST = float(np.finfo(np.float32).max)  # features are in single precision
 _LONGEST_VECTOR = 1e18  # so that the product of two is a number in single precision
 _LONGEST_KEYWORD = 10_000  # characters
-_NAME = re.compile(r"[^\W\d][\w-]*")
+NAME = re.compile(r"[^\W\d][\w-]*")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def read_fields(fields: Mapping[str, "str | Field"]) -> dict[str, Field]:
         raise ValueError(f"an index has at most {_MOST_FIELDS} fields, got {len(fields)}")
     known = {}
     for name, declared in fields.items():
-        if name == "id" or not _NAME.fullmatch(name):
+        if name == "id" or not NAME.fullmatch(name):
             raise ValueError(f"a field is named by letters, digits, _ and - (and not 'id'), got {name!r}")
         if isinstance(declared, Field):
             known[name] = declared

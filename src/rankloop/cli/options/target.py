@@ -1,6 +1,7 @@
 """Where documents go: an index on this machine, or an engine."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,29 @@ __all__ = ["local_index", "remote_engine"]
 Declared = Callable[[], Mapping[str, str]]
 
 
+@contextmanager
 def local_index(
     out: Path, declared: Declared, analyser: "Analyser", id: str, encoder: str | None = None
-) -> "Index":
-    """The index in a folder, created if it is not there."""
+) -> "Iterator[Index]":
+    """The index in a folder; a new one is made beside it, and takes its place if the block succeeds."""
+    from rankloop._atomic import replacing_folder
     from rankloop.search import Index
 
-    if not (out / "manifest.json").exists():
-        return Index.create(out, declared(), id=id, analyser=analyser, encoder=encoder)
-    index = Index.open(out)
-    if encoder and encoder not in [one.made.name for one in index.encoders.values()]:
-        raise ValueError(f"{out} was made without the encoder {encoder}; choose another --out")
-    return index
+    if (out / "manifest.json").exists():
+        index = Index.open(out)
+        if encoder and encoder not in [one.made.name for one in index.encoders.values()]:
+            raise ValueError(f"{out} was made without the encoder {encoder}; choose another --out")
+        with index:
+            yield index
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ValueError(f"{out} is not an empty folder; choose another --out")
+    fields = declared()
+    with (
+        replacing_folder(out) as folder,
+        Index.create(folder, fields, id=id, analyser=analyser, encoder=encoder) as index,
+    ):
+        yield index
 
 
 def remote_engine(out: str, declared: Declared, analyser: "Analyser", id: str) -> "Engine":

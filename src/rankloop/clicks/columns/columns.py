@@ -12,6 +12,7 @@ __all__ = [
     "Coded",
     "clicks",
     "code",
+    "coded_ids",
     "ids",
     "numbers",
     "one_per_page",
@@ -92,6 +93,15 @@ def ids(values: ArrayLike, rows: int, name: str) -> Array:
         if all(isinstance(value, int) for value in listed):
             return array.astype(np.int64)
     return array.astype(np.str_)
+
+
+def coded_ids(values: "ArrayLike | Coded", rows: int, name: str) -> Coded:
+    """Ids as codes; those that are coded already stay as they are."""
+    if isinstance(values, Coded):
+        if len(values) != rows:
+            raise ValueError(f"{name} needs one id per impression ({rows}), got {len(values)}")
+        return values
+    return code(ids(values, rows, name))
 
 
 def whole(values: ArrayLike, rows: int, name: str) -> Ints32:

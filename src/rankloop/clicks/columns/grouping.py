@@ -24,20 +24,26 @@ class Pairs:
         return len(self.query)
 
 
-def grouped(session: Ints32, query: Ints32, position: Ints32) -> tuple[Ints, Ints]:
-    """The order of rows by page (pages by their first row) and position, and the offsets of the pages."""
+def grouped(session: Ints32, query: Ints32, position: Ints32) -> tuple[Ints | slice, Ints]:
+    """The order of rows by page (pages by their first row) and position, and the offsets of the pages.
+
+    The order is a slice of all rows where they are in order already.
+    """
     rows = len(session)
-    key = session.astype(np.int64) * (int(query.max()) + 1 if rows else 1) + query
+    key = session.astype(np.int64)
+    key *= int(query.max()) + 1 if rows else 1
+    key += query
     starts = np.ones(rows, bool)
     starts[1:] = key[1:] != key[:-1]
     heads = np.flatnonzero(starts)
     distinct, first, run = np.unique(key[heads], return_index=True, return_inverse=True)
-    by_first = np.empty(len(distinct), np.int64)
-    by_first[np.argsort(first)] = np.arange(len(distinct))
+    del key
+    by_first = np.empty(len(distinct), np.int32)
+    by_first[np.argsort(first)] = np.arange(len(distinct), dtype=np.int32)
     page = np.repeat(by_first[run], np.diff(np.append(heads, rows)))
     inside = page[1:] == page[:-1]
     if len(distinct) == len(heads) and np.all(position[1:][inside] >= position[:-1][inside]):
-        return np.arange(rows), np.append(heads, rows).astype(np.int64)
+        return slice(None), np.append(heads, rows).astype(np.int64)
     sizes = np.bincount(page, minlength=len(distinct))
     return np.lexsort((position, page)), np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 

@@ -1,0 +1,63 @@
+"""Documents on their way into an index: their fields before, and what was seen of them after."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankloop.search import Field
+    from rankloop.search.index.index import Document
+
+__all__ = ["Seen", "inferred"]
+
+FIRST = 1000  # documents that fields are inferred from
+MOST_NAMES = 10_000  # that are remembered of all documents
+
+
+def inferred(source: str, sql: str | None, id: str) -> dict[str, str]:
+    """The fields of a source by its first documents; an error where nothing can be searched by."""
+    from rankloop.search import infer_fields, read_documents
+    from rankloop.search.read_documents import Unreadable
+
+    first = list(islice(read_documents(source, sql=sql), FIRST))
+    known = [one for one in first if isinstance(one, Mapping)]
+    table = Path(source.removesuffix(".gz")).suffix.lower() in (".csv", ".tsv")
+    fields = infer_fields(known, id=id, numbers_as_text=table and sql is None)
+    if fields:
+        return fields
+    unread = next((one.reason for one in first if isinstance(one, Unreadable)), None)
+    if unread is not None:
+        raise ValueError(unread)
+    what = f"{source} has no documents" if not first else f"no field can be inferred from {source}"
+    raise ValueError(f"{what}; a new index needs --fields, as in --fields title:text,price:number")
+
+
+class Seen:
+    """The names of the fields that documents have."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.names: set[str] = set()
+
+    def among(self, documents: "Iterable[Document]") -> "Iterator[Document]":
+        """The documents, one after the other."""
+        for document in documents:
+            if isinstance(document, Mapping) and len(self.names) < MOST_NAMES:
+                self.names |= {name for name in document.keys() - self.names if document[name] is not None}
+            yield document
+
+    def nowhere(self, fields: "Mapping[str, Field]") -> list[str]:
+        """The declared fields that no document has; copies and vectors that are computed do not count."""
+        return [
+            name
+            for name, field in fields.items()
+            if name not in self.names and field.source is None and field.kind != "vector"
+        ]
+
+    def warning(self, name: str) -> str:
+        """A sentence about such a field, with the name that may be meant."""
+        others = get_close_matches(name, sorted(self.names - {self.id}), 1)
+        hint = f"; is it {others[0]!r}?" if others else ""
+        return f"warning: no document has the field {name!r}{hint}"
