@@ -24,6 +24,7 @@ from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.open_searchable import open_searchable
 from rankloop.serve.reranker import Reranker
 from rankloop.serve.searcher import Searcher
+from rankloop.serve.secret import OneSecret
 from rankloop.serve.versions import Versions
 from rankloop.serve.watcher import Watcher
 
@@ -40,6 +41,8 @@ class Service:
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
         self.config, self.index, self.store = config, index, store
+        self._secret = OneSecret(store, config.home)
+        self._secret.agree()
         self.reranker = Reranker(config, index)
         self.registry = Registry(store, config.home / "models")
         self.experiments = Experiments(store, config.influence)
@@ -113,9 +116,10 @@ class Service:
         return self.recorder.forgotten.forget(str(self.recorder.user(user)))
 
     def look(self) -> None:
-        """Done every second: serve what others promoted and committed, and forget whom they forgot."""
+        """Done twice a second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
         self.recorder.forgotten.catch_up()
+        self._secret.agree()
 
     def tidy(self) -> None:
         """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""

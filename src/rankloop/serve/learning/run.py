@@ -26,6 +26,7 @@ from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
 from rankloop.serve.models.live import ensure_production
 from rankloop.serve.models.registry import Registry
+from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.open_searchable import open_searchable
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def learn_once(
         lock = WriterLock(at.config.home / "learning.lock")
         lock.acquire()
         try:
-            return _run(at, again, seed, time.time() if now is None else now)
+            with at.store.alone("learning"):
+                return _run(at, again, seed, time.time() if now is None else now)
         finally:
             lock.release()
 
@@ -152,6 +154,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
+    SharedFiles(at.store, at.config.home / "reports").put(report)
     lineage = _lineage(name, made, found, judged, record, report, gate.metric)
     version = at.registry.register(candidate, lineage=lineage)
     if decision.opens:
