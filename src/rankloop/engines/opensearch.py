@@ -19,6 +19,7 @@ from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
+from rankloop.engines.remote.opensearch_health import health_of
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
@@ -100,11 +101,25 @@ class OpenSearch(RemoteEngine):
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
         return computes(names, self.schema, lengths=self.lengths)
 
+    def declare(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Put features into a feature set of the plugin; gives those that it computes."""
+        return self.models.declare(list(names), self.schema, lengths=self.lengths)
+
     def features(
-        self, query: str | Query, ids: Sequence[Any], names: Sequence[str] | None = None
+        self,
+        query: str | Query,
+        ids: Sequence[Any],
+        names: Sequence[str] | None = None,
+        *,
+        declared: bool = False,
     ) -> EngineFeatures:
-        """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards."""
+        """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards.
+
+        They are scores of named clauses and doc values; those `declared` are logged by the plugin instead.
+        """
         parsed, wanted = as_query(query, self.fields), tuple(map(str, ids))
+        if declared:
+            return self.models.features(parsed.plain, wanted, names)
         columns = feature_request(parsed, wanted, names, self.schema, lengths=self.lengths)
         answer = self._post(
             "/_search", columns.body, search_type="dfs_query_then_fetch", include_named_queries_score="true"
@@ -173,26 +188,10 @@ class OpenSearch(RemoteEngine):
     def health(self) -> Health:
         """The engine's own colour, its nodes and documents, and how far the local index is behind."""
         try:
-            about = self.client.call("GET", "/")
-            cluster = self.client.call("GET", f"/_cluster/health/{quote(self.address.name, safe='')}")
             documents = self._size()[0]
+            return health_of(self.client, documents, (self.trouble, *self.behind(documents)))
         except (EngineAway, LookupError, ValueError) as error:
             return Health("away", "", len(self), 0, (str(error),))
-        version = about.get("version", {})
-        troubles = [self.trouble] if self.trouble else []
-        if cluster["status"] != "green":
-            missing = cluster["unassigned_shards"] + cluster["initializing_shards"]
-            troubles.append(
-                f"{self.address} is {cluster['status']}: {missing} copies of shards are not there"
-            )
-        name = f"{version.get('distribution', 'elasticsearch')} {version.get('number', '')}"
-        return Health(
-            cluster["status"],
-            name,
-            documents,
-            cluster["number_of_nodes"],
-            (*troubles, *self.behind(documents)),
-        )
 
     def known(self, ids: Sequence[str]) -> list[bool]:
         """Whether the engine has each of some documents."""
