@@ -9,6 +9,7 @@ from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.events.ubi_files import UbiFiles
 from rankloop.serve.experiments.experiments import Experiments
 from rankloop.serve.http.schema import (
     Accepted,
@@ -36,7 +37,8 @@ class Service:
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
-    and events, `searcher` answers searches, `reranker` orders candidates of another engine.
+    and events, `ubi` what collectors of other pages send, `searcher` answers searches, `reranker` orders
+    candidates of another engine.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -49,6 +51,7 @@ class Service:
         self.shadow = Shadow()
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
+        self.ubi = UbiFiles(config.home / "ubi", config.spool_megabytes)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
@@ -113,18 +116,22 @@ class Service:
 
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person; gives the number of pages deleted."""
-        return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+        gone = self.recorder.forgotten.forget(str(self.recorder.user(user)))
+        self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
+        return gone
 
     def look(self) -> None:
         """Done twice a second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
         self.recorder.forgotten.catch_up()
+        self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
         self._secret.agree()
 
     def tidy(self) -> None:
-        """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""
+        """Done every hour: delete what is older than `retain_days`, and note the shadow's agreement."""
         if self.config.retain_days > 0:
             self.store.retain(self.config.retain_days)
+            self.ubi.retain(self.config.retain_days)
         self.versions.note_agreement()
 
     @property

@@ -255,10 +255,12 @@ class Store:
         with self.reading() as connection:
             return retention.forget_epoch(connection)
 
-    def forgotten(self) -> set[str]:
-        """The keys of everyone who was forgotten."""
+    def forgotten(self, after: int = -1) -> set[str]:
+        """The keys of everyone who was forgotten, or of those whose forgetting has a number above `after`."""
         with self.reading() as connection:
-            return set(connection.execute(select(forgotten.c.user)).scalars())
+            return set(
+                connection.execute(select(forgotten.c.user).where(forgotten.c.epoch > after)).scalars()
+            )
 
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.events.export`."""

@@ -12,7 +12,6 @@ from rankloop._arrays import Floats
 from rankloop.clicks import ClickLog, check
 from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
-from rankloop.propensity import Propensity
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Pipeline, Query, Searchable, first
 from rankloop.search.index.lock import WriterLock
@@ -21,10 +20,12 @@ from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
 from rankloop.serve.learning.influential import gain_of_a_few
+from rankloop.serve.learning.lineage import METRIC, curves_record, difference_record, lineage_of
 from rankloop.serve.learning.record import LearningRun, begin, finish, newest, runs, stop_unfinished
 from rankloop.serve.learning.report import report_of_run
+from rankloop.serve.learning.ubi_window import came_since, with_ubi
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
-from rankloop.serve.models.live import ensure_production
+from rankloop.serve.models.live import ensure_production, logged_features
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.open_searchable import open_searchable
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LearningRun", "learn_once", "runs"]
 
-METRIC = "ndcg@10"  # of judgments
 DAY = 86_400.0
 CANDIDATES = 2  # of which the gate sees the best: trees and weights with the bias corrected
 LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with a click, below which nothing is learned
@@ -85,7 +85,7 @@ def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
     before = newest(at.store)
     if before is not None and not again:
         since = float(before.record.get("window", {}).get("until", before.started))
-        if not searched(at.store, since=since, until=now):
+        if not searched(at.store, since=since, until=now) and not came_since(at.config.home, since):
             return LearningRun(
                 "-", now, now, "nothing new", record={"message": "nobody searched since the last run"}
             )
@@ -110,6 +110,17 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         until=now,
         depth=at.config.swap_top,
         having=having,
+        influence=at.config.influence,
+        seed=seed,
+    )
+    window = with_ubi(
+        window,
+        at.config.home,
+        at.index,
+        logged_features(at.index, at.config),
+        since=since,
+        until=now,
+        depth=at.config.swap_top,
         influence=at.config.influence,
         seed=seed,
     )
@@ -143,10 +154,10 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         rests = _rests_on_a_few(at, window, log, made, pipeline, name, seed)
         decision = decide(gate, log.n_pages, found[name], (*alarms, *rests))
     record |= {
-        "curves": _curves(curves, made),
+        "curves": curves_record(curves, made),
         "candidates": {one: result.to_dict() for one, result in found.items()},
         "best": name,
-        "judged": None if judged is None else _difference(judged),
+        "judged": None if judged is None else difference_record(judged),
         "gate": decision.to_dict(),
         "message": str(decision),
         "warnings": [*curves.notes, *warned],
@@ -155,7 +166,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
     SharedFiles(at.store, at.config.home / "reports").put(report)
-    lineage = _lineage(name, made, found, judged, record, report, gate.metric)
+    lineage = lineage_of(name, made, found, judged, record, report, gate.metric)
     version = at.registry.register(candidate, lineage=lineage)
     if decision.opens:
         at.registry.load(version, at.index)  # a version that cannot be loaded must not serve
@@ -257,44 +268,3 @@ def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison
     queries: dict[str, str | Query] = {str(query): str(query) for query in judgments.qid.tolist()}
     rankings = {"production": production.run(queries), "candidate": candidate.run(queries)}
     return compare(rankings, judgments, METRIC)
-
-
-def _curves(curves: Curves, made: Trained) -> dict[str, Any]:
-    if curves.by_layout:
-        return {name: one.to_dict() for name, one in curves.by_layout.items()}
-    return {"learned": Propensity.given(made.learned.curve).to_dict()}
-
-
-def _difference(comparison: Comparison) -> dict[str, Any]:
-    verdict = comparison.verdicts[METRIC]["candidate"]
-    return {"metric": METRIC, "difference": [verdict.difference, verdict.low, verdict.high]}
-
-
-def _lineage(
-    name: str,
-    made: Trained,
-    found: dict[str, Gain],
-    judged: Comparison | None,
-    record: dict[str, Any],
-    report: str,
-    metric: str,
-) -> dict[str, Any]:
-    """Where a version comes from, for the registry and the dashboard."""
-    best = found[name]
-    metrics = {f"{metric} by clicks": [best.value, best.low, best.high]}
-    if judged is not None:
-        mine = judged.systems["candidate"]
-        metrics[f"{METRIC} judged"] = [mine.mean[METRIC], *mine.interval[METRIC]]
-    return {
-        "name": name,
-        "made": "learned",
-        "window": record["window"],
-        "production": record["production"],
-        "propensity": next(iter(record["curves"].values())),
-        "parameters": made.candidates[name].parameters,
-        "metrics": metrics,
-        "gain": best.to_dict()["gain"],
-        "judged": record["judged"],
-        "gate": record["gate"],
-        "report": report,
-    }
