@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
-from zlib import crc32
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from rankloop.engines.remote.opensearch_health import health_of
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
-from rankloop.engines.requests.opensearch_answer import FILTER_PATH, partial, read_answer, search_body
+from rankloop.engines.requests.opensearch_answer import partial, read_answer, search_body, sent
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
 from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
@@ -94,7 +93,14 @@ class OpenSearch(RemoteEngine):
     ) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
         return self._search(
-            query, k, filters=filters, model=model, match=match, typos=typos, documents=self.local is None
+            query,
+            k,
+            filters=filters,
+            model=model,
+            match=match,
+            typos=typos,
+            documents=self.local is None,
+            named=False,
         )
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -219,19 +225,18 @@ class OpenSearch(RemoteEngine):
         match: str = "any",
         typos: str = "never",
         documents: bool = False,
+        named: bool = True,
         rescore: Mapping[str, Any] | None = None,
     ) -> Answer:
         start = time.perf_counter()
-        writer = self._writer(query, model, match, typos)
+        writer = replace(self._writer(query, model, match, typos), named=named)
         body = writer.write(query, filters)
         if body is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
         found = self._post(
             "/_search",
             search_body(body, k, offset=offset, sort=sort, documents=documents, rescore=rescore),
-            include_named_queries_score="true",
-            filter_path=FILTER_PATH,
-            preference=_same_copies(query),
+            **sent(query, named=named, documents=documents),
         )
         return read_answer(found, writer.understood(query), time.perf_counter() - start)
 
@@ -290,8 +295,3 @@ class OpenSearch(RemoteEngine):
             lines += [{}, {"size": 0, "track_total_hits": True, "query": has_word(fields, word)}]
         found = self.client.search_all(lines)
         return [int(one["hits"]["total"]["value"]) if "hits" in one else 0 for one in found]
-
-
-def _same_copies(query: Query) -> str:
-    """A query is always searched in the same copies of shards: others may order equal scores differently."""
-    return f"rankloop-{crc32(query.text.encode()):x}"

@@ -2,21 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop.engines.answer import Answer
+from rankloop.search import Query
 
-__all__ = ["partial", "read_answer", "search_body"]
+__all__ = ["partial", "read_answer", "search_body", "sent"]
 
 Json = dict[str, Any]
-FILTER_PATH = ",".join(
-    (
-        *("took", "timed_out", "_shards", "hits.total"),
-        *(f"hits.hits.{name}" for name in ("_id", "_score", "matched_queries", "_source")),
-    )
-)
+_ABOUT = ("took", "timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits._score")
+
+
+def sent(query: Query, *, named: bool, documents: bool) -> dict[str, str]:
+    """The parameters of a search: what of the answer is read (less is faster on both sides), and by whom.
+
+    A query is always searched in the same copies of shards: others may order equal scores differently.
+    """
+    more = ("hits.hits.matched_queries",) * named + ("hits.hits._source",) * documents
+    scores = {"include_named_queries_score": "true"} if named else {}
+    preference = f"rankloop-{crc32(query.text.encode()):x}"
+    return {"preference": preference, "filter_path": ",".join((*_ABOUT, *more)), **scores}
 
 
 def search_body(
