@@ -122,7 +122,6 @@ def test_features_are_declared_once_and_logged():
         found.values, np.array([[np.nan, 2.5], [np.nan] * 2, [80, 1.5]], np.float32)
     )
     assert found.names == ("value(price)", "bm25(title)")
-    assert plugin.calls[-1][3] == {"search_type": "dfs_query_then_fetch"}
     assert models.features("red", ["7"]).names == NAMES
     assert models.features("red", []).values.shape == (0, len(NAMES))
     with pytest.raises(Unsupported, match=r"window\(title\) is not in the feature set 'rankloop'"):

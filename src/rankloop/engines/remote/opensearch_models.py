@@ -110,7 +110,10 @@ class OpenSearchModels:
         return tuple(str(one["name"]) for one in made)
 
     def features(self, text: str, ids: Sequence[str], names: Sequence[str] | None = None) -> EngineFeatures:
-        """Declared features of documents, by default all; nan for documents that are not there."""
+        """Declared features of documents, by default all; nan for documents that are not there.
+
+        The plugin logs BM25 with the idf of the shard, whatever the type of the search.
+        """
         declared = [str(one["name"]) for one in self._declared()]
         columns = tuple(declared if names is None else names)
         missing = [name for name in columns if name not in declared]
@@ -119,9 +122,7 @@ class OpenSearchModels:
                 f"{missing[0]} is not in the feature set {SET!r}; put it there with declare(), or, where the "
                 "plugin does not compute it, join rl.Features to the engine's retriever"
             )
-        body = features_request(SET, text, ids)
-        path = self.client.index("/_search")
-        found = self.client.call("POST", path, body, search_type="dfs_query_then_fetch")
+        found = self.client.call("POST", self.client.index("/_search"), features_request(SET, text, ids))
         out = np.full((len(ids), len(columns)), np.nan, np.float32)
         rows = {id: at for at, id in enumerate(ids)}
         at = [rows[str(hit["_id"])] for hit in found["hits"]["hits"]]
