@@ -19,6 +19,7 @@ from rankloop.cli.search import search as search_command
 from rankloop.engines import EngineAway, OpenSearch, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
+from rankloop.engines.requests.opensearch_sltr import feature_set
 from rankloop.search import BM25, Features, Index, Query
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Limits
@@ -212,6 +213,57 @@ def test_features_are_the_same_three_ways(shop, index, text):
     np.testing.assert_allclose(from_engine.values, wanted[:, columns], rtol=1e-4, atol=1e-6)
     assert {"bm25(title)", "covered(body)", "phrase(title)", "length(body)", "value(price)"} <= set(names)
     assert not {"window(title)", "lm_dirichlet(body)", "similarity(look)", "bm25(*)"} & set(names)
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_templates_of_the_plugin_score_as_rankloop_computes(shop, index, text):
+    """What a feature set holds are plain queries: any OpenSearch scores them as named clauses."""
+    features = Features.standard(index)
+    ours = index.retriever(k=60)(text)
+    ids = ours.ids.tolist()
+    made = feature_set(features.names, shop.schema, lengths=True)
+    words = json.dumps(Query.parse(text, index.fields).plain)[1:-1]
+    clauses = [
+        {
+            "bool": {
+                "must": [json.loads(json.dumps(one["template"]).replace("{{text}}", words))],
+                "_name": one["name"],
+            }
+        }
+        for one in made
+    ]
+    body = {"size": 60, "query": {"bool": {"filter": [{"ids": {"values": ids}}], "should": clauses}}}
+    options = {"include_named_queries_score": "true", "search_type": "dfs_query_then_fetch"}
+    found = shop.client.call("POST", shop.client.index("/_search"), body, **options)
+    scores = {hit["_id"]: hit["matched_queries"] for hit in found["hits"]["hits"]}
+    names = [one["name"] for one in made]
+    theirs = np.array([[scores[id].get(name, np.nan) for name in names] for id in ids], np.float32)
+    wanted = features.matrix(ours)[:, [features.names.index(name) for name in names]]
+    np.testing.assert_allclose(theirs, wanted, rtol=1e-4, atol=1e-6)
+    assert set(features.alone(shop)) == set(features.names) - set(shop.computes(features.names))
+    assert "window(title)" in features.alone(shop)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_features_that_the_plugin_logs_are_those_of_named_clauses(fresh, shards):
+    """All are exact on one shard; on several, BM25 has the idf of each."""
+    engine = fresh(shards=shards, replicas=0)
+    try:
+        engine.models.check()
+    except Unsupported:
+        pytest.skip(
+            "the learning-to-rank plugin is in no registry; RANKLOOP_OPENSEARCH_URL names a cluster with it"
+        )
+    engine.add(documents())
+    names = engine.declare(Features.standard(engine).names)
+    assert {"bm25(title)", "boolean(body)", "phrase(title)", "length(body)", "value(price)"} <= set(names)
+    ids = [*engine.retrieve("red shoes", 50).ids, "nope"]
+    logged = engine.features("red shoes", ids, names, declared=True).values
+    wanted = engine.features("red shoes", ids, names).values
+    exact = [at for at, name in enumerate(names) if shards == 1 or not name.startswith("bm25")]
+    np.testing.assert_allclose(logged[:, exact], wanted[:, exact], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(logged, wanted, rtol=0.6, atol=0.3)
+    assert engine.declare(names) == names  # again: nothing changes
 
 
 def test_features_of_rankloop_alone_are_refused_by_name(shop):

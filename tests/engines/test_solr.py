@@ -181,6 +181,7 @@ def test_features_are_near_what_rankloop_computes(shop, index, text):
     assert set(names) == {
         f"{one}({field})" for one in ("bm25", "boolean", "phrase") for field in ("title", "body")
     } | {"value(price)"}
+    assert set(features.alone(shop)) == set(features.names) - set(names)
     logged = shop.features(text, ids, names)
     columns = [features.names.index(name) for name in names]
     for at, name in enumerate(names):

@@ -34,10 +34,10 @@ for number in range(10_000):
 
 
 @contextmanager
-def process(folder):
+def process(folder, name="shop"):
     """The service as people start it, and a client of it."""
     environment = os.environ | {"RANKLOOP_ADMIN_TOKEN": TOKEN}
-    arguments = [str(folder / "shop.toml"), "--port", "0"]
+    arguments = [str(folder / f"{name}.toml"), "--port", "0"]
     started = subprocess.Popen(
         [sys.executable, "-m", "rankloop", "serve", *arguments],
         env=environment,

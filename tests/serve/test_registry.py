@@ -104,6 +104,8 @@ def test_a_corrupt_model_is_refused(registry, search, index, tmp_path):
     path = registry.path("v1")
     whole = path.read_bytes()
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    with registry.store.writing() as connection:  # where the store has a copy, it mends the file
+        connection.exec_driver_sql("DELETE FROM shared_files")
     with pytest.raises(ValueError, match="v1 is damaged: its hash is not the registered one"):
         registry.load("v1", index)
     path.unlink()

@@ -1,12 +1,14 @@
 """The routes of User Behavior Insights: what counts, what is kept apart, and what is refused."""
 
 import json
+import threading
 
 import polars as pl
 import pytest
 
 from rankloop.clicks import read_ubi
-from serve.running import ADMIN, client_of, wait_until
+from rankloop.serve import Service
+from serve.running import ADMIN, client_of, config, wait_until
 
 SITE = "https://shop.example"
 QUERY = {
@@ -103,3 +105,77 @@ def test_a_full_file_is_said(tmp_path):
         assert statuses[0] == 200
         assert statuses[-1] == 503
         assert "full" in client.post("/ubi_events", json=[large]).json()["detail"]
+
+
+def send(client, person, number, *, headers=ADMIN, **event):
+    query = QUERY | {"query_id": f"q-{number}", "client_id": person}
+    click = CLICK | {"query_id": f"q-{number}", "client_id": person} | event
+    assert client.post("/ubi_queries", json=[query], headers=headers).json()["accepted"] == 1
+    assert client.post("/ubi_events", json=[click], headers=headers).json()["accepted"] == 1
+
+
+def test_forgetting_reaches_these_files_and_all_of_the_same_query(shop):
+    """Also what is kept apart, and records of a query that only another record ties to the person."""
+    client, service = shop
+    send(client, "ann", 1)
+    send(client, "bob", 2)
+    send(client, "ann", 3, headers={})
+    send(client, "a browser", 4, user_id="ann")
+    assert client.post("/forget", json={"user": "ann"}, headers=ADMIN).json() == {"pages": 0}
+    assert [one["query_id"] for one in kept(service, "queries.jsonl")] == ["q-2"]
+    assert [one["query_id"] for one in kept(service, "events.jsonl")] == ["q-2"]
+    assert kept(service, "apart", "queries.jsonl") == kept(service, "apart", "events.jsonl") == []
+    assert (service.config.home / "ubi" / "queries.jsonl").stat().st_mode & 0o777 == 0o600
+    send(client, "ann", 5)  # who comes back is not forgotten again
+    service.look()
+    assert [one["query_id"] for one in kept(service, "queries.jsonl")] == ["q-2", "q-5"]
+
+
+def test_a_service_forgets_whom_others_forgot_while_it_was_away(shop, tmp_path):
+    client, service = shop
+    send(client, "ann", 1)
+    send(client, "bob", 2)
+    key = service.recorder.user("ann")
+    service.close()
+    service.store.forget(key)  # by another service on the same database
+    with Service.open(config(tmp_path, origins=(SITE,))) as again:
+        wait_until(lambda: [one["query_id"] for one in kept(again, "queries.jsonl")] == ["q-2"])
+
+
+def test_what_was_received_long_ago_is_deleted(shop):
+    """By the clock of the service: the time that a browser claims plays no part."""
+    client, service = shop
+    send(client, "ann", 1)
+    path = service.config.home / "ubi" / "queries.jsonl"
+    old = kept(service, "queries.jsonl")[0]
+    assert service.ubi.retain(1.0) == 0
+    earlier = [
+        old | {"query_id": "q-2", "received": old["received"] - 3 * 86_400},
+        old | {"query_id": "q-3", "timestamp": "2999-01-01T00:00:00Z", "received": 5.0},
+    ]
+    before = [{name: value for name, value in old.items() if name not in ("received", "timestamp")}]
+    young = [{name: value for name, value in old.items() if name != "received"} | {"timestamp": "2999-01-01"}]
+    path.write_text("".join(json.dumps(one) + "\n" for one in [old, *earlier, *before, *young]) + '{"cut')
+    assert service.ubi.retain(1.0) == 4
+    assert [one["query_id"] for one in kept(service, "queries.jsonl")] == ["q-1", "q-1"]
+
+
+def test_many_processes_write_and_forget_at_once(shop):
+    """Nothing that was acknowledged is lost while files are replaced."""
+    _, service = shop
+    sent = []
+
+    def write(name):
+        for number in range(20):
+            service.ubi.add("queries", [QUERY | {"query_id": f"{name}-{number}"}], apart=False)
+            sent.append(f"{name}-{number}")
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for one in writers:
+        one.start()
+    while any(one.is_alive() for one in writers):
+        service.ubi.forget({"nobody"})
+        service.ubi.retain(1.0)
+    for one in writers:
+        one.join()
+    assert sorted(one["query_id"] for one in kept(service, "queries.jsonl")) == sorted(sent)

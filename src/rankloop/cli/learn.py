@@ -64,6 +64,8 @@ def learn(
 
     rankloop learn train.txt opensearch://localhost:9200/ubi_events --out fair.model
 
+    rankloop learn opensearch://localhost:9200/ubi_events --out runs/learned
+
     rankloop learn train.txt log.shards --backend ray --out fair.model
 
     For an index or a service, the new version is registered with a report, and serves if it passes the gate.
@@ -74,6 +76,7 @@ def learn(
 
     rankloop learn shop.index log.csv --columns query=q,document=sku,session=visit --out runs/learned
     """
+    from rankloop.cli.options.learn_ubi import is_ubi, learn_ubi
     from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
@@ -81,6 +84,16 @@ def learn(
     from rankloop.unbiased import candidates
     from rankloop.unbiased import learn as learn_from_log
 
+    if log is None and is_ubi(source):
+        if backend is not None or again:
+            raise ValueError(
+                "a log in an engine is read by one process, every time; leave --backend and --again out"
+            )
+        curve = None if propensity is None else _curve(propensity)
+        chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "budget": budget, "seed": seed}
+        check_report(report)
+        learn_ubi(source, out, missing, json, report, propensity=curve, **chosen)
+        return
     check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     if log is None and is_service(source):

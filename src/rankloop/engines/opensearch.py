@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
-from zlib import crc32
 
 import numpy as np
 
@@ -19,10 +18,11 @@ from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
+from rankloop.engines.remote.opensearch_health import health_of
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
-from rankloop.engines.requests.opensearch_answer import FILTER_PATH, partial, read_answer, search_body
+from rankloop.engines.requests.opensearch_answer import partial, read_answer, search_body, sent
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
 from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
@@ -91,17 +91,31 @@ class OpenSearch(RemoteEngine):
     def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
         order = sort_field(sort, self.fields)
-        return self._search(query, k, sort=order, documents=self.local is None, **how)
+        return self._search(query, k, sort=order, documents=self.local is None, named=False, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
         return computes(names, self.schema, lengths=self.lengths)
 
+    def declare(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Put features into a feature set of the plugin; gives those that it computes."""
+        return self.models.declare(list(names), self.schema, lengths=self.lengths)
+
     def features(
-        self, query: str | Query, ids: Sequence[Any], names: Sequence[str] | None = None
+        self,
+        query: str | Query,
+        ids: Sequence[Any],
+        names: Sequence[str] | None = None,
+        *,
+        declared: bool = False,
     ) -> EngineFeatures:
-        """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards."""
+        """BM25 of fields, words found, phrases, lengths and numbers, with the idf of all shards.
+
+        They are scores of named clauses and doc values; those `declared` are logged by the plugin instead.
+        """
         parsed, wanted = as_query(query, self.fields), tuple(map(str, ids))
+        if declared:
+            return self.models.features(parsed.plain, wanted, names)
         columns = feature_request(parsed, wanted, names, self.schema, lengths=self.lengths)
         answer = self._post(
             "/_search", columns.body, search_type="dfs_query_then_fetch", include_named_queries_score="true"
@@ -171,26 +185,10 @@ class OpenSearch(RemoteEngine):
     def health(self) -> Health:
         """The engine's own colour, its nodes and documents, and how far the local index is behind."""
         try:
-            about = self.client.call("GET", "/")
-            cluster = self.client.call("GET", f"/_cluster/health/{quote(self.address.name, safe='')}")
             documents = self._size()[0]
+            return health_of(self.client, documents, (self.trouble, *self.behind(documents)))
         except (EngineAway, LookupError, ValueError) as error:
             return Health("away", "", len(self), 0, (str(error),))
-        version = about.get("version", {})
-        troubles = [self.trouble] if self.trouble else []
-        if cluster["status"] != "green":
-            missing = cluster["unassigned_shards"] + cluster["initializing_shards"]
-            troubles.append(
-                f"{self.address} is {cluster['status']}: {missing} copies of shards are not there"
-            )
-        name = f"{version.get('distribution', 'elasticsearch')} {version.get('number', '')}"
-        return Health(
-            cluster["status"],
-            name,
-            documents,
-            cluster["number_of_nodes"],
-            (*troubles, *self.behind(documents)),
-        )
 
     def known(self, ids: Sequence[str]) -> list[bool]:
         """Whether the engine has each of some documents."""
@@ -218,10 +216,11 @@ class OpenSearch(RemoteEngine):
         match: str = "any",
         typos: str = "never",
         documents: bool = False,
+        named: bool = True,
         rescore: Mapping[str, Any] | None = None,
     ) -> Answer:
         start = time.perf_counter()
-        writer = self._writer(query, model, match, typos)
+        writer = replace(self._writer(query, model, match, typos), named=named)
         body = writer.write(query, filters)
         if body is None and sort is not None and not query.clauses:
             body = {"match_all": {}}
@@ -230,9 +229,7 @@ class OpenSearch(RemoteEngine):
         found = self._post(
             "/_search",
             search_body(body, k, offset=offset, sort=sort, documents=documents, rescore=rescore),
-            include_named_queries_score="true",
-            filter_path=FILTER_PATH,
-            preference=_same_copies(query),
+            **sent(query, named=named, documents=documents),
         )
         return read_answer(found, writer.understood(query), time.perf_counter() - start)
 
@@ -291,8 +288,3 @@ class OpenSearch(RemoteEngine):
             lines += [{}, {"size": 0, "track_total_hits": True, "query": has_word(fields, word)}]
         found = self.client.search_all(lines)
         return [int(one["hits"]["total"]["value"]) if "hits" in one else 0 for one in found]
-
-
-def _same_copies(query: Query) -> str:
-    """A query is always searched in the same copies of shards: others may order equal scores differently."""
-    return f"rankloop-{crc32(query.text.encode()):x}"

@@ -1,11 +1,8 @@
 """The settings of a service: a TOML file, or an index and defaults."""
 
 import os
-import secrets
-import tempfile
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -243,19 +240,10 @@ class Config:
         return Path(self.folder)
 
     def secret(self) -> bytes:
-        """The key of all signatures: made once, with mode 600, never printed."""
-        path = self.home / "secret"
-        if not path.exists():
-            self.home.mkdir(parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(prefix=".secret.", dir=self.home)  # mode 600
-            with os.fdopen(handle, "wb") as out:
-                out.write(secrets.token_hex(32).encode())
-                out.flush()
-                os.fsync(out.fileno())
-            with suppress(FileExistsError):  # another process was first
-                os.link(beside, path)
-            os.unlink(beside)
-        return _whole_secret(path)
+        """The key of all signatures, see `serve.secret`; never printed."""
+        from rankloop.serve.secret import secret
+
+        return secret(self.home)
 
 
 def _check_metric(name: str) -> None:
@@ -266,13 +254,6 @@ def _check_metric(name: str) -> None:
 
     if rank_metric(name).name == "arp":
         raise ValueError("gate.metric is one of which more is better, such as dcg@10; arp counts ranks")
-
-
-def _whole_secret(path: Path) -> bytes:
-    key = path.read_bytes().strip()
-    if len(key) < 32:
-        raise ValueError(f"{path} is cut short; delete it (clicks on pages shown before will not count)")
-    return key
 
 
 def _part(kind: type, name: str, value: Any) -> Any:

@@ -12,6 +12,7 @@ from rankloop.serve.desk.users import known_users
 from rankloop.serve.documents import Documents
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.events.ubi_files import UbiFiles
 from rankloop.serve.experiments.experiments import Experiments
 from rankloop.serve.http.schema import (
     Accepted,
@@ -28,6 +29,7 @@ from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.open_searchable import open_searchable
 from rankloop.serve.reranker import Reranker
 from rankloop.serve.searcher import Searcher
+from rankloop.serve.secret import OneSecret
 from rankloop.serve.versions import Versions
 from rankloop.serve.watcher import Watcher
 
@@ -39,13 +41,15 @@ class Service:
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
-    and events, `searcher` answers searches, `reranker` orders candidates of another engine, `documents`
-    takes documents, `rankings` are what the desk compares, `learn_now` is a learning run that somebody asked
-    for.
+    and events, `ubi` what collectors of other pages send, `searcher` answers searches, `reranker` orders
+    candidates of another engine, `documents` takes documents, `rankings` are what the desk compares,
+    `learn_now` is a learning run that somebody asked for.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
         self.config, self.index, self.store = config, index, store
+        self._secret = OneSecret(store, config.home)
+        self._secret.agree()
         self.reranker = Reranker(config, index)
         self.documents = Documents(config, index)
         self.registry = Registry(store, config.home / "models")
@@ -53,6 +57,7 @@ class Service:
         self.shadow = Shadow()
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
+        self.ubi = UbiFiles(config.home / "ubi", config.spool_megabytes)
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
         self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
         self.learn_now = LearnNow(config)
@@ -121,21 +126,26 @@ class Service:
     def forget(self, user: str) -> int:
         """Delete everything recorded of a person, and what they judged; gives the number of pages."""
         self.store.forget_rater(user)
-        return self.recorder.forgotten.forget(str(self.recorder.user(user)))
+        gone = self.recorder.forgotten.forget(str(self.recorder.user(user)))
+        self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
+        return gone
 
     def has_users(self) -> bool:
         """Whether anybody but the administrator has a token."""
         return bool(known_users(self.store))
 
     def look(self) -> None:
-        """Done every second: serve what others promoted and committed, and forget whom they forgot."""
+        """Done twice a second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
         self.recorder.forgotten.catch_up()
+        self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
+        self._secret.agree()
 
     def tidy(self) -> None:
-        """Done every hour: delete pages older than `retain_days`, and note the shadow's agreement."""
+        """Done every hour: delete what is older than `retain_days`, and note the shadow's agreement."""
         if self.config.retain_days > 0:
             self.store.retain(self.config.retain_days)
+            self.ubi.retain(self.config.retain_days)
         self.versions.note_agreement()
 
     @property

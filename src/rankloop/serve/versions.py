@@ -70,6 +70,7 @@ class Versions:
         """What the registry and the experiments say, loaded; production is also written to a file."""
         if not self._ensured:
             ensure_production(self.registry, self.index, self._config)
+            self.registry.share()
             self._ensured = True
         live = self._loaded.live(self.registry.roles(), self.experiments.running(), before=before)
         if before is None or live.roles.production != before.roles.production:

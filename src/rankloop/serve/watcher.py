@@ -8,12 +8,12 @@ from rankloop.serve.events.connections import StoreAway
 
 __all__ = ["Watcher"]
 
-SECONDS = 1.0  # between looks at what other processes promoted or committed
+SECONDS = 0.5  # between looks; what others promote is loaded and serves within a second
 TIDY = 3600.0  # seconds
 
 
 class Watcher:
-    """Calls `reload` every second and `tidy` every hour; `trouble` says why the last look failed."""
+    """Calls `reload` twice a second and `tidy` every hour; `trouble` says why the last look failed."""
 
     def __init__(self, reload: Callable[[], object], tidy: Callable[[], object]) -> None:
         self.trouble: str | None = None

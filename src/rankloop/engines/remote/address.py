@@ -10,7 +10,7 @@ from rankloop._names import one_of
 __all__ = ["Address", "is_address"]
 
 PORTS = {"opensearch": 9200, "elasticsearch": 9200, "solr": 8983}
-OPTIONS = ("local", "tls", "timeout", "shards", "replicas")
+OPTIONS = ("local", "tls", "timeout", "shards", "replicas", "documents")
 
 
 def is_address(text: object) -> bool:
@@ -27,7 +27,8 @@ class Address:
     """The address `kind://host:port,host:port/name?option=value`, without users and passwords.
 
     The options: `local` is the folder of an index on this machine that is kept in step, `tls=true` encrypts,
-    `timeout` is in seconds; `shards` and `replicas` are for a new index.
+    `timeout` is in seconds; `shards` and `replicas` are for a new index; `documents` names the index
+    that UBI events are about.
 
     >>> there = Address.parse("opensearch://a,b:9201/shop?replicas=1&local=shop.index")
     >>> there.hosts, there.name, there.number("replicas", 0), there.local

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from rankloop._names import one_of
 from rankloop.engines.answer import Answer
 from rankloop.engines.engine_away import EngineAway
 from rankloop.engines.remote.adding import Adding, Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.fetched import Fetched
+from rankloop.engines.remote.known_rows import KnownRows
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
 from rankloop.search import Candidates, Field, Index, Query
@@ -49,6 +52,7 @@ class RemoteEngine(ABC):
         self._check_local()
         self._empty = Snapshot(Path(), self.schema)
         self._statistics = Statistics(self._size, self._counts)
+        self._rows = KnownRows()
         self._counted: tuple[float, int] | None = None
         self._partial: str | None = None
 
@@ -120,9 +124,10 @@ class RemoteEngine(ABC):
     ) -> Candidates:
         """Documents for the next stage, unscored, in their order; those that are gone are left out."""
         if self.local is not None and not documents:
-            found = Candidates.of(query, self.local.snapshot, ids)
-            if len(found) == len(ids):
-                return found
+            snapshot = self.local.snapshot
+            rows = self._rows.of(snapshot, ids)
+            if not (rows < 0).any():
+                return Candidates(query, snapshot, rows, np.zeros(len(rows)))
         fetched = documents or self.documents(ids)
         pairs = [(id, one) for id, one in zip(ids, fetched, strict=True) if one is not None]
         if not pairs:

@@ -26,7 +26,7 @@ class QueryWriter:
 
     Words score in every field, as in the embedded index: the sum of the weighted BM25 of each. Phrases, words
     with a plus, values and ranges only filter. For the words in `misspelt`, words that are one or two letters
-    away are found too.
+    away are found too. Clauses are `named` where the score of each is wanted, which costs the engine time.
     """
 
     fields: Mapping[str, Field]
@@ -34,6 +34,7 @@ class QueryWriter:
     weights: Mapping[str, float]
     match: str = "any"
     misspelt: frozenset[str] = frozenset()
+    named: bool = True
 
     def write(self, query: Query, filters: Filters | None = None) -> Json | None:
         """The body of a search; None if nothing is searched for."""
@@ -104,12 +105,12 @@ class QueryWriter:
     def _match(self, name: str, words: str, weight: float) -> Json:
         """The clause that scores words in a field; corrections score beside what was typed."""
         wrong = " ".join(word for word in words.split() if word in self.misspelt)
-        plain = {"match": {name: {"query": words, "boost": weight}}}
+        named = {"_name": named_bm25(name)} if self.named else {}
         if not wrong:
-            plain["match"][name]["_name"] = named_bm25(name)
-            return plain
+            return {"match": {name: {"query": words, "boost": weight, **named}}}
+        plain = {"match": {name: {"query": words, "boost": weight}}}
         near = {"match": {name: {"query": wrong, "boost": weight, "fuzziness": "AUTO"}}}
-        return {"bool": {"should": [plain, near], "_name": named_bm25(name)}}
+        return {"bool": {"should": [plain, near], **named}}
 
     def _needed(self, clause: Clause) -> bool:
         return clause.required or clause.kind == "phrase" or self.match == "all"

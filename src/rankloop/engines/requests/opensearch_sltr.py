@@ -11,7 +11,7 @@ from rankloop.engines.requests.opensearch_mapping import LENGTH
 from rankloop.search import Features
 from rankloop.search.index.snapshot import Manifest
 
-__all__ = ["feature_set", "logged_request", "read_logged", "rescoring"]
+__all__ = ["feature_set", "features_request", "logged_request", "read_logged", "rescoring"]
 
 Json = dict[str, Any]
 
@@ -46,6 +46,25 @@ def logged_request(model: str, text: str, ids: Sequence[str], store: str = "") -
         "query": {"bool": {"filter": [{"ids": {"values": list(ids)}}]}},
         "rescore": rescoring(model, text, max(len(ids), 1), store),
         "ext": {"ltr_log": {"log_specs": [{"name": _LOG, "rescore_index": 0, "missing_as_zero": False}]}},
+    }
+
+
+def features_request(featureset: str, text: str, ids: Sequence[str], store: str = "") -> Json:
+    """The request for the features of a set alone; the clause `sltr` is in a filter, where it only logs."""
+    sltr: Json = {"_name": _LOG, "featureset": featureset, "params": {TEXT: text}}
+    logs = {"name": _LOG, "named_query": _LOG, "missing_as_zero": False}
+    return {
+        "size": len(ids),
+        "_source": False,
+        "query": {
+            "bool": {
+                "filter": [
+                    {"ids": {"values": list(ids)}},
+                    {"sltr": sltr | ({"store": store} if store else {})},
+                ]
+            }
+        },
+        "ext": {"ltr_log": {"log_specs": [logs]}},
     }
 
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,12 @@ Custom = Callable[[Candidates], ArrayLike]
 Encoder = Callable[[str], ArrayLike]
 AT_ONCE = 1 << 25  # steps of the kernels between two looks at the clock
 _NAME = re.compile(r"(\w+)(?:\(([^()]+)\))?")
+
+
+class Computing(Protocol):
+    """An engine that says which features it computes itself."""
+
+    def computes(self, names: Iterable[str]) -> tuple[str, ...]: ...
 
 
 class Features(Stage):
@@ -136,6 +142,15 @@ class Features(Stage):
             one_of("feature", name, self.names)
         kept = [one for one, name in zip(self.declared, self.names, strict=True) if name not in names]
         return Features(kept, encoders=self.encoders, history=self.history)
+
+    def alone(self, index: "Computing") -> tuple[str, ...]:
+        """Those that only rankloop computes, and the engine does not: functions, and names of other families.
+
+        A model of the others can be put into the engine, see `rankloop.engines.deploy`.
+        """
+        named = [name for name, parsed in zip(self.names, self.parsed, strict=True) if parsed is not None]
+        known = set(index.computes(named))
+        return tuple(name for name in self.names if name not in known)
 
     def __call__(self, given: Candidates) -> Candidates:
         """The candidates with a column `features`: one row of numbers each."""

@@ -25,7 +25,7 @@ from rankloop._extras import require
 from rankloop.serve.events.migrations import migrate
 from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
 
-__all__ = ["Connections", "StoreAway", "connected", "open_connections"]
+__all__ = ["Connections", "StoreAway", "alone", "connected", "in_turn", "open_connections"]
 
 _BUSY = 5.0  # seconds to wait for another writer of SQLite
 _READERS, _MORE_READERS = 2, 13  # connections to a SQLite file that stay open, and more while they are needed
@@ -111,12 +111,53 @@ def connected(connections: Connections, *, writes: bool) -> Iterator[Connection]
 @contextmanager
 def _transaction(connections: Connections, *, writes: bool) -> Iterator[Connection]:
     engine = connections.writes if writes else connections.reads
+    with (
+        _away(connections),
+        engine.connect().execution_options(writes=writes) as connection,
+        connection.begin(),
+    ):
+        yield connection
+
+
+@contextmanager
+def _away(connections: Connections) -> Iterator[None]:
+    """What the database says where it does not answer, as a `StoreAway`."""
     try:
-        with engine.connect().execution_options(writes=writes) as connection, connection.begin():
-            yield connection
+        yield
     except _AWAY as error:
         lines = str(getattr(error, "orig", None) or error).strip().splitlines() or ["no answer"]
         raise StoreAway(f"the event store {connections.name} does not answer: {lines[0]}") from error
+
+
+@contextmanager
+def alone(connections: Connections, work: str) -> Iterator[None]:
+    """Held by one service at a time on PostgreSQL; a ValueError where another one does this work.
+
+    The server gives it back when the connection ends, however that ends.
+    """
+    if connections.dialect != "postgresql":
+        yield
+        return
+    statement = text("SELECT pg_try_advisory_lock(hashtext(current_schema()), hashtext(:work))")
+    with _away(connections):
+        held = connections.writes.connect().execution_options(isolation_level="AUTOCOMMIT")
+    with held:
+        with _away(connections):
+            held.detach()  # closed at the end, not kept for others
+            free = held.execute(statement, {"work": work}).scalar()
+        if not free:
+            raise ValueError(f"another service on {connections.name} is at work on {work}; wait for its end")
+        yield
+
+
+def in_turn(connection: Connection, work: str) -> None:
+    """Wait until no other service does this work, and keep others waiting until the end of the transaction.
+
+    SQLite has one writer at a time anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        statement = text("SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext(:work))")
+        connection.execute(statement, {"work": work})
 
 
 def _sqlite(url: URL) -> Connections:

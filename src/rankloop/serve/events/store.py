@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from rankloop.data import Qrels, RankingDataset
 from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events import following, judgments, reading, retention, sums, writing
-from rankloop.serve.events.connections import Connections, StoreAway, connected, open_connections
+from rankloop.serve.events.connections import Connections, StoreAway, alone, connected, open_connections
 from rankloop.serve.events.experiment_pages import ExperimentPage, clicks_before, experiment_pages
 from rankloop.serve.events.export import export
 from rankloop.serve.events.judgments import Rating
@@ -77,6 +77,11 @@ class Store:
         """Where it is, without its password."""
         return self.connections.name
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether services on several machines can use it: a server rather than a file."""
+        return self.connections.dialect == "postgresql"
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that only reads, in one transaction."""
@@ -88,6 +93,15 @@ class Store:
         """A connection whose changes are committed together, or not at all."""
         with connected(self.connections, writes=True) as connection:
             yield connection
+
+    @contextmanager
+    def alone(self, work: str) -> Iterator[None]:
+        """Held by one service at a time on a shared store; an error where another one does this work.
+
+        The database gives it back when the connection ends, however that ends.
+        """
+        with alone(self.connections, work):
+            yield
 
     def put_pages(self, shown: Sequence[ShownPage]) -> int:
         """Store pages; one that is stored already is not changed. Gives the number of new ones."""
@@ -272,10 +286,12 @@ class Store:
         with self.reading() as connection:
             return retention.forget_epoch(connection)
 
-    def forgotten(self) -> set[str]:
-        """The keys of everyone who was forgotten."""
+    def forgotten(self, after: int = -1) -> set[str]:
+        """The keys of everyone who was forgotten, or of those whose forgetting has a number above `after`."""
         with self.reading() as connection:
-            return set(connection.execute(select(forgotten.c.user)).scalars())
+            return set(
+                connection.execute(select(forgotten.c.user).where(forgotten.c.epoch > after)).scalars()
+            )
 
     def export(self, folder: str | Path, *, since: float | None = None, until: float | None = None) -> None:
         """Write a folder of Parquet files: see `rankloop.serve.events.export`."""

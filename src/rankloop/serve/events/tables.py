@@ -27,6 +27,8 @@ __all__ = [
     "query_sets",
     "roles",
     "schema_version",
+    "shared_files",
+    "signing_key",
     "snapshots",
     "users",
 ]
@@ -257,4 +259,21 @@ learning = Table(
     *_required(Text, "state", "record"),  # record is JSON: window, checks, candidates, gate
     Column("version", Text),
     Column("report", Text),
+)
+
+# What services on several machines share where the database is a server: files of models and reports, and
+# the key of signatures (its hash alone where the key is in the environment).
+shared_files = Table(
+    "shared_files",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+
+signing_key = Table(
+    "signing_key",
+    metadata,
+    Column("row", Integer, primary_key=True, autoincrement=False),  # there is one, row 1
+    Column("sha256", Text, nullable=False),
+    Column("secret", Text),
 )

@@ -12,6 +12,7 @@ from sqlalchemy import insert, select, update
 from rankloop.interleaving import ABVerdict, Balanced, Page, ab_verdict, always_valid, method
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 from rankloop.serve.config import InfluenceSettings
+from rankloop.serve.events.connections import in_turn
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.events.tables import experiments
 from rankloop.serve.experiments.people import people_of
@@ -97,6 +98,7 @@ class Experiments:
             planned=planned,
         )
         with self.store.writing() as connection:
+            in_turn(connection, "experiments")
             taken = connection.execute(select(experiments.c.share).where(experiments.c.ended.is_(None)))
             free = 1.0 - sum(taken.scalars())
             if share > free + 1e-9:
@@ -130,7 +132,9 @@ class Experiments:
     def every(self) -> list[Experiment]:
         """All experiments, the newest first."""
         with self.store.reading() as connection:
-            rows = connection.execute(select(experiments).order_by(experiments.c.started.desc())).mappings()
+            rows = connection.execute(
+                select(experiments).order_by(experiments.c.started.desc(), experiments.c.id)
+            ).mappings()
             return [Experiment(**row) for row in rows]
 
     def running(self) -> tuple[Experiment, ...]:

@@ -3,15 +3,14 @@
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 from pydantic import BaseModel
 
 from rankloop.clicks.read_ubi import CLICK, CONVERSION, SHOWN
+from rankloop.serve.events.ubi_files import PEOPLE
 from rankloop.serve.http.answers import PROBLEMS, in_waiting_thread, metrics_of, service_of
 from rankloop.serve.http.schema import Accepted, EventIn, Refused
 
@@ -22,8 +21,6 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["user behavior insights"])
 
-APART = "apart"  # the folder of records of unknown origin
-PEOPLE = ("client_id", "session_id", "user_id")
 _KINDS = dict.fromkeys(CLICK, "click") | dict.fromkeys(CONVERSION, "conversion")
 _KINDS |= dict.fromkeys(SHOWN, "viewport")
 
@@ -73,8 +70,7 @@ async def _taken(request: Request, what: str, body: list[dict[str, Any]] | dict[
             told = service.record(list(ours.values()))
             metrics.events(told)
         others = [_nameless(one, service) for at, one in enumerate(good) if at not in ours]
-        folder = service.config.home / "ubi" / ("" if known else APART)
-        _append(folder / f"{what}.jsonl", others, service.config.spool_megabytes)
+        service.ubi.add(what, others, apart=not known)
         metrics.events(Accepted(accepted=len(others), refused=refused))
         return UbiAccepted(
             accepted=len(good), of_pages=len(ours), apart=0 if known else len(others), refused=refused
@@ -126,20 +122,3 @@ def _nameless(record: Mapping[str, Any], service: "Service") -> dict[str, Any]:
 def _id(record: Mapping[str, Any]) -> str:
     """The same record sent twice counts once."""
     return hashlib.blake2b(json.dumps(record, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def _append(path: Path, records: Sequence[Mapping[str, Any]], megabytes: float) -> None:
-    """Add lines to a file, each request in one write, on disk before it is answered."""
-    if not records:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-    data = lines.encode("utf-8", "replace")
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        if os.fstat(handle).st_size + len(data) > megabytes * 2**20:
-            raise OSError(28, f"{path.name} of ubi is full: move it away, or raise spool_megabytes")
-        os.write(handle, data)
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -32,9 +32,11 @@ from rankloop.serve.learning.record import (
     stop_unfinished,
 )
 from rankloop.serve.learning.report import report_of_run
+from rankloop.serve.learning.ubi_window import came_since, with_ubi
 from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
-from rankloop.serve.models.live import ensure_production
+from rankloop.serve.models.live import ensure_production, logged_features
 from rankloop.serve.models.registry import Registry
+from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.open_searchable import open_searchable
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def learn_once(
         lock = WriterLock(at.config.home / "learning.lock")
         lock.acquire()
         try:
-            return _run(at, again, seed, time.time() if now is None else now)
+            with at.store.alone("learning"):
+                return _run(at, again, seed, time.time() if now is None else now)
         finally:
             lock.release()
 
@@ -92,7 +95,7 @@ def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
     before = newest(at.store)
     if before is not None and not again:
         since = float(before.record.get("window", {}).get("until", before.started))
-        if not searched(at.store, since=since, until=now):
+        if not searched(at.store, since=since, until=now) and not came_since(at.config.home, since):
             return LearningRun(
                 "-", now, now, "nothing new", record={"message": "nobody searched since the last run"}
             )
@@ -119,6 +122,17 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         until=now,
         depth=at.config.swap_top,
         having=having,
+        influence=at.config.influence,
+        seed=seed,
+    )
+    window = with_ubi(
+        window,
+        at.config.home,
+        at.index,
+        logged_features(at.index, at.config),
+        since=since,
+        until=now,
+        depth=at.config.swap_top,
         influence=at.config.influence,
         seed=seed,
     )
@@ -169,6 +183,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
     report_of_run(run, record, window, made, judged).save(at.config.home / "reports" / report)
+    SharedFiles(at.store, at.config.home / "reports").put(report)
     lineage = lineage_of(name, made, found, judged, record, report, gate.metric, METRIC)
     version = at.registry.register(candidate, lineage=lineage)
     if decision.opens:

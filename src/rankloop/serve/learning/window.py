@@ -1,6 +1,6 @@
 """What a learning run reads: the clicks of a window, the documents, and propensity curves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,14 +9,15 @@ from sqlalchemy import select
 
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity import Propensity, drift, swap_intervention
+from rankloop.propensity import Propensity, drift, harvest, swap_intervention
 from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import pages
 from rankloop.serve.learning.curve import shrunk
 
-__all__ = ["Curves", "Window", "curves_of", "read_window", "searched"]
+__all__ = ["UBI", "Curves", "Window", "curves_of", "read_window", "searched"]
 
+UBI = "ubi"  # layouts of pages that collectors of other front ends sent begin with it
 UNSURE = 10.0  # ratio of the ends of an interval, above which a curve gets a warning
 HALVES = 2000  # pages that each half needs to be compared
 
@@ -110,25 +111,30 @@ def searched(store: Store, *, since: float | None, until: float) -> bool:
 def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
     """The propensity curve of each layout, and the pages of layouts that have one.
 
-    Curves come from swapped pages in the log. Without any there is no curve, and an alarm says so.
+    Curves come from swapped pages in the log. Without any there is no curve, and an alarm says so. Pages
+    that came as UBI are never swapped: their curves are harvested from documents seen at several ranks.
     """
     names = ["page"] if log.page_layout is None else _present(log)
     found: dict[str, Propensity] = {}
     notes: list[str] = []
     for name in names:
         try:
-            found[name] = _curve(log if len(names) == 1 else _of_layout(log, name), seed)
+            estimator = harvest if _is_ubi(name) else swap_intervention
+            found[name] = _curve(log if len(names) == 1 else _of_layout(log, name), estimator, seed)
         except ValueError as error:
             notes.append(f"layout {name!r} has no curve: {error}")
     if not found:
         alarm = "there are no swapped pages, so the propensity curve is learned with the ranker"
         return Curves({}, (alarm,), tuple(notes)), log
+    own = [name for name in found if not _is_ubi(name)]
     kept = log
     if len(found) < len(names):
         notes.append(f"learned from pages of {', '.join(found)} only")
         kept = ClickLog.concat([_of_layout(log, name) for name in found])
     notes += [one for name, curve in found.items() for one in _unsure(name, curve)]
-    alarms = _changed(kept, seed) if len(found) == 1 else []
+    alarms = _changed(kept if len(found) == 1 else _of_layout(kept, own[0]), seed) if len(own) == 1 else []
+    if not own:
+        alarms = ["there are no swapped pages, so the curves are harvested from pages of UBI alone"]
     return Curves(found, tuple(alarms), tuple(notes)), kept
 
 
@@ -142,12 +148,16 @@ def _of_layout(log: ClickLog, name: str) -> ClickLog:
     return log.select(log.page_layout.table.astype(np.str_)[log.page_layout.code] == name)
 
 
-def _curve(log: ClickLog, seed: int) -> Propensity:
-    """From swapped pages, as deep as they determine ranks, and shrunk towards a power of the rank."""
+def _is_ubi(layout: str) -> bool:
+    return layout == UBI or layout.startswith(f"{UBI}/")
+
+
+def _curve(log: ClickLog, estimator: Callable[..., Propensity], seed: int) -> Propensity:
+    """As deep as the log determines ranks, and shrunk towards a power of the rank."""
     deepest = log.n_positions
     for depth in range(deepest, 1, -1):
         try:
-            found = swap_intervention(log, depth=depth, seed=seed)
+            found = estimator(log, depth=depth, seed=seed)
         except ValueError:
             if depth == 2:
                 raise

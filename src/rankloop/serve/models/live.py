@@ -133,10 +133,7 @@ class Models:
 def ensure_production(registry: "Registry", index: Searchable, config: "Config") -> str:
     """The version in production; where there is none, BM25 is registered and promoted."""
     version = registry.roles().production
-    if version is None:
-        version = registry.register(first_model(index, config), lineage=BUILT_IN)
-        registry.promote(version)
-    return version
+    return version or registry.begin(first_model(index, config), lineage=BUILT_IN)
 
 
 def first_model(index: Searchable, config: "Config") -> Pipeline:

@@ -15,6 +15,7 @@ from rankloop.serve.events.tables import models, roles
 from rankloop.serve.events.writing import insert_new
 from rankloop.serve.json_value import json_value
 from rankloop.serve.models.files import add_file, checked_file
+from rankloop.serve.models.shared_files import SharedFiles
 
 if TYPE_CHECKING:
     from rankloop.search import Searchable
@@ -54,12 +55,14 @@ class Registry:
     """Versions "v1", "v2", ...: their files are in `folder` under their hash, their rows in the store.
 
     A file is written beside and renamed before its row, which has its hash, is inserted: a version that is
-    listed is whole. Every change of roles is one transaction, so that all workers agree.
+    listed is whole. Every change of roles is one transaction, so that all workers agree. Where the store is a
+    server, it has the files too, and a service that has not seen a version fetches it from there.
     """
 
     def __init__(self, store: Store, folder: str | Path) -> None:
         self.store, self.folder = store, Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._files = SharedFiles(store, self.folder)
 
     def register(self, search: "Pipeline | str | Path", *, lineage: Mapping[str, Any]) -> str:
         """Add a pipeline (or the file of one) as a new version; it serves nobody until it is promoted."""
@@ -67,11 +70,36 @@ class Registry:
         digest = add_file(search, self.folder)
         with self.store.writing() as connection:
             _one_at_a_time(connection)
-            number = (connection.execute(select(func.max(models.c.number))).scalar() or 0) + 1
-            version = f"v{number}"
-            row = {"number": number, "version": version, "time": time.time(), "sha256": digest}
-            connection.execute(insert(models), {**row, "lineage": text})
-        return version
+            return self._insert(connection, digest, text)
+
+    def begin(self, search: "Pipeline", *, lineage: Mapping[str, Any]) -> str:
+        """The version in production; where there is none, the pipeline is registered and promoted.
+
+        Of services that begin together one registers it, and the others serve what it registered.
+        """
+        known = self.roles().production
+        if known is not None:
+            return known
+        digest = add_file(search, self.folder)
+        with self.store.writing() as connection:
+            _one_at_a_time(connection)
+            known = _roles(connection).production
+            if known is None:
+                known = self._insert(connection, digest, json.dumps(json_value(lineage, strict=True)))
+                _change(connection, production=known)
+        return known
+
+    def _insert(self, connection: Connection, digest: str, lineage: str) -> str:
+        """A row for a file of the folder; the caller holds the lock."""
+        self._files.put(f"{digest}.zip", connection)
+        number = (connection.execute(select(func.max(models.c.number))).scalar() or 0) + 1
+        row = {"number": number, "version": f"v{number}", "time": time.time(), "sha256": digest}
+        connection.execute(insert(models), {**row, "lineage": lineage})
+        return f"v{number}"
+
+    def share(self) -> None:
+        """Put files into the store that only this folder has, as an earlier rankloop left them."""
+        self._files.put_all(f"{one.sha256}.zip" for one in self.versions())
 
     def versions(self) -> list[Version]:
         """All versions, oldest first."""
@@ -89,13 +117,18 @@ class Registry:
         """The pipeline of a version, if its file is what was registered; `options` as of `load_pipeline`."""
         from rankloop.search import load_pipeline
 
-        return load_pipeline(
-            checked_file(self.version(version).sha256, self.folder, version), index, **options
-        )
+        digest = self.version(version).sha256
+        self._files.get(f"{digest}.zip")
+        try:
+            file = checked_file(digest, self.folder, version)
+        except ValueError:  # a damaged copy
+            self._files.get(f"{digest}.zip", again=True)
+            file = checked_file(digest, self.folder, version)
+        return load_pipeline(file, index, **options)
 
     def path(self, version: str) -> Path:
         """The file of a version."""
-        return self.folder / f"{self.version(version).sha256}.zip"
+        return self._files.get(f"{self.version(version).sha256}.zip")
 
     def note(self, version: str, results: Mapping[str, Any]) -> None:
         """Add results (offline, counterfactual, interleaved) to the lineage of a version."""

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.pages.login import (
     Form,
     form_token,
@@ -68,8 +69,10 @@ def dashboard_page(
 
 def _report(request: Request, name: str) -> Response:
     require_view(request)
-    path = service_of(request).config.home / "reports" / name
-    if not _REPORT.fullmatch(name) or not path.is_file():
+    service = service_of(request)
+    known = _REPORT.fullmatch(name) is not None
+    path = SharedFiles(service.store, service.config.home / "reports").get(name) if known else None
+    if path is None or not path.is_file():
         raise LookupError(f"there is no report {name[:100]!r}")
     headers = {"Content-Security-Policy": _SELF_CONTAINED}
     return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)

@@ -1,0 +1,114 @@
+"""The key of all signatures: of the environment, of a database that services share, or of a folder."""
+
+import hashlib
+import os
+import secrets
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from rankloop.serve.events.connections import StoreAway
+from rankloop.serve.events.tables import signing_key
+from rankloop.serve.events.writing import insert_new
+
+if TYPE_CHECKING:
+    from rankloop.serve.events.store import Store
+
+__all__ = ["SECRET_VARIABLE", "OneSecret", "secret"]
+
+SECRET_VARIABLE = "RANKLOOP_SECRET"
+SHORTEST = 32  # characters
+_NEW = "make one with: openssl rand -hex 32"
+
+
+def secret(home: Path) -> bytes:
+    """The key of the environment, or of a file in the folder, made once with mode 600; never printed."""
+    given = os.environ.get(SECRET_VARIABLE, "").strip()
+    if given:
+        if len(given) < SHORTEST:
+            raise ValueError(
+                f"{SECRET_VARIABLE} has at least {SHORTEST} characters, got {len(given)}; {_NEW}"
+            )
+        return given.encode()
+    path = home / "secret"
+    if not path.exists():
+        _keep(path, secrets.token_hex(32).encode())
+    return _whole(path)
+
+
+class OneSecret:
+    """One key for all services on a database that they reach over a network.
+
+    The first service puts its key there, later ones take it. A key of the environment stays out of the
+    database, which then has its hash alone: all services must be given the same. The file in the folder is a
+    copy, with which a service starts while the database does not answer.
+    """
+
+    def __init__(self, store: "Store", home: Path) -> None:
+        self.store, self.home = store, home
+        self.agreed = not store.is_shared
+
+    def agree(self) -> None:
+        """Take the key of the database, or give it ours; an error where they differ."""
+        if self.agreed:
+            return
+        path = self.home / "secret"
+        ours = secret(self.home) if os.environ.get(SECRET_VARIABLE) or path.exists() else None
+        try:
+            theirs = self._exchanged(ours)
+        except StoreAway:
+            if ours is None:
+                raise StoreAway(
+                    "the first start of a service needs its database, which has the key of signatures, and "
+                    f"{self.store.name} does not answer; start again later, or set {SECRET_VARIABLE}"
+                ) from None
+            return
+        if ours is None:
+            _keep(path, theirs)
+        self.agreed = True
+
+    def _exchanged(self, ours: bytes | None) -> bytes:
+        """The key of all services, which is ours where no other has put one there."""
+        kept = None if os.environ.get(SECRET_VARIABLE) else ours or secrets.token_hex(32).encode()
+        hashed = hashlib.sha256(ours or kept or b"").hexdigest()
+        row = {"row": 1, "sha256": hashed, "secret": None if kept is None else kept.decode("ascii")}
+        with self.store.writing() as connection:
+            insert_new(connection, signing_key, [row])
+            found = connection.execute(select(signing_key).where(signing_key.c.row == 1)).mappings().one()
+        if ours is not None and found["sha256"] != hashed:
+            mine = f"{SECRET_VARIABLE}" if kept is None else f"{self.home / 'secret'}"
+            raise ValueError(
+                f"other services on {self.store.name} sign with another key than {mine}: "
+                + (
+                    "give all of them the same"
+                    if kept is None
+                    else "delete that file to take theirs (clicks on pages shown before will not count)"
+                )
+            )
+        if ours is None and found["secret"] is None:
+            raise ValueError(
+                f"services on {self.store.name} have their key in {SECRET_VARIABLE}; set it here as well"
+            )
+        return ours or str(found["secret"]).encode()
+
+
+def _keep(path: Path, key: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, beside = tempfile.mkstemp(prefix=".secret.", dir=path.parent)  # mode 600
+    with os.fdopen(handle, "wb") as out:
+        out.write(key)
+        out.flush()
+        os.fsync(out.fileno())
+    with suppress(FileExistsError):  # another process was first
+        os.link(beside, path)
+    os.unlink(beside)
+
+
+def _whole(path: Path) -> bytes:
+    key = path.read_bytes().strip()
+    if len(key) < SHORTEST:
+        raise ValueError(f"{path} is cut short; delete it (clicks on pages shown before will not count)")
+    return key
