@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app", "learning"]
 
-WAITING = 64  # requests that wait for the disk at once; they share one flush
+ON_DISK = 64  # requests that wait for the disk at once; they share one flush
+ON_STORE = 32  # requests that wait for the database at once
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
 
@@ -69,7 +70,8 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     threads = settings.threads or 2 * (os.cpu_count() or 1)
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
-    app.state.waiting_threads = CapacityLimiter(WAITING)
+    app.state.disk_threads = CapacityLimiter(ON_DISK)
+    app.state.store_threads = CapacityLimiter(ON_STORE)
     for part in (api_search, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from rankloop.serve.events.logins import end_login, is_ended
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.events.store import StoreAway
+from rankloop.serve.events.time_limit import time_limit
 from rankloop.serve.http.answers import in_waiting_thread, service_of
 from rankloop.serve.http.tokens import is_token
 from rankloop.serve.pages.rendering import PageRoute, page
@@ -31,6 +32,7 @@ __all__ = [
 
 COOKIE = "rankloop_admin"
 HOURS = 12
+PATIENCE = 1.0  # seconds that a page waits for the database only to show more
 FORM_TOKEN = "form_token"  # the hidden field of every form that changes something
 _LOGIN = 32  # characters
 
@@ -61,9 +63,10 @@ def may_view(request: Request) -> bool:
 
 
 def shows_versions(request: Request) -> bool:
-    """The same for a part of a page that can be left out while the database does not answer."""
+    """The same for a part of a page that is left out while the database does not answer at once."""
     try:
-        return may_view(request)
+        with time_limit(PATIENCE):
+            return may_view(request)
     except StoreAway:
         return False
 
