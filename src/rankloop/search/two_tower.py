@@ -138,9 +138,13 @@ class TwoTower:
         _archive.write(path, _KIND, parameters, {name: getattr(self, name) for name in _LEARNED})
 
     @classmethod
-    def load(cls, path: str | Path) -> "TwoTower":
-        """The encoder that `save` wrote; it needs no torch."""
-        parameters, learned = _archive.read(path, _KIND, again="fit and save the TwoTower again")
+    def load(cls, path: str | Path, *, largest: int | None = None) -> "TwoTower":
+        """The encoder that `save` wrote; it needs no torch.
+
+        A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
+        """
+        again = "fit and save the TwoTower again"
+        parameters, learned = _archive.read(path, _KIND, again=again, largest=largest)
         tower = cls(**parameters)
         for name in _LEARNED:
             setattr(tower, name, learned[name])

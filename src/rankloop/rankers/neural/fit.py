@@ -60,7 +60,7 @@ def fit(
             None if validation is None else _quality(ranker, scorer, validation),
             recipe,
             processes,
-            resumed=None if path is None else read_checkpoint(path, identity),
+            resumed=None if path is None else read_checkpoint(path, identity, scorer),
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state
