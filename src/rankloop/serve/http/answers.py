@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADMIN",
+    "AWAY",
     "PROBLEMS",
     "RETRY",
     "Problem",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 
+AWAY = "the database does not answer; try again in a moment"  # where it is is told with the token, by /ready
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message

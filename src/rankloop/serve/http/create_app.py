@@ -23,7 +23,7 @@ from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
-from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
+from rankloop.serve.http.answers import AWAY, RETRY, call_on_start, first_mistake
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
@@ -125,11 +125,11 @@ def _handle_errors(app: FastAPI) -> None:
             raise error
         return JSONResponse({"detail": _sentence(error)}, 404)
 
-    @app.exception_handler(EngineAway)
     @app.exception_handler(StoreAway)
-    async def later(request: Request, error: StoreAway | EngineAway) -> Response:
-        return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+    async def later(request: Request, error: StoreAway) -> Response:
+        return JSONResponse({"detail": AWAY}, 503, {"Retry-After": RETRY})
 
+    @app.exception_handler(EngineAway)
     @app.exception_handler(DeadlineExceeded)
     @app.exception_handler(Busy)
     async def too_long(request: Request, error: Exception) -> Response:
