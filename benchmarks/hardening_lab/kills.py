@@ -26,17 +26,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from killed import FEATURES, TOPICS, WHOLE, WORK, config_of, put_pages
+
 from rankloop.rankers import FeatureSum
-from rankloop.search import Features, Index, first, load_pipeline
-from rankloop.serve import Config, Service, Store
+from rankloop.search import Features, Index, first
+from rankloop.serve import Service, Store
 from rankloop.serve.models.registry import Registry
 
 __all__ = ["kills_of", "kills_of_service"]
 
-NOW = 1_700_000_000.0
-FEATURES = ("bm25(title)", "value(quality)")
-TOPICS = [f"topic{at}" for at in range(20)]
-PAGES = 1500
+# Seconds that each lives at most.
+LONGEST = {"service": 1.5, "index": 1.0, "promotion": 1.0, "export": 2.0, "learning": 6.0}
+LOOK = 20  # kills of the service between two counts
 
 
 def main() -> None:
@@ -86,136 +87,6 @@ def prepare(kind: str, folder: Path) -> None:
     if kind in ("export", "learning"):
         child = [sys.executable, __file__, "--fork", "people", str(folder)]
         subprocess.run(child, check=True, input="", text=True)
-
-
-def config_of(folder: Path) -> Config:
-    return Config(index=folder / "shop.index", folder=folder / "home", features=FEATURES)
-
-
-def put_pages(folder: Path) -> None:
-    from rankloop.clicks import simulate, user
-    from rankloop.demo.people import put_people
-
-    index = Index.open(folder / "shop.index")
-    search = load_pipeline(folder / "search.zip", index)
-    best = {
-        topic: {f"{topic}-{at}": index[f"{topic}-{at}"]["quality"] for at in range(12)} for topic in TOPICS
-    }
-    grades = {
-        topic: {id: int(np.digitize(value, [0.0, 0.7, 1.4])) for id, value in found.items()}
-        for topic, found in best.items()
-    }
-    data = search.dataset({topic: topic for topic in TOPICS}, grades, among="retrieved")
-    people = user("pbm", max_grade=3)
-    log = simulate(
-        data, logging_policy=search.ranker, user=people, sessions=PAGES, k=10, randomize="adjacent"
-    )
-    with Store.open(config_of(folder).database) as store:
-        put_people(store, log, data, version="v1", now=NOW, seed=0)
-
-
-# What is killed: each function does its work for ever, and tells what it has done.
-
-
-def serve(folder: Path, tell: Callable[[object], None]) -> None:
-    from rankloop.serve.http.process import run
-
-    run(config_of(folder), host="127.0.0.1", port=0)
-
-
-def write_index(folder: Path, tell: Callable[[object], None]) -> None:
-    index = Index.open(folder / "shop.index")
-    turn = max([index[id]["turn"] for id in index.ids.tolist()], default=-1) + 1
-    while True:
-        index.update({"id": i, "title": f"fox {i} turn {turn}", "turn": turn} for i in range(40))
-        index.delete(range(turn % 5))
-        index.compact() if turn % 4 == 3 else index.commit()
-        tell(turn)
-        turn += 1
-
-
-def promote(folder: Path, tell: Callable[[object], None]) -> None:
-    with Store.open(config_of(folder).database) as store:
-        models = Registry(store, config_of(folder).home / "models")
-        while True:
-            version = models.register(folder / "search.zip", lineage={"made": "here"})
-            models.promote(version)
-            tell(version)
-
-
-def export(folder: Path, tell: Callable[[object], None]) -> None:
-    with Store.open(config_of(folder).database) as store:
-        while True:
-            name = f"export-{time.monotonic_ns()}"
-            store.export(folder / name)
-            tell(name)
-
-
-def learn(folder: Path, tell: Callable[[object], None]) -> None:
-    from rankloop.serve.learning import candidates
-    from rankloop.serve.learning.run import learn_once
-
-    candidates.TREES = candidates.JUDGE = 20
-    tell("begun")
-    while True:
-        tell(learn_once(config_of(folder), again=True, now=NOW).state)
-
-
-# What must be true afterwards; each gives what it counted.
-
-
-def whole_index(folder: Path, told: list[str]) -> str:
-    index = Index.open(folder / "shop.index")
-    turns = {index[id]["turn"] for id in index.ids.tolist()}
-    newest = int(max(turns, default=-1))
-    assert not told or int(told[-1]) <= newest <= int(told[-1]) + 1, "a commit that was told is lost"
-    assert len(turns) <= 1, "half of a commit is visible"
-    assert len(index) == (0 if newest < 0 else 40 - newest % 5)
-    assert sorted(index.retriever(k=100)(f"turn {newest}").ids.tolist()) == sorted(index.ids.tolist())
-    index.check()
-    return f"{newest + 1:,} commits, none lost, none in halves"
-
-
-def whole_versions(folder: Path, told: list[str]) -> str:
-    config = config_of(folder)
-    with Store.open(config.database) as store:
-        models = Registry(store, config.home / "models")
-        names, roles = [one.version for one in models.versions()], models.roles()
-        assert names == [f"v{at}" for at in range(1, len(names) + 1)]
-        assert not told or int(roles.production[1:]) >= int(told[-1][1:]), "a promotion was lost"
-        assert len(models.load(roles.production, Index.open(config.index))("topic1")) == 10
-        assert len(models.load(names[-1], Index.open(config.index))("topic1")) == 10
-    return f"{len(names):,} versions, all whole, none lost"
-
-
-def whole_exports(folder: Path, told: list[str]) -> str:
-    import polars
-
-    for name in [path.name for path in folder.glob("export-*")]:
-        assert polars.read_parquet(folder / name / "pages-*.parquet").height == PAGES
-        assert polars.read_parquet(folder / name / "clicks.parquet").height > 0
-    assert {name for name in told if not (folder / name).is_dir()} == set(), "an export that was told is lost"
-    return f"{len(list(folder.glob('export-*'))):,} exports, all whole"
-
-
-def whole_learning(folder: Path, told: list[str]) -> str:
-    from rankloop.serve.learning.run import runs
-
-    left = whole_versions(folder, [])
-    with Store.open(config_of(folder).database) as store:
-        states = [one.state for one in runs(store)]
-    return f"{len(states):,} runs begun, {sum(state != 'stopped' for state in states):,} ended; {left}"
-
-
-WORK = {"service": serve, "index": write_index, "promotion": promote, "export": export, "learning": learn}
-WHOLE = {
-    "index": whole_index,
-    "promotion": whole_versions,
-    "export": whole_exports,
-    "learning": whole_learning,
-}
-# Seconds that each lives at most.
-LONGEST = {"service": 1.5, "index": 1.0, "promotion": 1.0, "export": 2.0, "learning": 6.0}
 
 
 def fork(kind: str, folder: Path) -> None:
@@ -278,10 +149,10 @@ def kills_of(kind: str, folder: Path, times: int) -> str:
 
 
 def kills_of_service(kind: str, folder: Path, times: int) -> str:
-    """Searches and batches of clicks until it is gone; at the end every acknowledged one must be stored."""
+    """Searches and batches of clicks until it is gone; every acknowledged one must be stored."""
     from service import clicks
 
-    draw, acknowledged = random.Random(0), set()
+    draw, acknowledged, left = random.Random(0), set(), "nothing"
     with forking(kind, folder) as line:
         for number in range(times):
             child, address = int(line().split()[1]), ""
@@ -293,6 +164,13 @@ def kills_of_service(kind: str, folder: Path, times: int) -> str:
             asyncio.run(clicks(address, TOPICS, f"k{number}", acknowledged, kill, live))
             while not line(ask=False).startswith("told"):
                 pass
+            if number % LOOK == LOOK - 1 or number == times - 1:
+                left = all_stored(folder, acknowledged)
+                print(f"{'':<12}{number + 1:>7,}{'':>9}   {left}", flush=True)
+    return left
+
+
+def all_stored(folder: Path, acknowledged: set[tuple[str, str]]) -> str:
     with Service.open(config_of(folder)):  # stores what waits, and ends
         pass
     with Store.open(config_of(folder).database) as store, store.reading() as read:
