@@ -132,8 +132,8 @@ def _check_element(element: dict[str, Any], floats: list[Any], categories: list[
     if kind == "float_feature":
         wanted = {"border", "combination_element", "float_feature_index"}
         _wanted(_is_whole(element["float_feature_index"], len(floats)), "a feature that is not there")
-        borders = np.array(floats[element["float_feature_index"]]["borders"], np.float32)
-        _wanted(_is_single(element["border"]) and np.float32(element["border"]) in borders, "another border")
+        borders = [_single(one) for one in floats[element["float_feature_index"]]["borders"]]
+        _wanted(_single(element["border"]) in borders, "another border")
     else:
         wanted = {"cat_feature_index", "combination_element"}
         _wanted(kind in ("cat_feature_value", "cat_feature_exact_value"), "an unknown part of a statistic")
@@ -170,13 +170,13 @@ def _every_split(info: dict[str, Any]) -> Iterator[Split]:
     """All splits in the order of their numbers: floats, categories, statistics."""
     for one in info["float_features"]:
         for border in one["borders"]:
-            yield "FloatFeature", one["feature_index"], np.float32(border)
+            yield "FloatFeature", one["feature_index"], _single(border)
     for one in info["categorical_features"]:
         for value in one.get("values", ()):
             yield "OneHotFeature", one["feature_index"], value
     for one in info.get("ctrs", ()):
         for border in one["borders"]:
-            yield "OnlineCtr", one["target_border_idx"], np.float32(border)
+            yield "OnlineCtr", one["target_border_idx"], _single(border)
 
 
 def _split(given: dict[str, Any], splits: list[Split]) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _split(given: dict[str, Any], splits: list[Split]) -> dict[str, Any]:
     _wanted(kind in _SPLITS, f"an unknown kind of split, {str(kind)[:40]}")
     feature, value = (given[name] for name in _SPLITS[kind])
     found = _is_whole(at, len(splits)) and _is_whole(feature) and _is_number(value)
-    rounded = value if kind == "OneHotFeature" else np.float32(value)
+    rounded = value if kind == "OneHotFeature" else _single(value)
     _wanted(found and (kind, feature, rounded) == splits[at], "a split of a feature that is not there")
     return {name: given[name] for name in (*_SPLITS[kind], "split_index", "split_type")}
 
@@ -219,9 +219,7 @@ def _nested(tree: dict[str, Any], splits: list[Split], leaves: list[float]) -> d
 
 def _rounded(elements: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Borders to single precision: CatBoost writes them twice, with more and with fewer digits."""
-    return [
-        one | {"border": float(np.float32(one["border"]))} if "border" in one else one for one in elements
-    ]
+    return [one | {"border": _single(one["border"])} if "border" in one else one for one in elements]
 
 
 def _is_whole(value: Any, below: int = 1 << 31) -> bool:
@@ -238,6 +236,11 @@ def _is_number(value: Any) -> bool:
 
 def _is_single(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= _LARGEST
+
+
+def _single(value: Any) -> float:
+    """A number in single precision; nan, which equals nothing, for what has none."""
+    return float(np.float32(value)) if _is_single(value) else math.nan
 
 
 def _wanted(true: Any, otherwise: str) -> None:
