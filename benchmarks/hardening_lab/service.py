@@ -1,6 +1,6 @@
-"""The service under attack: ordinary searches beside the worst queries, and kill -9 under load.
+"""The service under attack: ordinary searches beside the worst queries.
 
-    python benchmarks/hardening_lab/service.py [--documents 60000] [--seconds 30] [--kills 200]
+    python benchmarks/hardening_lab/service.py [--documents 60000] [--seconds 5] [--slices 8]
 
 Server, people and attacker share the machine. People come from an address range each and send at a fixed
 rate; a search that waits for its turn to be sent counts as waiting. The attacker sends the worst queries of
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -22,11 +23,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from rankloop.serve import Store
 from search_latency import corpus
 from serving_load import served
 
-__all__ = ["attack", "kills"]
+__all__ = ["attack", "clicks"]
 
 PEOPLE, EACH = 8, 4.0  # people, and searches a second of each
 RATE = 50.0  # requests a second of the attacker: the limit of one address
@@ -37,13 +37,12 @@ ATTACKER = "127.0.1.1"
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--documents", type=int, default=60_000)
-    options.add_argument("--seconds", type=float, default=30.0)
-    options.add_argument("--kills", type=int, default=200)
+    options.add_argument("--seconds", type=float, default=5.0)
+    options.add_argument("--slices", type=int, default=8)
     given = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="rankloop-attack-") as folder:
         config, queries = prepared(Path(folder), given.documents)
-        attack(config, queries, seconds=given.seconds)
-        kills(config, queries, times=given.kills)
+        attack(config, queries, seconds=given.seconds, slices=given.slices)
 
 
 def prepared(folder: Path, documents: int) -> tuple[Path, list[str]]:
@@ -86,49 +85,38 @@ def _together(answers: list[Answers]) -> Answers:
     return every
 
 
-def attack(config: Path, queries: list[str], *, seconds: float = 30.0) -> dict[str, float]:
-    """Ordinary searches alone and under attack; prints a table and gives the p99 of each in milliseconds."""
+def _after_another(answers: list[Answers]) -> Answers:
+    every = _together(answers)
+    every.wall = sum(one.wall for one in answers)
+    return every
+
+
+def attack(config: Path, queries: list[str], *, seconds: float = 5.0, slices: int = 8) -> dict[str, float]:
+    """Ordinary searches alone and under attack, in turns; gives the p99 of each in milliseconds."""
     people = [(f"127.0.{10 + at}.1", queries[at::PEOPLE], EACH) for at in range(PEOPLE)]
+    crowds = {"alone": [], "under attack": [(ATTACKER, worst(queries), RATE)]}
     print(f"\n{PEOPLE} people, {EACH:g} searches a second each; the attacker sends {RATE:g} a second")
+    print(f"{slices} times {seconds:g} seconds of each, in turns")
     print(f"{'':<34}{'200 / s':>10}{'p50, ms':>9}{'p99, ms':>9}   others")
-    found = {}
+    ordinary: dict[str, list[Answers]] = {name: [] for name in crowds}
+    attacker: list[Answers] = []
     with served(config) as (address, _):
         asyncio.run(_sent(address, people, 3.0))
-        for name, crowd in (("alone", []), ("under attack", [(ATTACKER, worst(queries), RATE)])):
-            answers = asyncio.run(_sent(address, [*people, *crowd], seconds))
-            ordinary = _together(answers[: len(people)])
-            print(ordinary.row(f"ordinary searches, {name}"), flush=True)
-            found[name] = float(np.percentile(ordinary.seconds, 99)) * 1e3
-            for one in answers[len(people) :]:
-                print(one.row("the attacker"), flush=True)
+        for _ in range(slices):
+            for name, crowd in crowds.items():
+                answers = asyncio.run(_sent(address, [*people, *crowd], seconds))
+                ordinary[name].append(_together(answers[: len(people)]))
+                attacker += answers[len(people) :]
+    found = {}
+    for name, several in ordinary.items():
+        one = _after_another(several)
+        print(one.row(f"ordinary searches, {name}"), flush=True)
+        found[name] = float(np.percentile(one.seconds, 99)) * 1e3
+    print(_after_another(attacker).row("the attacker"), flush=True)
     print(
         f"p99 under attack is {found['under attack'] / found['alone']:.2f} times that alone (goal: below 2)"
     )
     return found
-
-
-def kills(config: Path, queries: list[str], *, times: int = 200, seed: int = 0) -> tuple[int, int]:
-    """Kill the service under load again and again; prints and gives acknowledged events, and those lost."""
-    random, acknowledged = Random(seed), set()
-    started = time.monotonic()
-    for number in range(times):
-        with served(config) as (address, process):
-            loop = asyncio.new_event_loop()
-            clicking = loop.create_task(_clicks(address, queries, f"k{number}", acknowledged))
-            loop.call_later(random.uniform(0.1, 1.5), process.kill)
-            loop.run_until_complete(clicking)
-            loop.close()
-    with served(config) as (address, _):  # stores what waits, and ends when it is asked to
-        asyncio.run(_sent(address, [("127.0.0.1", queries[:1], 1.0)], 1.0))
-    with Store.open(f"sqlite:///{config.parent}/latency.serve/events.db") as store, store.reading() as read:
-        rows = read.exec_driver_sql("SELECT page_id, event_id FROM events").all()
-    stored = {tuple(row) for row in rows}
-    lost = len(acknowledged - stored)
-    print(
-        f"\n{times} times kill -9 in {time.monotonic() - started:,.0f} s: {len(acknowledged):,} events "
-        f"acknowledged, {lost:,} lost, {len(rows) - len(stored):,} twice"
-    )
-    return len(acknowledged), lost
 
 
 async def _sent(address: str, senders: list[tuple[str, list[str], float]], seconds: float) -> list[Answers]:
@@ -167,8 +155,21 @@ async def _sender(address: str, local: str, queries: list[str], rate: float, sec
     return got
 
 
-async def _clicks(address: str, queries: list[str], name: str, acknowledged: set[tuple[str, str]]) -> None:
-    """Searches, and batches of events on their pages, until the service is gone."""
+async def clicks(
+    address: str,
+    queries: list[str],
+    name: str,
+    acknowledged: set[tuple[str, str]],
+    kill: Callable[[], None],
+    live: float,
+) -> None:
+    """Searches, and batches of events on their pages, until the service is gone.
+
+    It is killed `live` seconds after the first batch was acknowledged, and after a minute at the latest.
+    """
+    loop = asyncio.get_running_loop()
+    latest = loop.call_later(60.0, kill)
+    before = len(acknowledged)
     try:
         wire = await _connected(address, "127.0.0.1")
         for number in range(1_000_000):
@@ -185,9 +186,14 @@ async def _clicks(address: str, queries: list[str], name: str, acknowledged: set
                 ]
                 status, answer = await _post(wire, "/events", {"events": events})
                 if status == "200" and answer["accepted"] == len(ids):
+                    if len(acknowledged) == before:
+                        latest.cancel()
+                        latest = loop.call_later(live, kill)
                     acknowledged |= {(page["impression"].split(".")[0], id) for id in ids}
     except (OSError, asyncio.IncompleteReadError):
         return
+    finally:
+        latest.cancel()
 
 
 _Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -5,7 +5,9 @@ import json
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any, NamedTuple
@@ -16,7 +18,18 @@ import rankloop
 from rankloop._arrays import Array
 from rankloop._atomic import replacing
 
-__all__ = ["FORMAT", "Archive", "Member", "check", "pack", "read", "read_manifest", "unpack", "write"]
+__all__ = [
+    "FORMAT",
+    "Archive",
+    "Member",
+    "at_most",
+    "check",
+    "pack",
+    "read",
+    "read_manifest",
+    "unpack",
+    "write",
+]
 
 Member = Array | str | bytes
 
@@ -45,6 +58,7 @@ _DAMAGE = (
 )
 _SIGNATURE = b"rankloop crc32 "
 _LARGEST, _RATIO = 64 << 20, 200  # bytes that any file may unpack to; times its size that a big one may
+_GIVEN: ContextVar[int | None] = ContextVar("bytes that a file may unpack to", default=None)
 
 
 class Archive(NamedTuple):
@@ -61,18 +75,31 @@ def write(path: str | Path, kind: str, about: Mapping[str, Any], members: Mappin
         beside.write_bytes(whole)
 
 
-def read(path: str | Path, kind: str, *, again: str, largest: int | None = None) -> Archive:
+@contextmanager
+def at_most(largest: int | None) -> Iterator[None]:
+    """Let files that are read inside, and archives within them, unpack to so many bytes (None: as usual)."""
+    token = _GIVEN.set(largest)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def read(
+    path: str | Path, kind: str, *, again: str, largest: int | None = None, offer: bool = True
+) -> Archive:
     """What `write` wrote to `path`; `again` says in an error how to make the file anew.
 
     A file that unpacks to more than `largest` bytes is refused; by default that is 200 times its size, and at
-    least 64 MB.
+    least 64 MB. A loader of archives within archives has its `largest` from its caller, and uses `at_most`.
+    Without `offer` the error does not say that `largest` can be raised.
 
     >>> read("no-such-file", "ranker", again="train it again")
     Traceback (most recent call last):
     FileNotFoundError: there is no ranker file no-such-file
     """
-    with _opened(path, kind) as file:
-        return _read(file, str(path), kind, again, largest=largest)
+    with _opened(path, kind) as file, at_most(_GIVEN.get() if largest is None else largest):
+        return _read(file, str(path), kind, again, offer=offer)
 
 
 def read_manifest(path: str | Path, kind: str, *, again: str) -> dict[str, Any]:
@@ -87,7 +114,7 @@ def check(path: str | Path) -> str:
     with _opened(path, "saved") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                _check_size(archive, file, None)
+                _check_size(archive, file, offer=False)
                 kind = str(_mapping(json.loads(archive.read(_MANIFEST)))["kind"])
         except _DAMAGE as error:
             raise ValueError(f"{path} is damaged or not written by rankloop ({error}); {again}") from error
@@ -133,11 +160,11 @@ def _opened(path: str | Path, kind: str) -> IO[bytes]:
 
 
 def _read(
-    file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True, largest: int | None = None
+    file: IO[bytes], name: str, kind: str, again: str, *, members: bool = True, offer: bool = True
 ) -> Archive:
     try:
         with zipfile.ZipFile(file) as archive:
-            _check_size(archive, file, largest)
+            _check_size(archive, file, offer=offer)
             manifest = _mapping(json.loads(archive.read(_MANIFEST)))
             found, number = manifest.get("kind"), int(manifest.get("format", 0))
             if found == kind and number == FORMAT:
@@ -163,15 +190,13 @@ def _read(
     raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
 
 
-def _check_size(archive: zipfile.ZipFile, file: IO[bytes], largest: int | None) -> None:
+def _check_size(archive: zipfile.ZipFile, file: IO[bytes], *, offer: bool) -> None:
     """Refuse an archive that would fill the memory."""
-    unpacked = sum(entry.file_size for entry in archive.infolist())
+    unpacked, largest = sum(entry.file_size for entry in archive.infolist()), _GIVEN.get()
     bound = max(_LARGEST, _RATIO * file.seek(0, io.SEEK_END)) if largest is None else largest
     if unpacked > bound:
-        raise ValueError(
-            f"it unpacks to {unpacked:,} bytes, where at most {bound:,} are expected; if you trust it, "
-            f"load it with largest={unpacked}"
-        )
+        advice = f"; if you trust it, load it with largest={unpacked}" if offer else ""
+        raise ValueError(f"it unpacks to {unpacked:,} bytes, where at most {bound:,} are expected{advice}")
 
 
 def _check_signature(file: IO[bytes]) -> None:

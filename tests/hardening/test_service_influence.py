@@ -1,7 +1,7 @@
 """One address range cannot teach the ranker, decide an experiment, or see who ranked its page.
 
-The budget of the attack on learning: 5,000 searches a day for 3 days from one address range, each with a new
-name and the clicks the attacker likes; on an experiment: 3,000 of them.
+The budget of the attack on learning: 5,000 searches a day for 3 days from one address range, every other one
+anonymous and the rest each with a new name, with the clicks the attacker likes; on an experiment: 3,000.
 """
 
 import secrets
@@ -92,6 +92,8 @@ def attacked(shop, folder, influence, *, attackers=DAYS * A_DAY):
             pages, events = [], []
             for page, clicks in made if sessions else ():
                 who = f"{random.integers(names):032x}"
+                if ranges == [EVIL] and len(pages) % 2:
+                    who = None
                 pages.append(replace(page, user=who, origin=ranges[random.integers(len(ranges))]))
                 events += clicks
             store.put_pages(pages)

@@ -1,8 +1,12 @@
 """Small files that ask for much memory are refused before they get it; the sentence names the bound."""
 
 import gzip
+import io
+import re
 import subprocess
 import sys
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +14,11 @@ import pytest
 import zstandard
 
 import rankloop as rl
+from rankloop import _archive
+from rankloop.clicks import PBM, load_model
+from rankloop.online import PDGD, Thompson
+from rankloop.rankers.saving.load import loads
+from rankloop.search import TwoTower, load_pipeline
 
 ROOM = 900  # megabytes of address space beyond what the library takes itself
 
@@ -87,3 +96,95 @@ def test_ordinary_files_are_read(tmp_path):
     np.testing.assert_allclose(rl.read_svmlight(tmp_path / "set.txt").X, data.X, rtol=1e-5)
     (tmp_path / "sparse.txt").write_text("".join(f"1 qid:{i} {i}:1 {i + 900}:1\n" for i in range(1, 2000)))
     assert rl.read_svmlight(tmp_path / "sparse.txt").n_features == 2899
+
+
+def _bomb(path):
+    """The file, whose description now unpacks to 100 MB."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["manifest.json"] = b" " * (100 << 20) + members["manifest.json"]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.comment = _archive._SIGNATURE + bytes(8)
+    whole = buffer.getvalue()[:-8]
+    path.write_bytes(whole + b"%08x" % zlib.crc32(whole))
+    assert path.stat().st_size < 1 << 20
+
+
+def _pipeline(path):
+    index = rl.Index.create(path.with_name("i"), {"title": "text"})
+    index.add([{"id": "a", "title": "red shoes"}, {"id": "b", "title": "blue shoes"}])
+    index.commit()
+    search = index.retriever(k=10) >> rl.Features(["bm25(title)"]) >> rl.LinearRanker(loss="ranknet")
+    search.fit({"q": "red shoes"}, {"q": {"a": 1, "b": 0}}).save(path)
+    return lambda **given: load_pipeline(path, index, **given)
+
+
+def _click_model(path):
+    PBM(examination=[1.0, 0.5], attraction=[0.1, 0.9]).save(path)
+    return lambda **given: load_model(path, **given)
+
+
+def _learner(path):
+    learner = PDGD(rl.LinearRanker(), seed=0)
+    learner.rank(np.eye(3), k=2)
+    learner.save(path)
+    return lambda **given: learner.load(path, **given)
+
+
+def _bandit(path):
+    bandit = Thompson({"a": np.zeros, "b": np.zeros}, seed=0)
+    bandit.save(path)
+    return lambda **given: bandit.load(path, **given)
+
+
+def _tower(path):
+    tower = TwoTower(dimension=4, buckets=8)
+    tower.queries_, tower.documents_, tower.read_ = np.zeros((8, 4)), np.zeros((8, 4)), ("title",)
+    tower.save(path)
+    return lambda **given: TwoTower.load(path, **given)
+
+
+def _ranker(path):
+    rl.LinearRanker().fit(rl.synthetic(n_queries=5, docs_per_query=5, n_features=2, seed=0)).save(path)
+    return lambda **given: rl.load(path, **given)
+
+
+@pytest.mark.parametrize("saved", [_ranker, _pipeline, _tower, _click_model, _learner, _bandit])
+def test_every_loader_has_the_option_that_its_error_names(saved, tmp_path):
+    path = tmp_path / "saved"
+    load = saved(path)
+    load()
+    _bomb(path)
+    with pytest.raises(ValueError, match=r"load it with largest=\d+") as refused:
+        load()
+    enough = int(re.search(r"largest=(\d+)", str(refused.value))[1])
+    load(largest=enough)
+    with pytest.raises(ValueError, match="largest="):
+        load(largest=enough - 1)
+
+
+def test_the_option_reaches_archives_within_archives(tmp_path):
+    """A ranker of rankers keeps its parts as whole files."""
+    data = rl.synthetic(n_queries=5, docs_per_query=5, n_features=2, seed=0)
+    part = tmp_path / "part"
+    rl.LinearRanker().fit(data).save(part)
+    _bomb(part)
+    outer = _archive.pack("outer", {}, {"part": part.read_bytes()})
+    (tmp_path / "outer").write_bytes(outer)
+    members = _archive.read(tmp_path / "outer", "outer", again="").members
+    with pytest.raises(ValueError, match=r"load it with largest=\d+"):
+        loads(members["part"])
+    with _archive.at_most(200 << 20):
+        assert loads(members["part"]).n_features_in_ == 2
+
+
+def test_a_checkpoint_is_not_larger_than_its_network(tmp_path):
+    torch = pytest.importorskip("torch")
+    from rankloop.rankers.neural.checkpoint import read_checkpoint
+
+    _archive.write(tmp_path / "c", "checkpoint", {}, {"weights/w": np.zeros((60 << 20) // 2)})
+    with pytest.raises(ValueError, match=r"where at most .* are expected\); delete it to start again$"):
+        read_checkpoint(tmp_path / "c", {}, torch.nn.Linear(2, 1))

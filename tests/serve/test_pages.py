@@ -211,6 +211,17 @@ def test_more_results_are_a_link_until_there_are_no_more(client):
         assert read(client.get("/", params={"q": "shoes", "k": k}))
 
 
+def test_what_limits_ignored_of_a_query_is_said(client):
+    """In the words of the API; both paths show it, and a query that is searched for whole says nothing."""
+    query = " ".join(f"w{number}" for number in range(70)) + " red"
+    said = client.post("/search", json={"query": query}).json()["cut"]
+    assert said
+    for path in ("/", "/fragment"):
+        text = read(client.get(path, params={"q": query})).text
+        assert "Not all of this query was searched for: " + "; ".join(said) + "." in text
+    assert "Not all of this query" not in client.get("/", params={"q": "red shoes"}).text
+
+
 def test_nothing_found_says_what_to_do(client):
     page = read(client.get("/", params={"q": "zzzqqqq", "f.brand": "Hare"}))
     assert "Nothing found for “zzzqqqq”" in page.text

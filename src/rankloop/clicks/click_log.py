@@ -80,12 +80,8 @@ class ClickLog:
         click: ArrayLike,
         **columns: ArrayLike | Coded | None,
     ) -> None:
-<<<<<<< HEAD
-        rows, given = len(np.asarray(session)), {k: v for k, v in columns.items() if v is not None}
-=======
         rows = len(session) if isinstance(session, Coded) else len(np.asarray(session))
-        given: dict[str, Any] = {name: values for name, values in columns.items() if values is not None}
->>>>>>> F1
+        given: dict[str, Any] = {k: v for k, v in columns.items() if v is not None}
         for name in given:
             if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
                 known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))

@@ -17,8 +17,10 @@ _KIND = "click model"
 _PARAMETERS = {kind.__name__: kind for kind in (ByFeatures, ByGrade, ByPair, Constant)}
 
 
-def load_model(path: str | Path) -> ClickModel:
+def load_model(path: str | Path, *, largest: int | None = None) -> ClickModel:
     """Read a model that `ClickModel.save` wrote.
+
+    A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
 
     >>> import tempfile
     >>> from rankloop.clicks import PBM
@@ -29,7 +31,7 @@ def load_model(path: str | Path) -> ClickModel:
     """
     import rankloop.clicks as family
 
-    about, arrays = _archive.read(path, _KIND, again="fit the model again and save it")
+    about, arrays = _archive.read(path, _KIND, again="fit the model again and save it", largest=largest)
     kind = getattr(family, about["model"], None)
     if not (isinstance(kind, type) and issubclass(kind, ClickModel)):
         raise unknown(_KIND, about["model"], family.__all__)

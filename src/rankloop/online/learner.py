@@ -116,6 +116,9 @@ class Learner(ABC):
         """Write the state to one file, whole or not at all."""
         write_state(path, self.name, *flat(self.snapshot()))
 
-    def load(self, path: str | Path) -> None:
-        """Continue from a file that the same kind of learner saved."""
-        self.restore(nested(*read_state(path, self.name)))
+    def load(self, path: str | Path, *, largest: int | None = None) -> None:
+        """Continue from a file that the same kind of learner saved.
+
+        A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
+        """
+        self.restore(nested(*read_state(path, self.name, largest)))

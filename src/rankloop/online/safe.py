@@ -122,9 +122,9 @@ class Safe:
         }
         write_state(path, self.name, about, arrays)
 
-    def load(self, path: str | Path) -> None:
-        """Continue from a file that a safe learner of the same kind saved."""
-        about, arrays = read_state(path, self.name)
+    def load(self, path: str | Path, *, largest: int | None = None) -> None:
+        """Continue from a file that a safe learner of the same kind saved; `largest` as in `Learner.load`."""
+        about, arrays = read_state(path, self.name, largest)
         states = {name: nested(part, arrays, f"{name}/") for name, part in about["states"].items()}
         self.learner.restore(states.pop("now"))
         self._good = list(states.values())

@@ -20,11 +20,8 @@ from rankloop.search.first import first
 from rankloop.search.hit import Hit
 from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
-<<<<<<< HEAD
-from rankloop.search.late_interaction import LateInteraction
-=======
 from rankloop.search.infer_fields import infer_fields
->>>>>>> F1
+from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline

@@ -56,18 +56,20 @@ def load_pipeline(
     encoders: Mapping[str, Callable[[str], ArrayLike]] | None = None,
     history: ClickHistory | None = None,
     exact: bool = False,
+    largest: int | None = None,
 ) -> Pipeline:
     """The pipeline in a file, over an index with the same fields.
 
     Features of your own (`functions`), `encoders` and the `history` of clicks are not in the file: give them
     again. A feature whose arithmetic has changed since is an error. The index may have newer commits;
-    `exact=True` refuses them, for scores equal to the last bit.
+    `exact=True` refuses them, for scores equal to the last bit. A file that unpacks to more than `largest`
+    bytes is refused, by default 200 times its size or 64 MB.
     """
-    about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
-    own = {one.__name__: one for one in functions}
-    search = Pipeline(
-        tuple(_restored(one, index, members, own, dict(encoders or {}), history) for one in about["stages"])
-    )
+    own, given = {one.__name__: one for one in functions}, dict(encoders or {})
+    with _archive.at_most(largest):
+        about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
+        stages = tuple(_restored(one, index, members, own, given, history) for one in about["stages"])
+    search = Pipeline(stages)
     now, saved = _parts(search), about["parts"]
     for part, message in {
         "fields": "the index has other fields or another analyser than the one the pipeline was fitted on",

@@ -176,9 +176,13 @@ class TwoTower:
         _archive.write(path, _KIND, {"parameters": parameters, "about": about}, self._members())
 
     @classmethod
-    def load(cls, path: str | Path) -> "TwoTower":
-        """The encoder that `save` wrote; without a checkpoint it needs no torch."""
-        saved, learned = _archive.read(path, _KIND, again="fit and save the TwoTower again")
+    def load(cls, path: str | Path, *, largest: int | None = None) -> "TwoTower":
+        """The encoder that `save` wrote; without a checkpoint it needs no torch.
+
+        A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
+        """
+        again = "fit and save the TwoTower again"
+        saved, learned = _archive.read(path, _KIND, again=again, largest=largest)
         parameters = saved.get("parameters", saved)
         tower = cls(**parameters)
         if tower.checkpoint is None:

@@ -30,6 +30,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "limits.query": (1, 1000),
     "limits.k": (1, 100),
     "limits.seconds": (0.01, 3600),
+    "limits.store_seconds": (0.01, 3600),
     "limits.events": (1, 500),
     "limits.documents": (1, 1e6),
     "limits.documents_body": (1024, 1e9),
@@ -55,6 +56,7 @@ class Limits:
     query: int = 500  # characters
     k: int = 100
     seconds: float = 5.0  # a search that takes longer is given up
+    store_seconds: float = 30.0  # the same for a request that waits for the database
     events: int = 200  # in one batch
     documents: int = 1000  # in one batch
     documents_body: int = 16_777_216  # bytes of a request with documents

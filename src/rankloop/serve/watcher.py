@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable
 
 from rankloop.serve.events.connections import StoreAway
+from rankloop.serve.events.time_limit import time_limit
 
 __all__ = ["Watcher"]
 
 SECONDS = 0.5  # between looks; what others promote is loaded and serves within a second
+LONGEST = 30.0  # seconds of a look, after which the database is away
 TIDY = 3600.0  # seconds
 
 
@@ -34,7 +36,8 @@ class Watcher:
         tidied = -TIDY
         while not self._stopped.wait(SECONDS):
             try:
-                self._reload()
+                with time_limit(LONGEST):
+                    self._reload()
                 if time.monotonic() - tidied > TIDY:
                     tidied = time.monotonic()
                     self._tidy()

@@ -82,9 +82,13 @@ class Bandit(ABC):
         }
         _archive.write(path, _KIND, about, {"served": self.served, "rewards": self.rewards})
 
-    def load(self, path: str | Path) -> None:
-        """Continue from a file that was saved for the same rankers."""
-        about, arrays = _archive.read(path, _KIND, again="start the bandit anew and save it")
+    def load(self, path: str | Path, *, largest: int | None = None) -> None:
+        """Continue from a file that was saved for the same rankers.
+
+        A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
+        """
+        again = "start the bandit anew and save it"
+        about, arrays = _archive.read(path, _KIND, again=again, largest=largest)
         if about["bandit"] != self.name or about["rankers"] != list(self.rankers):
             raise ValueError(
                 f"{path} holds {about['bandit']!r} over {about['rankers']}, "

@@ -20,9 +20,10 @@ def write_state(path: str | Path, learner: str, about: Mapping[str, Any], arrays
     _archive.write(path, _KIND, {"learner": learner, **about}, arrays)
 
 
-def read_state(path: str | Path, learner: str) -> tuple[dict[str, Any], Arrays]:
+def read_state(path: str | Path, learner: str, largest: int | None) -> tuple[dict[str, Any], Arrays]:
     """What the same kind of learner wrote."""
-    about, members = _archive.read(path, _KIND, again="start the learner anew and save it")
+    again = "start the learner anew and save it"
+    about, members = _archive.read(path, _KIND, again=again, largest=largest)
     if about["learner"] != learner:
         raise ValueError(f"{path} holds a {about['learner']!r} learner, this is {learner!r}")
     return about, {name: np.asarray(value) for name, value in members.items()}

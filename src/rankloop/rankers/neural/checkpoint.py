@@ -14,6 +14,7 @@ from rankloop.rankers.neural.training import State
 __all__ = ["read_checkpoint", "write_checkpoint"]
 
 _KIND = "checkpoint"
+_COPIES, _BESIDE = 6, 64 << 20  # of the weights in a file: the best, the optimizer's; bytes of all else
 
 
 def write_checkpoint(path: Path, training: dict[str, Any], state: State) -> None:
@@ -35,11 +36,14 @@ def write_checkpoint(path: Path, training: dict[str, Any], state: State) -> None
     _archive.write(path, _KIND, about, members)
 
 
-def read_checkpoint(path: Path, training: dict[str, Any]) -> State | None:
-    """The state at `path` of this same training; None where there is no file yet."""
+def read_checkpoint(path: Path, training: dict[str, Any], scorer: torch.nn.Module) -> State | None:
+    """The state at `path` of this same training of a network; None where there is no file yet."""
     if not path.exists():
         return None
-    about, members = _archive.read(path, _KIND, again="delete it to start again")
+    weights = sum(value.numel() * value.element_size() for value in scorer.state_dict().values())
+    largest = _COPIES * weights + _BESIDE
+    again = "delete it to start again"
+    about, members = _archive.read(path, _KIND, again=again, largest=largest, offer=False)
     difference = _difference(about["training"], json.loads(json.dumps(training)))
     if difference is not None:
         raise ValueError(

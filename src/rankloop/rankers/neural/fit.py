@@ -70,7 +70,7 @@ def fit(
             None if validation is None else quality_of(scorer, validation, ranker.metric, ranker.precision),
             recipe,
             processes,
-            resumed=None if path is None else read_checkpoint(path, identity),
+            resumed=None if path is None else read_checkpoint(path, identity, scorer),
             keep=keep,
         )
     return RankingNetwork(transform, scorer).eval(), state

@@ -38,7 +38,8 @@ def load(path: str | Path, *, largest: int | None = None) -> Ranker:
     """
     inside = Path(path) / MODEL
     source = inside if inside.is_file() else path
-    return _restored(_archive.read(source, _KIND, again=_AGAIN, largest=largest), str(path))
+    with _archive.at_most(largest):
+        return _restored(_archive.read(source, _KIND, again=_AGAIN), str(path))
 
 
 def manifest(path: str | Path) -> dict[str, Any]:

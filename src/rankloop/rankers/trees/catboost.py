@@ -15,6 +15,7 @@ from rankloop._extras import require
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.boosting import Job, Plan
+from rankloop.rankers.trees.catboost_json import CheckedModel, check_catboost
 from rankloop.rankers.trees.catboost_relay import Relay, RelayMetric, RelayObjective
 from rankloop.rankers.trees.forest import Forest
 
@@ -25,22 +26,18 @@ _DEEPEST = 16
 
 
 class CatBoostForest:
-    """A CatBoost model in its own binary form (its JSON loses the last bits)."""
+    """A CatBoost model as its JSON, which can be checked; its binary form, made up, crashes CatBoost."""
 
     library: ClassVar[str] = "catboost"
     compiled: ClassVar[None] = None  # it scores by itself
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, text: str) -> None:
+        checked = check_catboost(text)
+        self.text, self.model = checked.text, _loaded(checked)
 
     @property
     def trees(self) -> int:
         return int(self.model.tree_count_)
-
-    @property
-    def text(self) -> str:
-        """The model as JSON, for other formats; its leaves have lost their last bits."""
-        return _written(self.model, "json").decode()
 
     @classmethod
     def grow(cls, job: Job, init: "CatBoostForest | None") -> "CatBoostForest":
@@ -80,7 +77,7 @@ class CatBoostForest:
         before = 0 if init is None else init.trees
         if before + watch.best_round < model.tree_count_:
             model.shrink(before + watch.best_round)
-        return cls(_unpack(catboost, _pack(model)))
+        return cls(_written(model))
 
     def scores(self, X: Singles, threads: int | None) -> Floats:
         columns = self.model.get_cat_feature_indices()
@@ -88,13 +85,16 @@ class CatBoostForest:
         return np.asarray(self.model.predict(rows, thread_count=_threads(threads)), np.float64)
 
     def written(self) -> Member:
-        return _pack(self.model)
+        return self.text
 
     @classmethod
     def read(cls, written: Member, compiled: Forest | None = None) -> "CatBoostForest":
-        if not isinstance(written, bytes):
-            raise ValueError("the forest of this model is not a CatBoost model; save it again")
-        return cls(_unpack(require("catboost", "trees"), written))
+        if not isinstance(written, str):
+            raise ValueError(
+                "the forest of this model is in CatBoost's binary form, as older versions saved it, which "
+                "cannot be checked; train the ranker again and save it"
+            )
+        return cls(written)
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -180,21 +180,25 @@ def _threads(threads: int | None) -> int:
     return threads or (int(given) if given.isdigit() and int(given) > 0 else -1)
 
 
-def _pack(model: Any) -> bytes:
-    return _written(model, "cbm")
-
-
-def _written(model: Any, format: str) -> bytes:
+def _written(model: Any) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"forest.{format}"
-        model.save_model(str(file), format=format)
-        return file.read_bytes()
+        file = Path(folder) / "forest.json"
+        model.save_model(str(file), format="json")
+        return file.read_text()
 
 
-def _unpack(catboost: Any, whole: bytes) -> Any:
-    try:
-        return catboost.CatBoost().load_model(blob=whole)
-    except catboost.CatBoostError as error:
-        raise ValueError(
-            f"the forest of this model is damaged ({_sentence(error)}); save it again"
-        ) from error
+def _loaded(checked: CheckedModel) -> Any:
+    """The model of a JSON that was checked; its doubles are set apart, before the first score."""
+    catboost = require("catboost", "trees")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "forest.json"
+        file.write_text(checked.text)
+        try:
+            model = catboost.CatBoost().load_model(str(file), format="json")
+            model.set_leaf_values(checked.leaves)
+            model.set_scale_and_bias(checked.scale, checked.bias)
+        except catboost.CatBoostError as error:
+            raise ValueError(
+                f"the forest of this model is damaged ({_sentence(error)}); save it again"
+            ) from error
+    return model

@@ -1,5 +1,6 @@
 """Connections to the event store: SQLite in WAL mode, or PostgreSQL, with the same tables and errors."""
 
+import math
 import os
 import sqlite3
 import threading
@@ -24,10 +25,14 @@ from sqlalchemy.exc import (
 from rankloop._extras import require
 from rankloop.serve.events.migrations import migrate
 from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
+from rankloop.serve.events.time_limit import cut_after, time_left
 
 __all__ = ["Connections", "StoreAway", "alone", "connected", "in_turn", "open_connections"]
 
-_BUSY = 5.0  # seconds to wait for another writer of SQLite
+_BUSY = 5.0  # seconds to wait for another writer of SQLite, or for a connection that others use
+_PING = 3.0  # seconds in which PostgreSQL must say that a connection works, or accept a new one
+_GRACE = 1.0  # seconds for PostgreSQL to end a statement by itself, before the connection is cut
+_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
 _READERS, _MORE_READERS = 2, 13  # connections to a SQLite file that stay open, and more while they are needed
 _WRITER_CACHE = 32 << 10  # kilobytes that a large batch changes before they are written
 _AWAY = (OperationalError, InterfaceError, DisconnectionError, TimeoutError)
@@ -75,14 +80,7 @@ def open_connections(url: str, *, later: bool = False) -> Connections:
     if parsed.get_backend_name() == "sqlite":
         connections = _sqlite(parsed)
     elif parsed.get_backend_name() == "postgresql":
-        require("psycopg", "postgres")
-        engine = create_engine(
-            parsed.set(drivername="postgresql+psycopg"),
-            pool_pre_ping=True,
-            hide_parameters=True,
-            connect_args={"connect_timeout": 3},
-        )
-        connections = Connections(engine, engine)
+        connections = _postgresql(parsed)
     else:
         raise ValueError(
             f"a store is sqlite:///path or postgresql+psycopg://..., got {parsed.get_backend_name()!r}"
@@ -110,12 +108,17 @@ def connected(connections: Connections, *, writes: bool) -> Iterator[Connection]
 
 @contextmanager
 def _transaction(connections: Connections, *, writes: bool) -> Iterator[Connection]:
-    engine = connections.writes if writes else connections.reads
+    engine, left = connections.writes if writes else connections.reads, time_left()
+    if left <= 0:
+        raise StoreAway(f"the event store {connections.name} does not answer in time")
     with (
         _away(connections),
         engine.connect().execution_options(writes=writes) as connection,
+        cut_after(connection.connection.dbapi_connection, left + _GRACE),
         connection.begin(),
     ):
+        if left < math.inf and connections.dialect == "postgresql":
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {math.ceil(1000 * left)}")
         yield connection
 
 
@@ -160,6 +163,27 @@ def in_turn(connection: Connection, work: str) -> None:
         connection.execute(statement, {"work": work})
 
 
+def _postgresql(url: URL) -> Connections:
+    """One pool; a connection is tried before it is used, for a limited time: its server may hang."""
+    psycopg = require("psycopg", "postgres")
+    engine = create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_timeout=_BUSY,
+        hide_parameters=True,
+        connect_args={"connect_timeout": int(_PING), **_ALIVE},
+    )
+
+    @event.listens_for(engine, "checkout")
+    def answers(connection: Any, record: Any, proxy: Any) -> None:
+        try:
+            with cut_after(connection, _PING):
+                engine.dialect.do_ping(connection)
+        except psycopg.Error as error:
+            raise DisconnectionError(str(error)) from error
+
+    return Connections(engine, engine)
+
+
 def _sqlite(url: URL) -> Connections:
     """One connection writes, as SQLite has one writer at a time; others read, and few of them stay open.
 
@@ -172,7 +196,9 @@ def _sqlite(url: URL) -> Connections:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
     writes = _of_file(url, path, pool_size=1, max_overflow=0, pool_timeout=_BUSY)
-    reads = _of_file(url, path, pool_size=_READERS, max_overflow=_MORE_READERS, pool_use_lifo=True)
+    reads = _of_file(
+        url, path, pool_size=_READERS, max_overflow=_MORE_READERS, pool_timeout=_BUSY, pool_use_lifo=True
+    )
 
     @event.listens_for(writes, "connect")
     def opened(connection: sqlite3.Connection, record: Any) -> None:

@@ -15,6 +15,7 @@ from rankloop.serve.events.records import Record, decode, encode
 from rankloop.serve.events.segments import SUFFIX, Segment, claimed, framed, records
 from rankloop.serve.events.shown_page import Event, FollowingPage, ShownPage
 from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.events.time_limit import time_limit
 
 __all__ = ["Spool", "SpoolFull"]
 
@@ -22,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 _AT_ONCE = 2000  # records of one batch into the store
 _EVERY = 0.2  # seconds between two tries to store what waits
 _SLOWEST = 5.0  # seconds between them while the database does not answer
+_LONGEST = 60.0  # seconds of a batch, after which the database is away
 _UNREADABLE = (ValueError, KeyError, TypeError, struct.error, OverflowError)
 
 
@@ -184,9 +186,10 @@ class Spool:
         """Store a batch; a record that the database refuses is put aside, and the others are stored."""
         try:
             known = [decode(one) for one in batch]
-            store.put_pages([one for one in known if isinstance(one, ShownPage)])
-            store.put_following([one for one in known if isinstance(one, FollowingPage)])
-            store.put_events([one for one in known if isinstance(one, Event)])
+            with time_limit(_LONGEST):
+                store.put_pages([one for one in known if isinstance(one, ShownPage)])
+                store.put_following([one for one in known if isinstance(one, FollowingPage)])
+                store.put_events([one for one in known if isinstance(one, Event)])
             self.delivered += len(batch)
         except (DataError, IntegrityError, *_UNREADABLE) as error:
             if len(batch) > 1:

@@ -1,6 +1,7 @@
 """What all routes share: work in threads, answers as JSON, errors as one sentence, and the token."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from pydantic import BaseModel
 
 from rankloop.search.deadline import Deadline, DeadlineExceeded
 from rankloop.serve.events.address_range import address_range
+from rankloop.serve.events.store import StoreAway
+from rankloop.serve.events.time_limit import time_limit
 from rankloop.serve.http.search_threads import Busy, ClientGone, SearchThreads
 from rankloop.serve.json_value import clean_text
 
@@ -21,12 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADMIN",
+    "AWAY",
     "PROBLEMS",
     "RETRY",
     "Problem",
     "address_of",
     "call_on_start",
     "first_mistake",
+    "in_disk_thread",
     "in_search_thread",
     "in_waiting_thread",
     "json_answer",
@@ -36,6 +41,7 @@ __all__ = [
 ]
 
 
+AWAY = "the database does not answer; try again in a moment"  # where it is is told with the token, by /ready
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message
@@ -90,7 +96,8 @@ async def in_search_thread(request: Request, work: Callable[[Deadline], BaseMode
 
     def answer() -> Response:
         deadline.check()
-        return _answer(work(deadline))
+        with time_limit(deadline.left):
+            return _answer(work(deadline))
 
     gone = asyncio.ensure_future(_hung_up(request))
     try:
@@ -104,12 +111,37 @@ async def in_search_thread(request: Request, work: Callable[[Deadline], BaseMode
 
 
 async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
-    """The same for work that waits for a disk or a database: many may wait at once."""
-    threads: CapacityLimiter = request.app.state.waiting_threads
-    waiting = threads.statistics().tasks_waiting
-    if waiting >= service_of(request).config.limits.waiting:
-        raise Busy(f"the service is busy: {waiting} requests wait already; try again in a moment")
+    """The same for work that waits for the database: many may wait at once, up to `limits.store_seconds`.
+
+    After that the answer is 503, also while the thread cannot end: only so many of them are ever waited for.
+    """
+    limits, threads = service_of(request).config.limits, request.app.state.store_threads
+    _check_line(threads, limits.waiting)
+    end = time.monotonic() + limits.store_seconds
+
+    def answer() -> Response:
+        with time_limit(end - time.monotonic()):
+            return _answer(work())
+
+    done = asyncio.ensure_future(to_thread.run_sync(answer, limiter=threads))
+    await asyncio.wait({done}, timeout=limits.store_seconds)
+    if done.done():
+        return done.result()
+    done.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it
+    raise StoreAway(f"the database took more than {limits.store_seconds:g} seconds; try again in a moment")
+
+
+async def in_disk_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
+    """The same for work that waits for the disk alone, in threads that no database can hold."""
+    threads: CapacityLimiter = request.app.state.disk_threads
+    _check_line(threads, service_of(request).config.limits.waiting)
     return await to_thread.run_sync(lambda: _answer(work()), limiter=threads)
+
+
+def _check_line(threads: CapacityLimiter, most: int) -> None:
+    waiting = threads.statistics().tasks_waiting
+    if waiting >= most:
+        raise Busy(f"the service is busy: {waiting} requests wait already; try again in a moment")
 
 
 def address_of(request: Request) -> str | None:

@@ -28,7 +28,7 @@ from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
-from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
+from rankloop.serve.http.answers import AWAY, RETRY, call_on_start, first_mistake
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.keys import Keys
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app", "learning"]
 
-WAITING = 64  # requests that wait for the disk at once; they share one flush
+ON_DISK = 64  # requests that wait for the disk at once; they share one flush
+ON_STORE = 32  # requests that wait for the database at once
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
 
@@ -78,7 +79,8 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
     threads = settings.threads or 2 * (os.cpu_count() or 1)
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
-    app.state.waiting_threads = CapacityLimiter(WAITING)
+    app.state.disk_threads = CapacityLimiter(ON_DISK)
+    app.state.store_threads = CapacityLimiter(ON_STORE)
     for part in (api_search, api_documents, api_models, api_experiments, api_health, api_ubi):
         app.include_router(part.router)
     app.include_router(pages)
@@ -163,15 +165,15 @@ def _handle_errors(app: FastAPI) -> None:
             raise error
         return JSONResponse({"detail": _sentence(error)}, 404)
 
-    @app.exception_handler(EngineAway)
     @app.exception_handler(StoreAway)
-    async def later(request: Request, error: StoreAway | EngineAway) -> Response:
-        return JSONResponse({"detail": _sentence(error)}, 503, {"Retry-After": RETRY})
+    async def later(request: Request, error: StoreAway) -> Response:
+        return JSONResponse({"detail": AWAY}, 503, {"Retry-After": RETRY})
 
     @app.exception_handler(SameKey)
     async def same_key(request: Request, error: SameKey) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 409, {"Retry-After": RETRY} if error.later else {})
 
+    @app.exception_handler(EngineAway)
     @app.exception_handler(DeadlineExceeded)
     @app.exception_handler(DocumentsBusy)
     @app.exception_handler(Busy)

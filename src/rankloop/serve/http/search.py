@@ -9,8 +9,8 @@ from rankloop.search import Deadline
 from rankloop.serve.http.answers import (
     PROBLEMS,
     address_of,
+    in_disk_thread,
     in_search_thread,
-    in_waiting_thread,
     metrics_of,
     problems,
     service_of,
@@ -56,7 +56,7 @@ async def events(request: Request, body: EventsRequest) -> Response:
         metrics.events(accepted)
         return accepted
 
-    return await in_waiting_thread(request, work)
+    return await in_disk_thread(request, work)
 
 
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))

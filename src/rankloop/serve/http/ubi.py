@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from rankloop.clicks.read_ubi import CLICK, CONVERSION, SHOWN
 from rankloop.serve.events.ubi_files import PEOPLE
-from rankloop.serve.http.answers import PROBLEMS, in_waiting_thread, metrics_of, service_of
+from rankloop.serve.http.answers import PROBLEMS, in_disk_thread, metrics_of, service_of
 from rankloop.serve.http.schema import Accepted, EventIn, Refused
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def _taken(request: Request, what: str, body: list[dict[str, Any]] | dict[
             accepted=len(good), of_pages=len(ours), apart=0 if known else len(others), refused=refused
         )
 
-    return await in_waiting_thread(request, work)
+    return await in_disk_thread(request, work)
 
 
 def _wanted(what: str) -> tuple[str, ...]:

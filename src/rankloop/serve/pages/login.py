@@ -12,6 +12,7 @@ from rankloop.serve.desk.users import ADMIN, User, hashed, known_users
 from rankloop.serve.events.logins import end_login, is_ended
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.events.store import StoreAway
+from rankloop.serve.events.time_limit import time_limit
 from rankloop.serve.http.answers import in_waiting_thread, service_of
 from rankloop.serve.http.tokens import user_of_given
 from rankloop.serve.pages.rendering import PageRoute, page
@@ -33,6 +34,7 @@ __all__ = [
 
 COOKIE = "rankloop_admin"
 HOURS = 12
+PATIENCE = 1.0  # seconds that a page waits for the database only to show more
 FORM_TOKEN = "form_token"  # the hidden field of every form that changes something
 _LOGIN, _HASH = 32, 32  # characters; with the hash, a new token invalidates older cookies
 
@@ -75,9 +77,10 @@ def may_view(request: Request) -> bool:
 
 
 def shows_versions(request: Request) -> bool:
-    """The same for a part of a page that can be left out while the database does not answer."""
+    """The same for a part of a page that is left out while the database does not answer at once."""
     try:
-        return may_view(request)
+        with time_limit(PATIENCE):
+            return may_view(request)
     except StoreAway:
         return False
 

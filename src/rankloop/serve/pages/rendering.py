@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
-from rankloop.serve.http.answers import RETRY, service_of
+from rankloop.serve.http.answers import AWAY, RETRY, service_of
 from rankloop.serve.http.search_threads import Busy
 from rankloop.serve.http.tokens import LockedOut
 from rankloop.serve.pages.same_site import require_same_site
@@ -75,7 +75,8 @@ class PageRoute(APIRoute):
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
             except (StoreAway, EngineAway, DeadlineExceeded, Busy) as error:
-                answer = problem(request, 503, "Not available", _sentence(error))
+                shown = StoreAway(AWAY) if isinstance(error, StoreAway) else error
+                answer = problem(request, 503, "Not available", _sentence(shown))
                 answer.headers["Retry-After"] = RETRY
                 return answer
             except LockedOut as error:

@@ -77,6 +77,7 @@ class View:
     chosen: list[Choice]
     more: str | None
     unfiltered: str
+    cut: tuple[str, ...]  # which parts of the query were ignored
 
 
 def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, settled: bool) -> View:
@@ -96,6 +97,7 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
         chosen=[Choice(name, value, address.toggled(name, value).href, chosen=True) for name, value in names],
         more=address.longer().href if more else None,
         unfiltered=SearchAddress(address.query).href,
+        cut=tuple(answer.cut),
     )
 
 
