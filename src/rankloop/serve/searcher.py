@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from rankloop._arrays import Singles
 from rankloop.search import Candidates, Deadline, Query, Searchable
 from rankloop.serve.answer import Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
+from rankloop.serve.desk.hands import Hands, Rule
+from rankloop.serve.desk.place_by_hand import ByHand, place_by_hand
 from rankloop.serve.events.filters import is_bot
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.shown_page import ShownPage
@@ -34,9 +37,15 @@ class Searcher:
     """
 
     def __init__(
-        self, config: Config, index: Searchable, versions: Versions, recorder: Recorder, shadow: Shadow
+        self,
+        config: Config,
+        index: Searchable,
+        versions: Versions,
+        recorder: Recorder,
+        shadow: Shadow,
+        hands: Hands,
     ) -> None:
-        self.config, self.index = config, index
+        self.config, self.index, self.hands = config, index, hands
         self.presenter = Presenter.of(index, config.title, config.url)
         self.features = logged_features(index, config)
         self._versions, self._recorder, self._shadow = versions, recorder, shadow
@@ -68,14 +77,17 @@ class Searcher:
         filters = as_filters(request.filters, self.index.fields)
         models = [self._versions.model(one) for one in arm.versions]
         answers = [run_stages(model.pipeline, query, filters=filters) for model in models]
+        rules = self.hands.matching(request.query) if version is None else []
+        rankings, by_hand = self._by_hand([one.found for one in answers], rules, query, k, not filters)
         page = compose(
             arm,
-            [one.found for one in answers],
+            rankings,
             page_id,
             k,
             swap_rate=self.config.swap_rate if record else 0.0,
             swap_top=self.config.swap_top,
             look_up=lambda ids: self.index.retriever().looked_up(query, ids),
+            fixed=by_hand.placed if by_hand else (),
         )
         seconds: Seconds = {}
         for one in answers:
@@ -103,7 +115,8 @@ class Searcher:
                 origin=self._recorder.origin(address),
                 policy=page.policy,
                 experiment=arm.experiment.id if arm.experiment else None,
-                randomness=page.randomness,
+                randomness=page.randomness
+                | (by_hand.noted([result.id for result in results]) if by_hand else {}),
                 found=answers[0].found.matches,
                 bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
             )
@@ -169,6 +182,17 @@ class Searcher:
     ) -> Query:
         query = query_of(text, self.index, user, unfinished=unfinished)
         return replace(query, deadline=deadline or Deadline(self.config.limits.seconds))
+
+    def _by_hand(
+        self, rankings: list[Candidates], rules: list[Rule], query: Query, k: int, fetch: bool
+    ) -> tuple[list[Candidates], ByHand | None]:
+        """The rankings after what people set by hand; both of an experiment alike."""
+        if not rules:
+            return rankings, None
+        retriever = self.index.retriever()
+        look_up = partial(retriever.looked_up, query) if fetch else None
+        placed = [place_by_hand(one, rules, k, look_up) for one in rankings]
+        return [one.found for one in placed], placed[0]
 
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""

@@ -7,6 +7,7 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.hands import Hands
 from rankloop.serve.desk.rankings import Rankings
 from rankloop.serve.desk.users import known_users
 from rankloop.serve.events.recorder import Recorder
@@ -39,7 +40,7 @@ class Service:
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `searcher` answers searches, `reranker` orders candidates of another engine, `rankings` are
-    what the desk compares, `learn_now` is a learning run that somebody asked for.
+    what the desk compares, `learn_now` is a learning run that somebody asked for, `hands` are pins and hides.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -50,12 +51,14 @@ class Service:
         self.shadow = Shadow()
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
-        self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
+        self.hands = Hands(store)
+        self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow, self.hands)
         self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
         self.learn_now = LearnNow(config)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()
+            self.hands.reload()
         for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
             part.start()
 
@@ -127,6 +130,7 @@ class Service:
     def look(self) -> None:
         """Done every second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
+        self.hands.reload()
         self.recorder.forgotten.catch_up()
 
     def tidy(self) -> None:
