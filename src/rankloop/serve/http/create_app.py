@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
@@ -24,12 +24,14 @@ from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import RETRY, call_on_start, first_mistake
+from rankloop.serve.http.compression import Compression
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
 from rankloop.serve.http.search_threads import Busy, SearchThreads
 from rankloop.serve.http.tokens import LockedOut, WrongTokens
+from rankloop.serve.pages.rendering import problem
 from rankloop.serve.pages.routes import router as pages
 from rankloop.serve.service import Service
 
@@ -85,6 +87,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         )
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
+    app.add_middleware(Compression)
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     return app
@@ -112,6 +115,12 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         return JSONResponse({"detail": first_mistake(error.errors())}, 422)
+
+    @app.exception_handler(404)
+    async def nowhere(request: Request, error: HTTPException) -> Response:
+        if "text/html" in request.headers.get("accept", ""):  # a person in a browser
+            return problem(request, 404, "Not found", "There is no page at this address.")
+        return JSONResponse({"detail": error.detail}, 404)
 
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Response:
