@@ -15,7 +15,7 @@ from rankloop.serve.answer import query_of
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.desk.judging import Judging, judging
 from rankloop.serve.desk.judgment_files import FORMATS, judgments_of_text, text_of_judgments
-from rankloop.serve.desk.query_sets import known_sets
+from rankloop.serve.desk.query_sets import known_sets, query_set
 from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
 from rankloop.serve.pages.login import (
     Form,
@@ -175,8 +175,7 @@ def _judge(request: Request, fields: Form) -> Response:
     grade = fields.get("grade", "")
     if grade not in (*dict(SCALE), "unsure"):
         raise ValueError(f"a grade is 0, 1, 2, 3 or unsure, got {grade[:20]!r}")
-    found = _found(request, name, query)
-    if query not in found.pools.queries:
+    if query not in {one.query for one in query_set(service.store, name).queries}:
         raise ValueError(f"the query {query[:100]!r} is not in the set {name[:60]}")
     if document not in service.index:
         raise ValueError("only a document of the index can be judged")
