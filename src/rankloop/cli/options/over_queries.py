@@ -63,7 +63,7 @@ def _compared(versions: list[str], address: str, service: str | None) -> "SetCom
             chosen = query_set(store, address)
         except LookupError as error:
             raise ValueError(str(error)) from None
-        return compare_over_set(store, registry, rankings, chosen, *versions, Deadline())
+        return compare_over_set(store, registry, rankings, chosen, versions[0], versions[1], Deadline())
 
 
 def _only_one() -> str:

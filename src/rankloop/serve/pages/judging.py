@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -89,7 +89,7 @@ def _shown(request: Request) -> Response:
     may = who is not None and who.may("judge")
     if not name:
         return _sets(request)
-    given = {"place": "judge", "changing": may, "form_token": form_token(request)}
+    given: dict[str, Any] = {"place": "judge", "changing": may, "form_token": form_token(request)}
     rater = who.name if who is not None else ""
     found = _found(request, name, query)
     if not query:
@@ -137,7 +137,7 @@ def _sets(request: Request, *, wrong: str = "", typed: str = "", status: int = 2
     )
 
 
-def _figures(found: Judging) -> dict[str, object]:
+def _figures(found: Judging) -> dict[str, Any]:
     return {
         "scores": found.scores(),
         "judged": float(found.live[0].judged.mean()) if found.pools.queries else 0.0,
