@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from importlib import import_module
 
@@ -96,6 +97,9 @@ def test_the_report_shows_it(done, tmp_path):
     report = demo_report(done)
     report.save(tmp_path / "report.html")
     assert "unbiased" in report.html
+    told = float(re.search(r"with BM25 to (\d\.\d+)\.", report.html)[1])
+    drawn = [float(one) for one in re.findall(r"= (\d\.\d{4})<", report.html)]
+    assert any(abs(one - told) <= 0.0005 + 1e-9 for one in drawn), "the figure draws what its text says"
     assert len(report.html) < 1_000_000
 
 

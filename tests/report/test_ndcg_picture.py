@@ -71,3 +71,11 @@ def test_documents_below_the_cut_off_are_counted():
 def test_wrong_use(scores, labels, options, message):
     with pytest.raises(ValueError, match=message):
         ndcg_picture(scores, labels, **options)
+
+
+def test_what_the_list_misses_counts_in_the_best_order():
+    """By hand: 3 first of (3, 3) has a DCG of 7 of the best 7 + 7 / log2(3)."""
+    assert ndcg_picture([1.0], [3], missed=[3]).title == f"NDCG@10 = {7 / (7 + 7 / np.log2(3)):.3f}"
+    assert "not in the list" in ndcg_picture([1.0], [3], missed=[3]).inline(600)
+    with pytest.raises(ValueError, match="missed labels must be finite"):
+        ndcg_picture([1.0], [3], missed=[-1])

@@ -6,7 +6,7 @@ from rankloop.search import Deadline
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.desk.acts import past_acts
 from rankloop.serve.learning.missing import Traffic, missing
-from rankloop.serve.learning.record import LearningRun
+from rankloop.serve.learning.record import LearningRun, begin, finish, note_stage
 from rankloop.serve.learning.run import learn_once
 from rankloop.serve.learning.what_changed import what_changed
 from rankloop.serve.service import Service
@@ -152,6 +152,17 @@ def test_learn_now_starts_one_run_and_says_how_it_goes(learned, monkeypatch):
     wait_until(lambda: not service.learn_now.running)
     assert "learning failed: no luck today" in read(client.get("/loop")).text
     assert (past_acts(service.store)[0].who, past_acts(service.store)[0].act) == ("admin", "learn now")
+
+
+def test_a_run_says_what_it_does(learned):
+    client, service, _ = learned
+    run = begin(service.store, NOW + 10)
+    note_stage(service.store, run, "reading clicks")
+    assert "Learning: reading clicks" in read(client.get("/loop")).text
+    finish(service.store, run, NOW + 20, state="too little", record={"message": "too few clicks"})
+    note_stage(service.store, run, "late")
+    assert "Learning:" not in read(client.get("/loop")).text
+    assert "too few clicks" in read(client.get("/loop")).text
 
 
 @pytest.mark.slow

@@ -391,7 +391,7 @@ def test_versions_and_experiments_are_changed_with_the_token_only(client, servic
     [running] = service.experiments.running()
     assert (running.a, running.b, running.kind, running.share) == ("v1", version, "ab", 0.4)
     page = read(client.get("/dashboard"))
-    assert page.all("input", name="share", value="60")
+    assert page.all("input", name="share", value="10"), "experiments start small"
     client.post("/dashboard/experiments/end", data={"experiment": running.id} | ours)
     assert service.experiments.running() == ()
     for wrong in (

@@ -31,8 +31,10 @@ def add_user(
     """Add a person, and print the token with which they log in. It is stored as a hash and shown once."""
     from rankloop.serve.desk.acts import note_act
     from rankloop.serve.desk.users import add_user as add
+    from rankloop.serve.desk.users import check_user
 
-    with _store(service) as store:
+    check_user(name, role)
+    with _store(service, new=True) as store:
         token = add(store, name, role)
         note_act(store, "command line", "add user", name=name, role=role)
     typer.echo(token)
@@ -87,13 +89,20 @@ def remove_user(
     typer.echo(f"{name} is removed" + (f", with {gone} grades" if forget else ""))
 
 
-def _store(service: str) -> "Store":
+def _store(service: str, *, new: bool = False) -> "Store":
+    """The store of a service; only with `new` it need not have been there."""
     from rankloop._extras import MODULES, require_modules
 
     require_modules(*MODULES["serve"])
+    from rankloop.engines.remote.address import is_address
+    from rankloop.search import Index
     from rankloop.serve.config import Config
     from rankloop.serve.events.store import Store
 
     config = Config.read(service)
+    if not is_address(config.index):
+        Index.open(config.index)  # a folder that is no index has no service
+    if not new and not config.home.exists():
+        raise ValueError(f"there is no service in {config.home} yet; rankloop users add makes the first user")
     config.home.mkdir(parents=True, exist_ok=True)
     return Store.open(config.database)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankloop._table import Table
 from rankloop.demo.conclusion import conclusion
-from rankloop.demo.learners import METRIC
+from rankloop.demo.learners import METRIC, judgments
 from rankloop.demo.run_loop import Demo
 from rankloop.report import (
     Report,
@@ -84,11 +84,17 @@ def _one_search(demo: Demo) -> list[Any]:
     at = int(np.flatnonzero(demo.test.qid == moved.qid)[0])
     one = demo.test.select([at])
     assert one.docid is not None
+    graded = judgments(demo.test, demo.collection.searches)[moved.qid]
+    missed = [grade for id, grade in graded.items() if id not in set(one.docid.tolist())]
     return [
         f"{moved.qid}: from {moved.baseline:.3f} with BM25 to {moved.value:.3f}.",
         *(
             ndcg_picture(
-                demo.rankers[name].predict(one), one.y, documents=one.docid.tolist(), title=f"By {name}"
+                demo.rankers[name].predict(one),
+                one.y,
+                documents=one.docid.tolist(),
+                missed=missed,
+                title=f"By {name}",
             )
             for name in ("bm25", "unbiased")
         ),

@@ -41,13 +41,15 @@ def ndcg_picture(
     k: int = 10,
     gain: str = "exp2",
     documents: Sequence[Any] | None = None,
+    missed: ArrayLike = (),
     title: str | None = None,
 ) -> Figure:
     r"""The list as ranked above the best possible order: each document is a rectangle.
 
     Its width is the discount :math:`1 / \log_2(1 + r)` of its rank, its height the gain :math:`2^l - 1` of
     its label, its area its share of the DCG. NDCG is the area of the upper row divided by that of the lower.
-    Documents with equal scores share their gains, as in the metric.
+    Documents with equal scores share their gains, as in the metric. `missed` are the labels of documents that
+    the list does not hold: they count in the best order.
 
     >>> ndcg_picture([2.0, 1.0, 3.0], [2, 0, 1])
     Figure('NDCG@10 = 0.797')
@@ -65,10 +67,15 @@ def ndcg_picture(
         )
     if not np.isfinite(points).all() or not np.isfinite(grades).all() or (grades < 0).any():
         raise ValueError("scores must be finite and labels finite and >= 0 to draw a list")
+    lost = floats(missed, "missed")
+    if not np.isfinite(lost).all() or (lost < 0).any():
+        raise ValueError("missed labels must be finite and >= 0")
     gains = 2.0**grades - 1 if gain == "exp2" else grades
+    every, labelled = np.concatenate([grades, lost]), [*names, *["not in the list"] * len(lost)]
+    possible = 2.0**every - 1 if gain == "exp2" else every
     shared = _shared(points, gains)
     actual = _order("as ranked", -points, shared, grades, names, k)
-    ideal = _order("best order", -gains, gains, grades, names, k)
+    ideal = _order("best order", -possible, possible, every, labelled, k)
     value = actual.dcg / ideal.dcg if ideal.dcg > 0 else float("nan")
     head = title or (f"NDCG@{k} = {value:.3f}" if np.isfinite(value) else f"NDCG@{k}: nothing is relevant")
     below = int((grades > 0).sum() - (actual.labels > 0).sum())

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from rankloop._arrays import Singles
 from rankloop.search import Candidates, Deadline, Query, Retriever, Searchable
 from rankloop.serve.answer import Place, Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
+from rankloop.serve.desk.hands import Hands, Rule
+from rankloop.serve.desk.place_by_hand import ByHand, place_by_hand
 from rankloop.serve.events.filters import is_bot
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.shown_page import ShownPage
@@ -34,9 +37,15 @@ class Searcher:
     """
 
     def __init__(
-        self, config: Config, index: Searchable, versions: Versions, recorder: Recorder, shadow: Shadow
+        self,
+        config: Config,
+        index: Searchable,
+        versions: Versions,
+        recorder: Recorder,
+        shadow: Shadow,
+        hands: Hands,
     ) -> None:
-        self.config, self.index = config, index
+        self.config, self.index, self.hands = config, index, hands
         self.presenter = Presenter.of(index, config.title, config.url)
         self.features = logged_features(index, config)
         self._versions, self._recorder, self._shadow = versions, recorder, shadow
@@ -73,7 +82,10 @@ class Searcher:
         answers = [run_stages(models[0].pipeline, query, filters=filters, sort=place.sort)]
         query = answers[0].found.query  # as it was understood, for all that follows
         answers += [run_stages(model.pipeline, query, filters=filters) for model in models[1:]]
-        page = self._composed(arm, [one.found for one in answers], page_id, place, swaps=record)
+        rules = self.hands.matching(request.query) if version is None and not place.sort else []
+        rankings, by_hand = self._by_hand([one.found for one in answers], rules, query, place, not filters)
+        fixed = by_hand.placed if by_hand else ()
+        page = self._composed(arm, rankings, page_id, place, swaps=record, fixed=fixed)
         seconds: Seconds = {}
         for one in answers:
             for name, took in one.seconds.items():
@@ -110,7 +122,8 @@ class Searcher:
                     origin=self._recorder.origin(address),
                     policy=page.policy,
                     experiment=arm.experiment.id if arm.experiment else None,
-                    randomness=page.randomness,
+                    randomness=page.randomness
+                    | (by_hand.noted([result.id for result in results]) if by_hand else {}),
                     found=answers[0].found.matches,
                     bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
                 )
@@ -182,7 +195,14 @@ class Searcher:
         return replace(query, deadline=deadline or Deadline(self.config.limits.seconds))
 
     def _composed(
-        self, arm: Arm, rankings: Sequence[Candidates], page_id: str, place: Place, *, swaps: bool
+        self,
+        arm: Arm,
+        rankings: Sequence[Candidates],
+        page_id: str,
+        place: Place,
+        *,
+        swaps: bool,
+        fixed: Sequence[str],
     ) -> ComposedPage:
         """The page, or the one that follows it; what is sorted by a field stays as it is."""
         if place.offset:
@@ -195,6 +215,7 @@ class Searcher:
             swap_rate=self.config.swap_rate if swaps and not place.sort else 0.0,
             swap_top=self.config.swap_top,
             look_up=lambda ids: self.index.retriever().looked_up(rankings[0].query, ids),
+            fixed=fixed,
         )
 
     def _facet(self, model: Model, query: Query, name: str, filters: Mapping[str, Any]) -> dict[str, int]:
@@ -206,6 +227,17 @@ class Searcher:
         source = model.pipeline.stages[0]
         match, typos = (source.match, source.typos) if isinstance(source, Retriever) else ("any", "never")
         return self.index.facets(query, name, filters=others, match=match, typos=typos)
+
+    def _by_hand(
+        self, rankings: list[Candidates], rules: list[Rule], query: Query, place: Place, fetch: bool
+    ) -> tuple[list[Candidates], ByHand | None]:
+        """The rankings after what people set by hand; both of an experiment alike."""
+        if not rules:
+            return rankings, None
+        retriever = self.index.retriever()
+        look_up = partial(retriever.looked_up, query) if fetch else None
+        placed = [place_by_hand(one, rules, place.offset + place.k, look_up) for one in rankings]
+        return [one.found for one in placed], placed[0]
 
     def _features_of(self, shown: Candidates, models: Sequence[Model]) -> Singles:
         """The features that are logged: the same set for every model, so that all can learn from all."""

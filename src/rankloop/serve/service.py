@@ -7,6 +7,7 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.hands import Hands
 from rankloop.serve.desk.rankings import Rankings
 from rankloop.serve.desk.users import known_users
 from rankloop.serve.documents import Documents
@@ -43,7 +44,7 @@ class Service:
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `ubi` what collectors of other pages send, `searcher` answers searches, `reranker` orders
     candidates of another engine, `documents` takes documents, `rankings` are what the desk compares,
-    `learn_now` is a learning run that somebody asked for.
+    `learn_now` is a learning run that somebody asked for, `hands` are pins and hides.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -58,12 +59,14 @@ class Service:
         self.versions = Versions(config, index, self.registry, self.experiments, self.shadow)
         self.recorder = Recorder(config, store)
         self.ubi = UbiFiles(config.home / "ubi", config.spool_megabytes)
-        self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow)
+        self.hands = Hands(store)
+        self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow, self.hands)
         self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
         self.learn_now = LearnNow(config)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()
+            self.hands.reload()
         for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
             part.start()
 
@@ -137,6 +140,7 @@ class Service:
     def look(self) -> None:
         """Done twice a second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
+        self.hands.reload()
         self.recorder.forgotten.catch_up()
         self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
         self._secret.agree()

@@ -53,11 +53,17 @@ def _compared(versions: list[str], address: str, service: str | None) -> "SetCom
     from rankloop.serve.open_searchable import open_searchable
 
     config = Config.read(service or _only_one())
+    index = open_searchable(config)
+    if not config.home.exists():
+        raise ValueError(f"there is no service in {config.home} yet; start it with rankloop serve")
     with Store.open(config.database) as store:
-        registry, index = Registry(store, config.home / "models"), open_searchable(config)
+        registry = Registry(store, config.home / "models")
         rankings = Rankings(index, Models(registry, index).get, SLOWEST)
-        chosen = query_set(store, address)
-        return compare_over_set(store, registry, rankings, chosen, *versions, Deadline())
+        try:
+            chosen = query_set(store, address)
+        except LookupError as error:
+            raise ValueError(str(error)) from None
+        return compare_over_set(store, registry, rankings, chosen, versions[0], versions[1], Deadline())
 
 
 def _only_one() -> str:

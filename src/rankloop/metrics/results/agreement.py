@@ -58,10 +58,10 @@ def squared_distances(grades: Floats, counts: Floats, distance: str) -> Floats:
     """How far apart each two grades are, squared (Krippendorff, 2011)."""
     one_of("distance", distance, DISTANCES)
     if distance == "nominal":
-        return (grades[:, None] != grades).astype(np.float64)
+        return np.asarray(grades[:, None] != grades, np.float64)
     if distance == "ordinal":
         middle = np.cumsum(counts) - counts / 2
-        return np.square(middle[:, None] - middle)
+        return np.asarray(np.square(middle[:, None] - middle))
     if distance == "ratio" and (grades < 0).any():
         raise ValueError(f"distance='ratio' takes grades from 0, got {grades[0]:g}; choose 'interval'")
     apart = np.square(grades[:, None] - grades)

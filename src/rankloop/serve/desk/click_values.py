@@ -51,10 +51,13 @@ def click_values(store: "Store", queries: Sequence[str], curve: Sequence[float] 
     seen: dict[str, dict[str, float]] = {}
     hits: dict[str, dict[str, float]] = {}
     people: dict[str, int] = {}
-    for page_id, query, documents in shown:
+    for page_id, query, documents, drawn in shown:
+        placed = json.loads(drawn or "{}").get("hands", {}).get("placed", ())
         people[query] = people.get(query, 0) + 1
         counts, found = seen.setdefault(query, {}), hits.setdefault(query, {})
         for at, document in enumerate(json.loads(documents)):
+            if document in placed:  # people put it there
+                continue
             examined = 1.0 if curve is None else float(curve[min(at, len(curve) - 1)])
             counts[document] = counts.get(document, 0.0) + examined
             found[document] = found.get(document, 0.0) + ((page_id, document) in clicked)
@@ -69,7 +72,8 @@ def _read(store: "Store", queries: Sequence[str]) -> tuple[list[Any], set[tuple[
     """The last page of each person for each query, and what was clicked on those."""
     person = func.coalesce(pages.c.user, pages.c.page_id)
     age = func.row_number().over(partition_by=(pages.c.query, person), order_by=pages.c.time.desc())
-    named = select(pages.c.page_id, pages.c.query, pages.c.documents, pages.c.time, age.label("age"))
+    columns = (pages.c.page_id, pages.c.query, pages.c.documents, pages.c.randomness, pages.c.time)
+    named = select(*columns, age.label("age"))
     statement = named.where(pages.c.bot.is_(False), pages.c.shown > 0)
     with store.reading() as connection:
         rows = [
@@ -80,7 +84,7 @@ def _read(store: "Store", queries: Sequence[str]) -> tuple[list[Any], set[tuple[
         for one in rows:
             if number[one.query] < MOST:
                 number[one.query] += 1
-                kept.append((one.page_id, one.query, one.documents))
+                kept.append((one.page_id, one.query, one.documents, one.randomness))
         chosen = select(clicks.c.page_id, clicks.c.document)
         ids = [one[0] for one in kept]
         clicked = {

@@ -26,6 +26,7 @@ __all__ = ["Judging", "Progress", "VersionScore", "judging", "usual_versions"]
 
 VERSIONS = 4  # that are pooled unless others are named
 RATERS = 12  # whose agreement is shown in pairs
+RESAMPLES = 200  # of an interval of two raters: there are many, at every grade
 
 
 class Progress(NamedTuple):
@@ -110,7 +111,7 @@ class Judging:
         table = self._table(raters)
         found = []
         for one, two in combinations(range(len(raters)), 2):
-            kappa = weighted_kappa(table[:, one], table[:, two])
+            kappa = weighted_kappa(table[:, one], table[:, two], resamples=RESAMPLES)
             if kappa.items:
                 found.append((raters[one], raters[two], kappa))
         return found

@@ -92,7 +92,7 @@ def _drawn(pools: Pools, part: slice, below: Floats, pair: tuple[int, int], seed
     gains = np.where(pools.real[part], gains, 0.0)
     ideal = pools.ideal(gains)[..., None]
     value = np.einsum("dqp,qvp->dqv", gains, pools.discounts()[part][:, list(pair)])
-    return np.divide(value, ideal, out=np.full(value.shape, np.nan), where=ideal > 0)
+    return np.asarray(np.divide(value, ideal, out=np.full(value.shape, np.nan), where=ideal > 0))
 
 
 def _uniform(query: str, width: int, seed: int) -> Floats:

@@ -105,4 +105,4 @@ def pools_of(
 def _shared(grades: Floats) -> Floats:
     """A grade as probabilities of whole grades: 1.5 is half 1 and half 2; above it, the highest."""
     inside = np.clip(grades, GRADES[0], GRADES[-1])
-    return np.maximum(0.0, 1 - np.abs(inside[..., None] - GRADES))
+    return np.asarray(np.maximum(0.0, 1 - np.abs(inside[..., None] - GRADES)))

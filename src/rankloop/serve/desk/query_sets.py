@@ -96,6 +96,8 @@ def query_set(store: "Store", address: str) -> QuerySet:
             known = connection.execute(select(query_sets.c.name).distinct()).scalars().all()
             if name in known:
                 raise LookupError(f"the query set {name!r} has no version {version[:20]!r}")
+            if not known:
+                raise LookupError("there is no query set yet; make one on the page /queries of the service")
             raise LookupError(str(unknown("query set", address, known)))
     queries = tuple(SetQuery(*one) for one in json.loads(row["queries"]))
     return QuerySet(**{**row, "queries": queries})

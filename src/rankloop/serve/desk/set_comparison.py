@@ -114,14 +114,16 @@ def compare_over_set(
     tops = rankings.tops((a, b), queries, deadline)
     pools = pools_of(chosen.queries, tops, averaged(store.ratings(queries)).to_dict(), DEPTH)
     live = live_scores(pools)
-    expected, graded = live.expected(), (~np.isnan(pools.grades)).any(axis=1)
+    expected = live.expected()
+    graded = np.asarray((~np.isnan(pools.grades)).any(axis=1))
     unjudged = [query for query, has in zip(pools.queries, graded, strict=True) if not has]
     curve = newest_curve(registry.versions())
     values = click_values(store, unjudged, curve)
     changes = []
     for at, query in enumerate(pools.queries):
         left, right = tops[query]
-        by, scores = "", (None, None)
+        by: str = ""
+        scores: tuple[float | None, float | None] = (None, None)
         if graded[at] and not np.isnan(expected[at]).any():
             by, scores = "judgments", (float(expected[at, 0]), float(expected[at, 1]))
         elif query in values.attraction:

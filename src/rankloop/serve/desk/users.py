@@ -15,7 +15,18 @@ from rankloop.serve.events.writing import insert_new, upsert
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["ADMIN", "ROLES", "User", "add_user", "known_users", "remove_user", "renew_token", "user_of_token"]
+__all__ = [
+    "ADMIN",
+    "ROLES",
+    "User",
+    "add_user",
+    "check_user",
+    "hashed",
+    "known_users",
+    "remove_user",
+    "renew_token",
+    "user_of_token",
+]
 
 ROLES = ("reader", "judge", "admin")  # each may do what those before it may
 ADMIN = "admin"  # the name of who has the token of the config
@@ -40,13 +51,18 @@ class User(NamedTuple):
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-def add_user(store: "Store", name: str, role: str) -> str:
-    """Add a person; gives the token, which is not stored and cannot be told again."""
+def check_user(name: str, role: str) -> None:
+    """Refuse names that could be mistaken for others, and unknown roles."""
     one_of("role", role, ROLES)
     if not _NAME.fullmatch(name) or _KEY.fullmatch(name) or name.lower() == ADMIN:
         raise ValueError(
             f"a name has 1 to 40 letters, digits, dots, dashes or @, and is not {ADMIN!r}; got {name[:50]!r}"
         )
+
+
+def add_user(store: "Store", name: str, role: str) -> str:
+    """Add a person; gives the token, which is not stored and cannot be told again."""
+    check_user(name, role)
     token = secrets.token_urlsafe(24)
     row = {"name": name, "role": role, "token": hashed(token), "time": time.time()}
     with store.writing() as connection:

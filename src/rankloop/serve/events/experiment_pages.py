@@ -16,7 +16,10 @@ _PRIOR_PAGES = 2  # a person's share of clicked pages is drawn to the mean of al
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPage:
-    """A page of an experiment with the documents clicked on it, from the top."""
+    """A page of an experiment with the documents clicked on it, from the top.
+
+    Clicks on what people placed by hand are not among them: no version put it there.
+    """
 
     page_id: str
     time: float
@@ -45,20 +48,14 @@ def experiment_pages(connection: Connection, experiment: str) -> list[Experiment
     by_page: dict[str, list[str]] = {}
     for page_id, document in connection.execute(clicked):
         by_page.setdefault(page_id, []).append(document)
-    return [
-        ExperimentPage(
-            page_id,
-            time,
-            query,
-            user,
-            origin,
-            ranker,
-            json.loads(randomness or "{}"),
-            tuple(json.loads(documents)),
-            tuple(by_page.get(page_id, ())),
-        )
-        for page_id, time, query, user, origin, ranker, randomness, documents in connection.execute(shown)
-    ]
+    found = []
+    for page_id, time, query, user, origin, ranker, randomness, documents in connection.execute(shown):
+        drawn = json.loads(randomness or "{}")
+        placed = drawn.get("hands", {}).get("placed", ())
+        hits = tuple(one for one in by_page.get(page_id, ()) if one not in placed)
+        ids = tuple(json.loads(documents))
+        found.append(ExperimentPage(page_id, time, query, user, origin, ranker, drawn, ids, hits))
+    return found
 
 
 def clicks_before(connection: Connection, experiment: str, started: float) -> dict[str, float]:

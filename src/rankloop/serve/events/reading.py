@@ -85,7 +85,8 @@ def click_frame(shown: "polars.DataFrame", happened: "polars.DataFrame") -> "pol
     """One impression a row, as `ClickLog.from_frame` reads it.
 
     A page without a user is its own user. `dwell` is the longest stay, `conversion` the sum of the values of
-    conversions; these two and `propensity` are columns where the window has any.
+    conversions; these two and `propensity` are columns where the window has any. Documents that people placed
+    by hand are left out: their rank says nothing of a ranker. The others keep their ranks.
     """
     import polars as pl
 
@@ -112,7 +113,19 @@ def click_frame(shown: "polars.DataFrame", happened: "polars.DataFrame") -> "pol
     chances = _propensities(shown, lengths)
     if chances is not None:
         rows = rows.with_columns(propensity=pl.Series(chances))
-    return _with_events(rows, shown, happened).drop("page")
+    return _without_hands(_with_events(rows, shown, happened), shown).drop("page")
+
+
+def _without_hands(rows: "polars.DataFrame", shown: "polars.DataFrame") -> "polars.DataFrame":
+    """The impressions that no pin and no boost put where they are."""
+    import polars as pl
+
+    found = _randomness(shown, "hands")
+    placed = [(index, one) for index, drawn in found.items() for one in drawn["hands"]["placed"]]
+    if not placed:
+        return rows
+    by_hand = pl.DataFrame(placed, schema={"page": rows["page"].dtype, "document": pl.String}, orient="row")
+    return rows.join(by_hand, on=["page", "document"], how="anti", maintain_order="left")
 
 
 def dataset(

@@ -1,6 +1,6 @@
 """From rankings to the page that is shown, and the randomness in it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,10 +33,12 @@ def compose(
     swap_rate: float,
     swap_top: int,
     look_up: LookUp | None = None,
+    fixed: Collection[str] = (),
 ) -> ComposedPage:
     """One page of at most `k` documents; neighbours are exchanged only outside experiments.
 
-    `look_up` gives documents as candidates where the rankings have not the same snapshot.
+    `look_up` gives documents as candidates where the rankings have not the same snapshot. Documents that are
+    `fixed`, by people, are not exchanged.
     """
     if len(rankings) > 1:
         return _interleaved(arm, rankings, page_id, k, look_up)
@@ -44,7 +46,7 @@ def compose(
     if arm.experiment is not None:
         return ComposedPage(shown, "ab")
     exchange = swapped(page_id, len(shown), swap_rate, swap_top)
-    if exchange is None:
+    if exchange is None or not _free(shown, exchange["swap"], fixed):
         return ComposedPage(shown)
     if exchange["swapped"]:
         order = np.arange(len(shown))
@@ -75,6 +77,11 @@ def _combined(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) ->
     how = method(arm.experiment.method, seed=arm.experiment.seed)
     tops = [[str(id) for id in one.snapshot.ids(one.rows[:k]).tolist()] for one in rankings]
     return how.combine(tops, k, key=page_id)
+
+
+def _free(shown: Candidates, ranks: Sequence[int], fixed: Collection[str]) -> bool:
+    """Whether no document at these ranks is fixed."""
+    return not fixed or all(str(shown.ids[rank - 1]) not in fixed for rank in ranks)
 
 
 def _interleaved(

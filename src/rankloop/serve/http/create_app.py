@@ -29,6 +29,7 @@ from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
 from rankloop.serve.http.answers import AWAY, RETRY, call_on_start, first_mistake
+from rankloop.serve.http.compression import Compression
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.keys import Keys
@@ -38,6 +39,7 @@ from rankloop.serve.http.prefix import Prefix
 from rankloop.serve.http.request_log import STANDARD_OUTPUT, RequestLog
 from rankloop.serve.http.search_threads import Busy, SearchThreads
 from rankloop.serve.http.tokens import LockedOut, WrongTokens
+from rankloop.serve.pages.rendering import problem
 from rankloop.serve.pages.routes import router as pages
 from rankloop.serve.service import Service
 
@@ -103,6 +105,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         )
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
+    app.add_middleware(Compression)
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     if web.request_log:
@@ -146,6 +149,8 @@ def _handle_errors(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         detail = error.detail
         if error.status_code == 404:
+            if "text/html" in request.headers.get("accept", ""):  # a person in a browser
+                return problem(request, 404, "Not found", "There is no page at this address.")
             detail = "there is no such route; /openapi.json lists those that there are"
         elif error.status_code == 405:
             detail = f"this route takes {headers.get('Allow') or headers.get('allow', 'other methods')}"

@@ -94,7 +94,8 @@ def _voices(service: "Service", query: str, document: str, curve: list[float]) -
     )
     seen = select(pages.c.documents).where(pages.c.bot.is_(False))
     with service.store.reading() as connection:
-        clicked = dict(connection.execute(hits.group_by(clicks.c.position)).all())
+        counted = connection.execute(hits.group_by(clicks.c.position))
+        clicked: dict[int, int] = {rank: int(number) for rank, number in counted}
         shown: dict[int, int] = {}
         for (documents,) in having_ids(connection, seen, pages.c.query, [query]):
             ids = json.loads(documents)
@@ -102,6 +103,6 @@ def _voices(service: "Service", query: str, document: str, curve: list[float]) -
                 rank = ids.index(document) + 1
                 shown[rank] = shown.get(rank, 0) + 1
     return tuple(
-        Voice(rank, int(clicked.get(rank, 0)), number, 1 / curve[rank - 1] if rank <= len(curve) else None)
+        Voice(rank, clicked.get(rank, 0), number, 1 / curve[rank - 1] if rank <= len(curve) else None)
         for rank, number in sorted(shown.items())
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -59,12 +59,18 @@ def _compared(request: Request, deadline: Deadline) -> Response:
     others = [one for one in reversed(versions) if one != production]
     left = given.get("a") or production
     right = given.get("b") or (others[0] if others else production)
-    shown = {"place": "compare", "versions": versions, "a": left, "b": right, "chosen": address}
+    shown: dict[str, Any] = {
+        "place": "compare",
+        "versions": versions,
+        "a": left,
+        "b": right,
+        "chosen": address,
+    }
     if address and not query:
         found = _over_set(service, address, left, right)
         who = user_of(request)
         may = who is not None and who.may("judge")
-        kept = {"keeping": may, "form_token": form_token(request), "kept": None}
+        kept: dict[str, Any] = {"keeping": may, "form_token": form_token(request), "kept": None}
         return page(request, "compare_set.html", **shown, sets=known_sets(service.store), found=found, **kept)
     sides, count, reasons = [], 0, []
     if query:

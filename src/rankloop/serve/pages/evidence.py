@@ -47,7 +47,7 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: 
             Head("Made", whole=True),
             Head("Pages", True),
             Head("With a click", True),
-            *([Head("")] if changing else []),
+            *([Head("Change")] if changing else []),
         ),
         rows=table(
             (

@@ -38,7 +38,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
             Head("Pages", True),
             Head("Difference", True),
             Head("Verdict"),
-            *([Head("")] if changing else []),
+            *([Head("Change")] if changing else []),
         ),
         rows=table(
             (

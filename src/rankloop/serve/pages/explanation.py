@@ -37,8 +37,8 @@ async def why(
         found = found if told else found.model_copy(update={"ranker": None})
         view = ExplanationView.of(found, title(document), title(above) if above else "")
         if "fragment" in request.query_params:
-            return fragment("reasons.html", why=view)
-        return page(request, "why.html", query=q, why=view)
+            return fragment("reasons.html", why=view, whole=False)
+        return page(request, "why.html", query=q, why=view, whole=True)
 
     return await in_search_thread(request, work)
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -15,7 +15,7 @@ from rankloop.serve.answer import query_of
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.desk.judging import Judging, judging
 from rankloop.serve.desk.judgment_files import FORMATS, judgments_of_text, text_of_judgments
-from rankloop.serve.desk.query_sets import known_sets
+from rankloop.serve.desk.query_sets import known_sets, query_set
 from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
 from rankloop.serve.pages.login import (
     Form,
@@ -89,7 +89,7 @@ def _shown(request: Request) -> Response:
     may = who is not None and who.may("judge")
     if not name:
         return _sets(request)
-    given = {"place": "judge", "changing": may, "form_token": form_token(request)}
+    given: dict[str, Any] = {"place": "judge", "changing": may, "form_token": form_token(request)}
     rater = who.name if who is not None else ""
     found = _found(request, name, query)
     if not query:
@@ -137,7 +137,7 @@ def _sets(request: Request, *, wrong: str = "", typed: str = "", status: int = 2
     )
 
 
-def _figures(found: Judging) -> dict[str, object]:
+def _figures(found: Judging) -> dict[str, Any]:
     return {
         "scores": found.scores(),
         "judged": float(found.live[0].judged.mean()) if found.pools.queries else 0.0,
@@ -175,8 +175,7 @@ def _judge(request: Request, fields: Form) -> Response:
     grade = fields.get("grade", "")
     if grade not in (*dict(SCALE), "unsure"):
         raise ValueError(f"a grade is 0, 1, 2, 3 or unsure, got {grade[:20]!r}")
-    found = _found(request, name, query)
-    if query not in found.pools.queries:
+    if query not in {one.query for one in query_set(service.store, name).queries}:
         raise ValueError(f"the query {query[:100]!r} is not in the set {name[:60]}")
     if document not in service.index:
         raise ValueError("only a document of the index can be judged")

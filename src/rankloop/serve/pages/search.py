@@ -70,7 +70,7 @@ def _results(request: Request, deadline: Deadline) -> Response:
     who = visitor(request)
     settled = request.query_params.get("settled") == "1"
     shown = _found(request, address, deadline, settled=settled, user=who.id)
-    response = fragment("results.html", address=address, view=shown, learned=False, before=False)
+    response = fragment("results.html", address=address, view=shown, learned=False, before=False, desk=False)
     if settled:
         who.set_cookie(request, response)
     return response

@@ -1,0 +1,167 @@
+"""The desk in a real browser: judge by keyboard, compare, promote and roll back; axe; small pages."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from rankloop.search import Index
+from rankloop.serve import Config, Service
+from rankloop.serve.config import Limits
+from rankloop.serve.desk.query_sets import SetQuery, put_query_set
+from rankloop.serve.desk.users import add_user
+from serve.running import TOKEN, another, on_a_port
+
+pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
+from playwright.sync_api import expect
+
+from serve.test_browser import CHROMIUM, PHONE, browser, documents, tab  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+AXE = os.environ.get("RANKLOOP_AXE", "")
+PLACES = (
+    "/queries",
+    "/queries/head",
+    "/judge",
+    "/judge?set=head",
+    "/judge?set=head&q=running",
+    "/compare?set=head",
+    "/compare?set=head&q=running",
+    "/loop",
+    "/pins",
+    "/dashboard",
+    "/dashboard/promote?version=v2",
+    "/why?q=running&document=hat-1",
+    "/?q=zzzqqq",
+    "/?q=running&f.price=1..5",
+    "/nowhere",
+)
+LOADED = "performance.getEntriesByType('resource').reduce((sum, one) => sum + one.decodedBodySize, 0)"
+LARGEST = 150_000  # bytes of a page with all that it loads
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("desk")
+    fields = {"title": "text", "body": "text", "kind": "keyword", "price": "number"}
+    index = Index.create(folder / "shop.index", fields)
+    index.add(documents())
+    index.commit()
+    settings = Config(folder / "shop.index", admin_token=TOKEN, swap_rate=0.0, limits=Limits(rate=0.0))
+    with Service.open(settings) as service, on_a_port(service) as client:
+        another(service)
+        queries = [SetQuery(one) for one in ("running", "walking hat", "shoe")]
+        put_query_set(service.store, "head", queries, author="ann", made="by hand")
+        yield service, str(client.base_url)
+
+
+def log_in(page, token=TOKEN):
+    page.goto("/login")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("navigation", name="Pages")).to_contain_text("Judge")
+
+
+def test_ten_results_are_judged_by_keyboard_and_the_score_moves(desk, browser):  # noqa: F811
+    service = desk[0]
+    token = add_user(service.store, "kim", "judge")
+    with tab(browser, desk) as page:
+        log_in(page, token)
+        page.goto("/judge?set=head&q=running")
+        score = page.locator("[data-live] [data-version=v1] td").nth(1)
+        before = score.inner_text()
+        shown = [one.get_attribute("data-document") for one in page.locator("[data-judging] > li").all()]
+        assert len(shown) >= 10
+        expect(page.locator("[data-judging] > li").first).to_have_class(re.compile("here"))
+        for key in "3210321032"[:10]:
+            with page.expect_response("**/judge"):
+                page.keyboard.press(key)
+        kept = {one.document: one.grade for one in service.store.ratings(["running"]) if one.rater == "kim"}
+        start = 0 if kept.get(shown[0]) is not None else next(i for i, one in enumerate(shown) if one in kept)
+        assert [kept[one] for one in shown[start : start + 3]] == [3, 2, 1]
+        assert len(kept) == 10
+        expect(score).not_to_have_text(before)
+        page.keyboard.press("z")
+        expect(page.get_by_text("Taken back.")).to_be_visible()
+        assert len([one for one in service.store.ratings(["running"]) if one.rater == "kim"]) == 9
+        page.keyboard.press("u")
+        page.keyboard.press("n")
+        expect(page.locator("input[name=reason]:focus")).to_have_count(1)
+        page.keyboard.type("0 is typed, not given")
+        page.keyboard.press("Escape")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url("**/judge?set=head&q=*")
+        expect(page.get_by_role("heading", level=1)).not_to_have_text("running")
+
+
+def test_versions_are_compared_promoted_and_rolled_back(desk, browser):  # noqa: F811
+    service = desk[0]
+    for rank, document in enumerate(service.rankings.top("v1", "shoe")):
+        service.store.put_judgment("shoe", document, float(max(3 - rank, 0)), "ann")
+    with tab(browser, desk) as page:
+        log_in(page)
+        page.goto("/compare?set=head&a=v1&b=v2")
+        expect(page.get_by_role("heading", level=1)).to_have_text("v2 against v1 on head@1")
+        page.get_by_role("button", name="Keep a snapshot").click()
+        page.wait_for_url("**/compare/kept/*")
+        page.get_by_role("link", name="shoe", exact=True).click()
+        expect(page.get_by_role("heading", name="What moved, and why")).to_be_visible()
+        page.goto("/dashboard")
+        page.locator("a[href='/dashboard/promote?version=v2']").click()
+        expect(page.get_by_role("main")).to_contain_text("below v1 by judgments on head@1")
+        page.get_by_role("button", name="Promote v2").click()
+        page.get_by_role("button", name="Roll back to v1").click()
+        expect(page.locator("#trail ~ .scroll")).to_contain_text("roll back")
+    assert service.versions.live.roles.production == "v1"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.skipif(not AXE, reason="RANKLOOP_AXE does not name axe.min.js; .ci/run fetches it")
+def test_axe_finds_nothing(desk, browser, scheme):  # noqa: F811
+    source = Path(AXE).read_text(encoding="utf-8")
+    with tab(browser, desk, wrong=("status of 404",), color_scheme=scheme) as page:
+        log_in(page)
+        wrong = {}
+        for path in PLACES:
+            page.goto(path)
+            page.evaluate(source)
+            found = page.evaluate(
+                "axe.run().then((one) => one.violations.map((v) => [v.id, v.nodes[0].html]))"
+            )
+            if found:
+                wrong[path] = found
+        assert wrong == {}
+
+
+def test_pages_are_small_and_fit_a_phone(desk, browser):  # noqa: F811
+    with tab(browser, desk, wrong=("status of 404",), viewport=PHONE) as page:
+        log_in(page)
+        for path in PLACES:
+            page.goto(path, wait_until="load")
+            whole = len(page.content().encode()) + page.evaluate(LOADED)
+            assert whole < LARGEST, path
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+
+
+def test_what_only_shows_needs_no_scripts(desk, browser):  # noqa: F811
+    with tab(browser, desk, java_script_enabled=False, wrong=("status of 404",)) as page:
+        log_in(page)
+        for path in PLACES:
+            page.goto(path)
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.goto("/judge?set=head&q=running")
+        page.get_by_role("button", name=re.compile("^2 Good: ")).first.click()
+        expect(page.locator("button[aria-pressed=true]").first).to_be_visible()
+        page.goto("/nowhere")
+        expect(page.get_by_role("main")).to_contain_text("There is no page at this address.")
+
+
+def test_nothing_found_and_ranges_have_room(desk, browser):  # noqa: F811
+    with tab(browser, desk) as page:
+        page.goto("/?q=zzzqqq")
+        assert page.locator(".nothing").bounding_box()["width"] > 400
+        page.goto("/?q=running&f.price=1..5")
+        button = page.get_by_role("button", name="Set").bounding_box()
+        assert button["width"] > 30
+        assert button["height"] < 40
