@@ -40,7 +40,7 @@ def smooth_sums(scores: Floats, slope: float, columns: Floats, *, steep: bool) -
     edges = np.concatenate(([0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]))
     counts = np.diff(edges)
     starts = np.concatenate(([0], np.cumsum(np.minimum(counts, NODES))))
-    left = cell[edges[:-1]] * WIDTH
+    left = np.asarray(cell[edges[:-1]] * WIDTH, np.float64)
     made = np.empty_like(columns)
     made[order] = _sums(place, columns[order], edges, starts, left, steep, _POINTS, _WEIGHTS)
     return made
@@ -50,7 +50,7 @@ def _placed(scores: Floats, slope: float) -> Floats:
     """Rising scores in units of the temperature, from 0."""
     steps = np.diff(scores) * slope  # neighbours first: a difference of all would overflow sooner
     if steps.sum() < _WIDE:
-        return (scores - scores[0]) * slope
+        return np.asarray((scores - scores[0]) * slope)
     return np.concatenate(([0.0], np.cumsum(np.minimum(steps, 2 * _FAR))))
 
 

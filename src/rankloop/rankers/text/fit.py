@@ -53,7 +53,7 @@ def fit(ranker: "TextRanker", data: RankingDataset, valid: RankingDataset | None
             None if held_out is None else quality_of(scorer, held_out, ranker.metric, recipe.precision),
             recipe,
             processes,
-            resumed=None if path is None else read_checkpoint(path, identity),
+            resumed=None if path is None else read_checkpoint(path, identity, scorer),
             keep=keep,
         )
     scorer.eval()
