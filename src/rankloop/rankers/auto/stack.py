@@ -15,6 +15,7 @@ from rankloop.rankers.base.objective import Objective
 __all__ = ["Stack", "rows_of", "stack"]
 
 FOLDS = 5
+EQUAL = "equal weights"
 Rule = Callable[[Floats, RankingDataset, Floats], Floats]  # (scores, data, metric of each model) -> weights
 
 
@@ -31,7 +32,8 @@ def stack(scores: Floats, data: RankingDataset, metric: object, *, seed: int = 0
 
     The rules are equal weights for all models, for the best half and for the best third, and weights that
     minimise the softmax loss, pulled towards equal ones. The one with the best metric is taken, where every
-    query is scored with weights from other whole-query folds.
+    query is scored with weights from other whole-query folds, if it beats equal weights by half a standard
+    error or more.
     """
     models = scores.shape[1]
     if models == 1 or data.n_queries < 2 * FOLDS:
@@ -49,14 +51,12 @@ def stack(scores: Floats, data: RankingDataset, metric: object, *, seed: int = 0
             out[name][rows] = scores[rows] @ rule(scores[others], rest, alone)
     values = {name: sign * objective.values(one) for name, one in out.items()}
     best = max(RULES, key=lambda name: float(np.nanmean(values[name])))
-    weights = RULES[best](scores, data, _means(single))
-    if best == next(iter(RULES)):
-        return Stack(weights, "equal weights: no other rule is better on other queries")
-    gain = values[best] - values[next(iter(RULES))]
+    gain = values[best] - values[EQUAL]
     error = float(np.nanstd(gain) / np.sqrt(max(int(np.isfinite(gain).sum()), 1)))
-    return Stack(
-        weights, f"{best}: {float(np.nanmean(gain)):+.4f} ± {error:.4f} beside equal weights on other queries"
-    )
+    if best == EQUAL or np.nanmean(gain) < 0.5 * error:
+        return Stack(np.full(models, 1 / models), "equal weights: no rule is clearly better on other queries")
+    about = f"{best}: {float(np.nanmean(gain)):+.4f} ± {error:.4f} beside equal weights on other queries"
+    return Stack(RULES[best](scores, data, _means(single)), about)
 
 
 def _means(values: Floats) -> Floats:
@@ -99,7 +99,7 @@ def _learned(pull: float) -> Rule:
 
 
 RULES: dict[str, Rule] = {
-    "equal weights": _top(1.0),
+    EQUAL: _top(1.0),
     "equal weights of the best half": _top(0.5),
     "equal weights of the best third": _top(1 / 3),
     "learned weights, near equal ones": _learned(0.3),
