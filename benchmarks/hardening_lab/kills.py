@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ __all__ = ["kills_of", "kills_of_service"]
 
 # Seconds that each lives at most.
 LONGEST = {"service": 1.5, "index": 1.0, "promotion": 1.0, "export": 2.0, "learning": 6.0}
+PATIENCE = 120.0  # seconds for the first work
 LOOK = 20  # kills of the service between two counts
 
 
@@ -98,7 +100,7 @@ def fork(kind: str, folder: Path) -> None:
         with Service.open(config_of(folder)) as service:  # kernels are loaded once; its threads end
             service.searcher.warm()
     draw = random.Random(0)
-    for _ in sys.stdin:
+    for turn, _ in enumerate(sys.stdin):
         reads, writes = os.pipe()
         child = os.fork()
         if child == 0:
@@ -109,6 +111,8 @@ def fork(kind: str, folder: Path) -> None:
         if kind == "service":
             print(f"pid {child}", flush=True)
         else:
+            if turn % 2:  # every other one has done something, however busy the machine is
+                select.select([reads], [], [], PATIENCE)
             time.sleep(draw.uniform(0.005, LONGEST[kind]))
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
