@@ -25,6 +25,7 @@ PAGE_COLUMNS = ("ranker", "layout", "user", "intervention")
 PLACES = ("row", "column")  # of a grid or of carousels
 ROW_COLUMNS = ("timestamp", "score", "propensity", "dwell", "conversion", "original_position", *PLACES)
 REQUIRED = ("session", "query", "document", "position", "click")
+KNOWN = (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS)
 
 
 class PageStore(Protocol):
@@ -84,8 +85,7 @@ class ClickLog:
         given: dict[str, Any] = {k: v for k, v in columns.items() if v is not None}
         for name in given:
             if name not in (*PAGE_COLUMNS, *ROW_COLUMNS):
-                known = ", ".join((*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS))
-                raise ValueError(f"a click log has no column {name!r}; its columns are {known}")
+                raise ValueError(f"a click log has no column {name!r}; its columns are {', '.join(KNOWN)}")
         sessions = checked.coded_ids(session, rows, "session")
         queries = checked.coded_ids(query, rows, "query")
         ranks = checked.whole(position, rows, "position")
@@ -267,7 +267,7 @@ class ClickLog:
 
     def columns(self) -> Iterator[tuple[str, Array]]:
         """The columns the log has, one entry per impression."""
-        for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS):
+        for name in KNOWN:
             values = getattr(self, name)
             if values is not None:
                 yield name, values

@@ -105,7 +105,6 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         )
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
-    app.add_middleware(Compression)
     app.add_middleware(Headers)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     if web.request_log:
@@ -113,6 +112,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         app.add_middleware(RequestLog, path=path, queries=web.log_queries)
     if web.prefix:
         app.add_middleware(Prefix, prefix=_free(web.prefix, app))
+    app.add_middleware(Compression)  # outermost: the prefix is put into pages before they are packed
     return app
 
 
