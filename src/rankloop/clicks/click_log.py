@@ -261,8 +261,9 @@ class ClickLog:
             parts = [getattr(log, field.name) for log in logs]
             if field.name in columns or any(part is None for part in parts):
                 continue
-            joined = Coded.joined(parts) if isinstance(parts[0], Coded) else np.concatenate(parts)
-            columns[field.name] = joined
+            columns[field.name] = (
+                Coded.joined(parts) if isinstance(parts[0], Coded) else np.concatenate(parts)
+            )
         return ClickLog._trusted(**columns)
 
     def columns(self) -> Iterator[tuple[str, Array]]:
