@@ -261,16 +261,14 @@ class ClickLog:
             parts = [getattr(log, field.name) for log in logs]
             if field.name in columns or any(part is None for part in parts):
                 continue
-            columns[field.name] = (
-                Coded.joined(parts) if isinstance(parts[0], Coded) else np.concatenate(parts)
-            )
+            joined = Coded.joined(parts) if isinstance(parts[0], Coded) else np.concatenate(parts)
+            columns[field.name] = joined
         return ClickLog._trusted(**columns)
 
     def columns(self) -> Iterator[tuple[str, Array]]:
         """The columns the log has, one entry per impression."""
         for name in KNOWN:
-            values = getattr(self, name)
-            if values is not None:
+            if (values := getattr(self, name)) is not None:
                 yield name, values
 
     def to_frame(self) -> "polars.DataFrame":
