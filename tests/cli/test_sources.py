@@ -41,7 +41,6 @@ def test_a_service_is_an_index_or_a_toml_file(files):
         (["train", "data.txt", "--qrels", "qrels.txt"], "--queries and --qrels are for training on an index"),
         (["train", "shop"], "shop is an index: training on it needs --qrels"),
         (["learn", "saved"], "a data set needs its click log: rankloop learn saved LOG"),
-        (["learn", "shop", "log.parquet"], "LOG belongs to learning from files"),
     ],
 )
 def test_what_does_not_fit_the_source_is_named(files, monkeypatch, arguments, message):

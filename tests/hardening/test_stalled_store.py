@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -23,7 +23,7 @@ ON_THE_STORE = (
     ("GET", "/models"),
     ("GET", "/experiments"),
     ("GET", "/dashboard"),
-    ("GET", "/judgments.qrels"),
+    ("GET", "/judge/export?format=trec"),
     ("POST", "/forget"),
     ("POST", "/models/roll_back"),
 )
@@ -111,13 +111,18 @@ def stopped(postgres):
         except (FileNotFoundError, ProcessLookupError):
             continue
     assert len(pids) > 1
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        _signal(pids, signal.SIGSTOP)
         yield
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        _signal(pids, signal.SIGCONT)
+
+
+def _signal(pids, what):
+    """Sent to all that are still there: a server ends processes of its own."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, what)
 
 
 @pytest.mark.skipif(

@@ -343,7 +343,7 @@ def test_the_command_learns_once(shop, tmp_path, capsys):
         line.removeprefix("written to ") for line in capsys.readouterr().out.splitlines() if "written" in line
     ]
     assert Path(path).read_text().startswith("<!doctype html>")
-    with pytest.raises(ValueError, match="--out belongs to learning from files"):
+    with pytest.raises(ValueError, match="--out belongs to learning from a file"):
         learn(tmp_path / "shop.toml", out=tmp_path / "model")
 
 

@@ -124,8 +124,11 @@ class Pipeline(Stage):
     ) -> "RankingDataset":
         """The lists that `fit` learns from."""
         from rankloop.search.judged_lists import judged_lists
+        from rankloop.search.ranked import Ranked
 
-        features = None if getattr(self.ranker, "reads_text", False) else self.features
+        rankers = [stage.ranker for stage in self.stages if isinstance(stage, Ranked)]
+        reads = bool(rankers) and all(getattr(one, "reads_text", False) for one in rankers)
+        features = None if reads else self.features
         return judged_lists(self.stages[0], features, queries, judgments, among)
 
     def rescore(self, query: Any, ids: Iterable[Any]) -> Candidates:

@@ -13,8 +13,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE pages ADD COLUMN origin TEXT",
         "ALTER TABLE forgotten ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0",
     ),
-    5: ("ALTER TABLE pages ADD COLUMN typed TEXT",),
-    6: (  # thumbs become judgments: "a good answer" is grade 2 of 3, "a poor answer" is grade 0
+    5: (  # thumbs become judgments: "a good answer" is grade 2 of 3, "a poor answer" is grade 0
+        "ALTER TABLE pages ADD COLUMN typed TEXT",
         "ALTER TABLE judgments RENAME TO thumbs",
         "CREATE TABLE judgments (rater TEXT NOT NULL, number INTEGER NOT NULL, query TEXT NOT NULL, "
         "document TEXT NOT NULL, grade DOUBLE PRECISION, reason TEXT NOT NULL, source TEXT NOT NULL, "

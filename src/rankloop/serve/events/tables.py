@@ -33,7 +33,7 @@ __all__ = [
     "users",
 ]
 
-SCHEMA = 6
+SCHEMA = 5
 metadata = MetaData()
 
 
