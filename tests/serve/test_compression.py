@@ -14,6 +14,7 @@ def shop(tmp_path_factory):
     with client_of(tmp_path_factory.mktemp("gzip")) as pair:
         yield pair
 
+
 NOWHERE = {"detail": "there is no such route; /openapi.json lists those that there are"}
 
 

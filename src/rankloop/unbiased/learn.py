@@ -10,7 +10,7 @@ from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity import Identifiability
+from rankloop.propensity import Identifiability, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.candidates import candidates
@@ -223,7 +223,9 @@ def _stacked(
     seed: int,
 ) -> Learned:
     """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
-    found = stacked(log, seen, given, lines, learn=report is not None, floors=by != GIVEN, seed=seed)
+    estimated = isinstance(given, Propensity) and given.log_covariance is not None
+    floors = estimated or by != GIVEN  # a curve that is known is taken as it is
+    found = stacked(log, seen, given, lines, learn=report is not None, floors=floors, seed=seed)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)

@@ -152,10 +152,11 @@ def without_slack(wanted: Singles) -> tuple[Singles, Singles]:
     array([  0.49999902, 100.        ], dtype=float32)
     """
     candidate = wanted - _SLACK
-    for _ in range(4):
-        candidate = np.nextafter(candidate, np.float32(-np.inf))
-    best = candidate
-    for _ in range(8):
-        candidate = np.nextafter(candidate, np.float32(np.inf))
-        best = np.where(candidate + _SLACK <= wanted, candidate, best)
+    with np.errstate(over="ignore"):  # the neighbours of the largest numbers are infinite
+        for _ in range(4):
+            candidate = np.nextafter(candidate, np.float32(-np.inf))
+        best = candidate
+        for _ in range(8):
+            candidate = np.nextafter(candidate, np.float32(np.inf))
+            best = np.where(candidate + _SLACK <= wanted, candidate, best)
     return best, best + _SLACK

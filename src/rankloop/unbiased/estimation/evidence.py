@@ -88,16 +88,17 @@ def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Ev
     row = np.concatenate([counts.rows(data) for counts, _ in parts])
     position = np.concatenate([counts.position for counts, _ in parts])
     impressions = np.concatenate([counts.impressions for counts, _ in parts]).astype(np.float64)
-    return Evidence(
-        data,
+    sessions = _sessions(log, data, row, position, impressions)
+    order = np.lexsort((position, row))  # whatever the order of the log, or of its shards: sums are the same
+    columns = (
         row,
         position,
         impressions,
         np.concatenate([counts.clicks for counts, _ in parts]).astype(np.float64),
         np.concatenate([alpha for alpha, _ in bias]),
         np.concatenate([beta for _, beta in bias]),
-        _sessions(log, data, row, position, impressions),
     )
+    return Evidence(data, *(one[order] for one in columns), sessions)
 
 
 def _page_by_page(log: Log, user: ClickModel, data: RankingDataset) -> Evidence:
