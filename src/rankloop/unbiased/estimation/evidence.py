@@ -90,15 +90,16 @@ def evidence(log: Log, propensity: ClickBias | None, data: RankingDataset) -> Ev
     impressions = np.concatenate([counts.impressions for counts, _ in parts]).astype(np.float64)
     sessions = _sessions(log, data, row, position, impressions)
     order = np.lexsort((position, row))  # whatever the order of the log, or of its shards: sums are the same
-    columns = (
-        row,
-        position,
-        impressions,
-        np.concatenate([counts.clicks for counts, _ in parts]).astype(np.float64),
-        np.concatenate([alpha for alpha, _ in bias]),
-        np.concatenate([beta for _, beta in bias]),
+    return Evidence(
+        data,
+        row[order],
+        position[order],
+        impressions[order],
+        np.concatenate([counts.clicks for counts, _ in parts]).astype(np.float64)[order],
+        np.concatenate([alpha for alpha, _ in bias])[order],
+        np.concatenate([beta for _, beta in bias])[order],
+        sessions,
     )
-    return Evidence(data, *(one[order] for one in columns), sessions)
 
 
 def _page_by_page(log: Log, user: ClickModel, data: RankingDataset) -> Evidence:
