@@ -120,6 +120,8 @@ def test_all_rankers_are_served_side_by_side(done):
         assert standing.pages == 1000
         assert standing.verdict["winner"] == versions["unbiased"]
         assert service.store.click_frame()["intervention"].str.starts_with("swap").any()
+        taught = set(service.store.click_frame()["layout"].to_list())
+        assert taught == {SearchRequest(query="topic3").layout}, "a visitor's clicks are learned from too"
         answer = service.search(SearchRequest(query="topic3"))
         assert answer.impression is not None
         lineage = service.registry.version(versions["unbiased"]).lineage

@@ -155,6 +155,24 @@ def test_hides_boosts_and_filters(desk):
     assert raw == before, "comparisons are of rankers, not of hands"
 
 
+def test_what_stands_by_hand_on_a_following_page_is_not_learned_from(desk):
+    _, service = desk
+    first, _ = shown(service, "shoes", k=3, record=False)
+    every, _ = shown(service, "shoes", k=10, record=False)
+    low = every[4]
+    add_rule(service.store, "boost", "shoes", low, value=1, who="ann")
+    service.hands.reload()
+    _, answer = shown(service, "shoes", k=3)
+    following, _ = shown(service, "shoes", k=3, page=2, impression=answer.impression)
+    assert low in following
+    assert low not in first
+    wait_until(lambda: service.recorder.spool.waiting == 0)
+    frame = service.store.click_frame(include_bots=True)
+    mine = frame.filter(frame["query"] == "shoes")
+    assert mine["position"].max() > 3, "the following page is in the log"
+    assert low not in mine["document"].to_list()
+
+
 def test_both_rankings_of_an_experiment_are_placed_alike(desk):
     _, service = desk
     version = another(service)

@@ -93,7 +93,7 @@ def _page(
         data.X[rows],
         data.feature_names or (),
         f"{one.a} + {one.b}",
-        layout="list",
+        layout="page",
         user=f"{random.randrange(2000):032x}",
         policy="interleave",
         experiment=one.id,

@@ -71,7 +71,7 @@ def shown_pages(
             data.X[shown],
             names,
             version,
-            layout="list",
+            layout="page",  # as the web page: a visitor's clicks are learned from with theirs
             user=f"{random.randrange(2000):032x}",
             found=int(data.lengths[data.row_query[shown[0]]]),
             **_exchange(log, page, first, last),

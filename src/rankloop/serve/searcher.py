@@ -122,8 +122,7 @@ class Searcher:
                     origin=self._recorder.origin(address),
                     policy=page.policy,
                     experiment=arm.experiment.id if arm.experiment else None,
-                    randomness=page.randomness
-                    | (by_hand.noted([result.id for result in results]) if by_hand else {}),
+                    randomness=page.randomness | (by_hand.noted() if by_hand else {}),
                     found=answers[0].found.matches,
                     bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
                 )

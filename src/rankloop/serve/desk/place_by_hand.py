@@ -20,10 +20,9 @@ class ByHand:
     placed: tuple[str, ...]
     hidden: tuple[str, ...]
 
-    def noted(self, shown: Sequence[str]) -> dict[str, Any]:
-        """What a page keeps of it: learning leaves out what stands there by hand."""
-        placed = [one for one in shown if one in self.placed]
-        return {"hands": {"placed": placed, "hidden": list(self.hidden)}}
+    def noted(self) -> dict[str, Any]:
+        """What a page keeps of it, for all that follow too: learning leaves out what stands there by hand."""
+        return {"hands": {"placed": list(self.placed), "hidden": list(self.hidden)}}
 
 
 def place_by_hand(

@@ -50,6 +50,7 @@ function opened(clicked) {
 function leave() {
   send(looks.splice(0));
   const reading = JSON.parse(sessionStorage.getItem(LEFT));
+  if (!document.getElementById("found")) return;  // a document of ours: it is being read, and was not just opened
   if (reading) sessionStorage.setItem(LEFT, JSON.stringify({ ...reading, left: Date.now() }));
 }
 
