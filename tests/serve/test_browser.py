@@ -301,7 +301,7 @@ def test_reasons_and_filters_by_hand(shop, browser):
 
 
 def test_trouble_is_said_and_enter_tries_again(shop, browser):
-    with tab(browser, shop, wrong=("status of 503",)) as page:
+    with tab(browser, shop, wrong=("status of 503", "net::ERR_FAILED")) as page:
         page.goto("/")
         page.route("**/fragment*", lambda one: one.fulfill(status=503, headers={"X-Problem": "Not now"}))
         page.keyboard.type("hat")
@@ -309,6 +309,12 @@ def test_trouble_is_said_and_enter_tries_again(shop, browser):
         page.unroute("**/fragment*")
         page.keyboard.press("Enter")
         settled(page)
+        page.route("**/fragment*", lambda one: one.abort())
+        page.get_by_role("searchbox").fill("shoe")
+        expect(page.locator("#found.old")).to_be_visible()  # results of another query do not look fresh
+        page.unroute("**/fragment*")
+        page.keyboard.press("Enter")
+        expect(page.locator("#found.old")).to_have_count(0)
 
 
 def test_searching_works_without_scripts(shop, browser):

@@ -15,6 +15,7 @@ from scipy.stats import t as student
 from sklearn.neighbors import KNeighborsRegressor
 
 from rankloop.rankers import PointwiseRanker, RankSVM
+from rankloop.serve.config import Limits
 from rankloop.serve.events.shown_page import Event
 from rankloop.serve.events.sums import DaySum
 from rankloop.serve.http.schema import Result, SearchRequest
@@ -220,6 +221,21 @@ def test_what_limits_ignored_of_a_query_is_said(client):
         text = read(client.get(path, params={"q": query})).text
         assert "Not all of this query was searched for: " + "; ".join(said) + "." in text
     assert "Not all of this query" not in client.get("/", params={"q": "red shoes"}).text
+
+
+def test_a_corrected_query_is_said(client):
+    for path in ("/", "/fragment"):
+        page = read(client.get(path, params={"q": "grean hat"}))
+        assert page.text.count("Showing results for") == 1
+        assert "green hat" in page.text
+    assert "Showing results for" not in client.get("/", params={"q": "green hat"}).text
+
+
+def test_the_end_of_a_list_is_said(tmp_path):
+    with client_of(tmp_path, k=2, limits=Limits(rate=0.0, k=3)) as (client, _):
+        assert "The list ends here" not in client.get("/", params={"q": "hat"}).text
+        last = read(client.get("/", params={"q": "hat", "k": "3"})).text
+        assert "The list ends here, with the first 3 of " in last
 
 
 def test_nothing_found_says_what_to_do(client):

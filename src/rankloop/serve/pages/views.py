@@ -78,6 +78,8 @@ class View:
     more: str | None
     unfiltered: str
     cut: tuple[str, ...]  # which parts of the query were ignored
+    understood: str | None  # the query as it was searched, if that is another one
+    ends: bool  # whether more was found than a list shows
 
 
 def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, settled: bool) -> View:
@@ -98,6 +100,8 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
         more=address.longer().href if more else None,
         unfiltered=SearchAddress(address.query).href,
         cut=tuple(answer.cut),
+        understood=answer.understood,
+        ends=bool(shown) and not more and len(shown) < answer.found,
     )
 
 

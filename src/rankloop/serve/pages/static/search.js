@@ -40,6 +40,7 @@ export function search() {
       if (settling) remember(wanted);
     } catch (problem) {
       if (problem.name === "AbortError") return;
+      found.classList.add("old");  // what stands there answers an earlier query
       say(`${problem.message}; press Enter to try again.`, 6);
     }
     found.removeAttribute("aria-busy");
@@ -50,6 +51,7 @@ export function search() {
     const at = found.contains(document.activeElement) && document.activeElement.closest(".result")?.dataset.document;
     found.innerHTML = text;
     found.hidden = false;
+    found.classList.remove("old");
     if (open) found.querySelector(".facets").open = true;
     if (at) (found.querySelector(`.result[data-document="${CSS.escape(at)}"] a.open`) ?? box).focus();
     watch(found);
