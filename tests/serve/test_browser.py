@@ -317,6 +317,31 @@ def test_trouble_is_said_and_enter_tries_again(shop, browser):
         expect(page.locator("#found.old")).to_have_count(0)
 
 
+def test_more_results_are_of_the_same_impression(shop, browser):
+    """They are put below, with ranks from 11 on; the page is one record, however often it is gone back to."""
+    service = shop[0]
+    with tab(browser, shop) as page:
+        page.goto("/?q=walking")
+        expect(page.locator(".result")).to_have_count(10)
+        page.get_by_role("link", name="More results").click()
+        expect(page.locator(".result")).to_have_count(12)
+        assert [one.get_attribute("data-position") for one in page.locator(".result").all()] == [
+            str(number) for number in range(1, 13)
+        ]
+        expect(page.get_by_role("link", name="More results")).to_have_count(0)
+        eleventh = page.locator(".result").nth(10)
+        document = eleventh.get_attribute("data-document")
+        eleventh.locator("a.open").click()
+        page.wait_for_url("**/document/*")
+        wait_until(lambda: rows(service, "walking", "click"))
+    assert rows(service, "walking", "click") == [(document, 11, None)]
+    wait_until(lambda: service.recorder.spool.waiting == 0)
+    log = service.store.click_frame()
+    mine = log.filter(log["query"] == "walking")
+    assert mine["position"].to_list() == list(range(1, 13))
+    assert mine["session"].n_unique() == 1
+
+
 def test_searching_works_without_scripts(shop, browser):
     with tab(browser, shop, java_script_enabled=False) as page:
         page.goto("/")

@@ -142,10 +142,13 @@ def _found(
     version: str | None = None,
 ) -> View:
     service = service_of(request)
+    number, impression = request.query_params.get("page", ""), request.query_params.get("impression")
     answer = service.searcher.search(
         SearchRequest(
             query=address.query,
             k=address.k,
+            page=int(number) if number.isdecimal() and len(number) < 5 else None,
+            impression=impression or None,
             filters=address.filters(service.index.fields),
             facets=facet_fields(service.index.fields),
             user=user,

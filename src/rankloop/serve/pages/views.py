@@ -75,7 +75,8 @@ class View:
     facets: list[Facet]
     spans: list[Span]
     chosen: list[Choice]
-    more: str | None
+    more: str | None  # the same with more results
+    following: str | None  # the results that follow, alone
     unfiltered: str
     cut: tuple[str, ...]  # which parts of the query were ignored
     understood: str | None  # the query as it was searched, if that is another one
@@ -86,22 +87,27 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
     """The answer to a search as its page shows it."""
     shown = hits(answer.results, address.query, index, answer.understood)
     names = [(name.removeprefix(FILTER), value) for name, value in address.chosen]
-    more = len(shown) == address.k < min(answer.found, address.most)
+    end = answer.offset + len(shown)
+    more = len(shown) == address.k and end < min(answer.found, address.most)
+    following = {"page": end // address.k + 1, "impression": answer.impression, "settled": 1}
     return View(
         query=address.query,
         impression=answer.impression,
         settled=settled,
-        found=max(answer.found, len(shown)),
+        found=max(answer.found, end),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
         results=shown,
         facets=list(_facets(answer.facets, address)),
         spans=list(_spans(index.fields, address)),
         chosen=[Choice(name, value, address.toggled(name, value).href, chosen=True) for name, value in names],
         more=address.longer().href if more else None,
+        following=f"/fragment{address.href[1:]}&{urlencode(following)}"
+        if more and answer.impression
+        else None,
         unfiltered=SearchAddress(address.query).href,
         cut=tuple(answer.cut),
         understood=answer.understood,
-        ends=bool(shown) and not more and len(shown) < answer.found,
+        ends=bool(shown) and not more and end < answer.found,
     )
 
 

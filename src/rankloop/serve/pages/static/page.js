@@ -2,10 +2,11 @@
 import { compare } from "./compare.js";
 import { events } from "./events.js";
 import { files } from "./files.js";
+import { following } from "./following.js";
 import { judge } from "./judge.js";
 import { keys } from "./keys.js";
 import { ranges } from "./ranges.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, events, why, judge, keys, compare, files, ranges]) start();
+for (const start of [search, following, events, why, judge, keys, compare, files, ranges]) start();
