@@ -238,6 +238,14 @@ def test_the_end_of_a_list_is_said(tmp_path):
         assert "The list ends here, with the first 3 of " in last
 
 
+def test_filters_alone_browse(client):
+    page = read(client.get("/", params={"f.brand": "Hare"}))
+    assert len(page.all("li", **{"class": "result"})) == 10
+    assert page.all("a", href="/?q=&f.brand=Hare&k=20")
+    none = read(client.get("/", params={"f.brand": "Nobody"}))
+    assert "Nothing found" in none.text
+
+
 def test_nothing_found_says_what_to_do(client):
     page = read(client.get("/", params={"q": "zzzqqqq", "f.brand": "Hare"}))
     assert "Nothing found for “zzzqqqq”" in page.text

@@ -42,6 +42,7 @@ def _whole(request: Request, deadline: Deadline) -> Response:
     who, desk = visitor(request), shows_versions(request)
     first = service.versions.before_learning() if desk else None
     before = first if request.query_params.get("before") == "1" else None
+    asked = bool(address.query or address.chosen)  # filters alone browse
     response = page(
         request,
         "search.html",
@@ -49,7 +50,7 @@ def _whole(request: Request, deadline: Deadline) -> Response:
         query=address.query,
         address=address,
         view=_found(request, address, deadline, settled=before is None, user=who.id, version=before)
-        if address.query
+        if asked
         else None,
         before=before is not None,
         learned=first is not None,
@@ -58,7 +59,7 @@ def _whole(request: Request, deadline: Deadline) -> Response:
         tries=service.config.examples,
         known=COOKIE in request.cookies,
     )
-    if address.query and before is None:
+    if asked and before is None:
         who.set_cookie(request, response)
     return response
 
