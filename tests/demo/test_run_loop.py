@@ -15,9 +15,11 @@ from rankloop.demo.collection import Collection
 from rankloop.demo.conclusion import preferred
 from rankloop.demo.movies import collect
 from rankloop.demo.report import demo_report
+from rankloop.demo.service import _settings as prepare_settings
 from rankloop.demo.service import prepare, typical_search
 from rankloop.interleaving import Verdict
 from rankloop.search import Index
+from rankloop.serve.config import Config
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.service import Service
 
@@ -49,15 +51,7 @@ def tiny(tmp_path_factory):
         if value > 0:
             searches.setdefault(id.partition("-")[0], {})[id] = 1 + int(value > 0.7) + int(value > 1.4)
     return Collection(
-        "tiny",
-        "A tiny shop",
-        index,
-        {"title": 1.0},
-        FEATURES,
-        "value(popularity)",
-        searches,
-        3,
-        examples=("topic3",),
+        "tiny", "A tiny shop", index, {"title": 1.0}, FEATURES, "value(popularity)", searches, 3
     )
 
 
@@ -126,6 +120,16 @@ def test_all_rankers_are_served_side_by_side(done):
         assert answer.impression is not None
         lineage = service.registry.version(versions["unbiased"]).lineage
         assert lineage["metrics"]["ndcg@10"][0] == done.steps.numbers["offline"]["unbiased"]
+
+
+def test_examples_are_the_largest_gains_and_one_loss(done):
+    config = Config.read(prepare_settings(done))
+    moved = done.offline.most_changed("unbiased", "ndcg@10", 1000)
+    gains = [str(one.qid) for one in moved if one.difference > 0]
+    losses = [str(one.qid) for one in moved if one.difference < 0]
+    assert list(config.examples) == [*gains[:4], *losses[:1]]
+    assert f"The {min(len(gains), 4)} searches that learning improved most" in config.examples_are
+    assert ("made worst" in config.examples_are) == bool(losses)
 
 
 def test_the_search_to_look_at_first_is_in_the_middle(done):

@@ -19,8 +19,8 @@ class Collection:
     """Searches over an index.
 
     `weights` are BM25's weights of the text fields, `prior` is the feature that holds a document's
-    popularity, `searches` map a text to graded documents, `examples` are searches to try, and
-    `title_field` is the field that heads a result.
+    popularity, `searches` map a text to graded documents, and `title_field` is the
+    field that heads a result.
     """
 
     name: str
@@ -31,7 +31,6 @@ class Collection:
     prior: str
     searches: Mapping[str, Mapping[str, int]]
     max_grade: int
-    examples: tuple[str, ...] = ()
     title_field: str = "id"
 
     @property

@@ -41,7 +41,6 @@ def collect(path: Path, *, searches: int = SEARCHES, download: bool = False, see
         prior="value(popularity)",
         searches={text: graded[text] for text in chosen},
         max_grade=1,
-        examples=("space western", "jim carrey comedy", "heist in las vegas", "studio ghibli"),
         title_field="title",
     )
 

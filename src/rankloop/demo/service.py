@@ -23,6 +23,7 @@ from rankloop.serve.models.registry import Registry
 __all__ = ["prepare", "serve", "typical_search"]
 
 RECORDED = 15_000  # pages that are put into the event store
+GAINS = 4  # searches to try that learning improved
 DUELS = 1000  # interleaved pages in the event store
 
 
@@ -72,6 +73,18 @@ def typical_search(demo: Demo) -> str:
     return str(moved[len(moved) // 2].qid if moved else demo.test.qid[0])
 
 
+def _examples(demo: Demo) -> dict[str, Any]:
+    """Searches to try: the test searches that learning changed most, for the better and for the worse."""
+    moved = demo.offline.most_changed("unbiased", METRIC, demo.test.n_queries)
+    gains = [str(one.qid) for one in moved if one.difference > 0][:GAINS]
+    losses = [str(one.qid) for one in moved if one.difference < 0][:1]
+    said = f"The {len(gains)} searches that learning improved most, of those that it was not taught"
+    worst = "; the last one is the one that it made worst" if losses else ""
+    return (
+        {"examples": [*gains, *losses], "examples_are": f"{said}{worst}."} if gains else {"examples": losses}
+    )
+
+
 def _settings(demo: Demo) -> Path:
     """A config file beside the index, for `rankloop serve` and `rankloop learn`."""
     collection = demo.collection
@@ -84,7 +97,7 @@ def _settings(demo: Demo) -> Path:
         "k": PAGE,
         "swap_rate": 0.1,
         "open_dashboard": True,
-        "examples": [typical_search(demo), *collection.examples],
+        **_examples(demo),
         "features": list(collection.features),
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]

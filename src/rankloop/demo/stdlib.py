@@ -33,12 +33,6 @@ FEATURES = (
     *(f"value({name})" for name in _NUMBERS),
 )
 _MENTION = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_EXAMPLES = (
-    "temporary directory that cleans up after itself",
-    "most common elements in a list",
-    "run a command and get its output",
-    "wait for several threads",
-)
 
 
 def collect(library: Library, usage: Usage, path: Path) -> Collection:
@@ -52,7 +46,6 @@ def collect(library: Library, usage: Usage, path: Path) -> Collection:
         prior="value(popularity)",
         searches=library.searches,
         max_grade=3,
-        examples=_EXAMPLES,
     )
 
 

@@ -104,8 +104,8 @@ class Config:
     neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
     `learn_every` seconds a new ranker is learned; 0 means never. `learn_budget` is "usual" (a stack of
     corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`
-    the page, `examples` are queries to try on it. Scripts on the sites `origins` may call the API; of
-    `proxies` the X-Forwarded headers are trusted.
+    the page, `examples` are queries to try on it and `examples_are` says which. Scripts on the sites
+    `origins` may call the API; of `proxies` the X-Forwarded headers are trusted.
 
     >>> Config(index="shop.index").database
     'sqlite:///shop.serve/events.db'
@@ -123,6 +123,7 @@ class Config:
     url: str = ""
     site: str = ""
     examples: tuple[str, ...] = ()
+    examples_are: str = ""
     swap_rate: float = 0.05
     swap_top: int = 10
     learn_every: float = 0.0

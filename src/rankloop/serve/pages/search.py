@@ -57,6 +57,7 @@ def _whole(request: Request, deadline: Deadline) -> Response:
         documents=len(service.index),
         production=service.versions.live.roles.production if desk else None,
         tries=service.config.examples,
+        tries_are=service.config.examples_are,
         known=COOKIE in request.cookies,
     )
     if asked and before is None:
