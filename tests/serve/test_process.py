@@ -19,6 +19,7 @@ from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
 from rankloop.serve.http.process import GARBAGE, SOURCE, listening, run, run_workers, worker
+from rankloop.serve.web_settings import PREFIX_VARIABLE
 from rankloop.serve.http.schema import SearchRequest
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
@@ -188,9 +189,16 @@ def test_several_workers_can_be_reached_where_they_say(tmp_path, monkeypatch, ca
         return (f"at {address}",)
 
     monkeypatch.setattr("rankloop.serve.http.process._greeting", greeting)
-    monkeypatch.setattr("rankloop.serve.http.process.Multiprocess.run", lambda self: None)
-    monkeypatch.setenv(SOURCE, "")
-    run_workers(tmp_path / "shop.index", host="127.0.0.1", port=0, workers=2)
+    told, names = [], (SOURCE, PREFIX_VARIABLE)
+    monkeypatch.setattr(
+        "rankloop.serve.http.process.Multiprocess.run",
+        lambda self: told.append([os.environ[name] for name in names]),
+    )
+    monkeypatch.setenv(SOURCE, "as before")
+    monkeypatch.delenv(PREFIX_VARIABLE, raising=False)
+    run_workers(tmp_path / "shop.index", host="127.0.0.1", port=0, workers=2, prefix="/shop")
+    assert told == [[str(tmp_path / "shop.index"), "/shop"]]
+    assert [os.environ.get(name) for name in names] == ["as before", None], "workers alone are told"
     assert capsys.readouterr().out == f"at {reached[0]}\n"
 
 

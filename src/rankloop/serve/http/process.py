@@ -10,8 +10,8 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -71,13 +71,26 @@ def run_workers(
         found.listen(BACKLOG)  # requests that come before the workers wait for them
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
-        os.environ[SOURCE] = str(source)
-        os.environ[PREFIX_VARIABLE] = prefix or config.web.prefix
         options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
         if open_browser:
             webbrowser.open(address)
-        with learning(config):
+        with _told({SOURCE: str(source), PREFIX_VARIABLE: prefix or config.web.prefix}), learning(config):
             Multiprocess(options, sockets=[found]).run()
+
+
+@contextmanager
+def _told(variables: dict[str, str]) -> Iterator[None]:
+    """The environment of the workers; this process gets its own back at the end."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ |= variables
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def worker() -> FastAPI:
