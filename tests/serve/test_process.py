@@ -19,8 +19,8 @@ from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
 from rankloop.serve.http.process import GARBAGE, SOURCE, listening, run, run_workers, worker
-from rankloop.serve.web_settings import PREFIX_VARIABLE
 from rankloop.serve.http.schema import SearchRequest
+from rankloop.serve.web_settings import PREFIX_VARIABLE
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
 
 COMMITTER = """
