@@ -185,3 +185,22 @@ def test_two_processes_train_what_one_does_on_one_gpu(data, tmp_path):
     alone = NeuralRanker(loss="lambdarank", epochs=3, device="cuda").fit(data, data)
     np.testing.assert_array_equal(first.predict(data), second.predict(data))
     np.testing.assert_allclose(first.predict(data), alone.predict(data), rtol=1e-3, atol=1e-4)
+
+
+def test_graphs_of_earlier_trainings_are_not_freed_while_another_is_captured(data):
+    """Found by chance: networks trained one after the other, whose graphs are in cycles of references."""
+    import gc
+
+    usual = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for seed in range(3):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                torch.ones(1, device="cuda").add_(1)
+            cycle = [graph]
+            cycle.append(cycle)
+            del graph, cycle
+            NeuralRanker(loss="lambdarank", epochs=3, device="cuda", seed=seed).fit(data)
+    finally:
+        gc.set_threshold(*usual)

@@ -237,3 +237,32 @@ def test_no_rows_no_scores():
         GAM(Shape(4, (8,), "relu", 0.0, True)),
     ):
         assert scorer(torch.zeros(0, 4), torch.tensor([0])).shape == (0,)
+
+
+def test_nothing_is_freed_while_a_graph_is_captured():
+    import gc
+
+    from rankloop.rankers.neural.captured import nothing_freed
+
+    freed = []
+
+    class Cycle:
+        def __init__(self):
+            self.own = self
+
+        def __del__(self):
+            freed.append(1)
+
+    usual = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        with nothing_freed():
+            Cycle()
+            kept = [[] for _ in range(1000)]
+            assert not freed
+        assert gc.isenabled()
+        gc.collect()
+        assert freed == [1]
+    finally:
+        gc.set_threshold(*usual)
+    assert len(kept) == 1000

@@ -1,6 +1,8 @@
 """Training steps as CUDA graphs: write a batch to fixed buffers, then one launch."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise, repeat
 
 import torch
@@ -9,7 +11,7 @@ from torch import Tensor
 from rankloop.losses import Loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
 
-__all__ = ["CapturedSteps", "can_capture"]
+__all__ = ["CapturedSteps", "can_capture", "nothing_freed"]
 
 _ROUND_ROWS, _ROUND_LISTS = 1024, 32  # batch sizes are rounded up, so that few graphs are needed
 
@@ -75,6 +77,18 @@ class CapturedSteps:
             size.step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
 
 
+@contextmanager
+def nothing_freed() -> Iterator[None]:
+    """No search for garbage meanwhile: a graph of an earlier training that is freed would end the capture."""
+    usual = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if usual:
+            gc.enable()
+
+
 class _Size:
     """The buffers and the graph of one batch size."""
 
@@ -100,7 +114,10 @@ class _Size:
             self.steps.optimizer.zero_grad(set_to_none=True)
             self.graph = torch.cuda.CUDAGraph()
             # Another thread may send the next rows meanwhile, which is not part of the graph.
-            with torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"):
+            with (
+                nothing_freed(),
+                torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"),
+            ):
                 self._work()
         if self.graph is not None:
             self.graph.replay()
