@@ -61,6 +61,9 @@ class LambdaMART(Ranker):
     `trees` more. `callbacks` are called with a `Round` after each round; one that returns True ends training.
     `params` are passed to the backend and override the others.
 
+    `device="cuda"` with `backend="xgboost"` keeps features, scores, gradients and NDCG on the GPU; a loss
+    without a CUDA kernel, and another metric, go through the CPU in each round.
+
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
     >>> ranker = LambdaMART(trees=20, leaves=7, threads=1).fit(train, valid)
@@ -69,7 +72,7 @@ class LambdaMART(Ranker):
     """
 
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
-    _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "init"})
+    _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "device", "init"})
     _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "lightgbm", "xgboost", "catboost")
 
     trees: int = 500
@@ -91,6 +94,7 @@ class LambdaMART(Ranker):
     callbacks: Sequence[Callable[[Round], Any]] = ()
     params: Mapping[str, Any] | None = None
     threads: int | None = None
+    device: str = "cpu"
     seed: int = 0
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
@@ -158,10 +162,22 @@ class LambdaMART(Ranker):
             interaction=groups,
             categorical=categorical,
             threads=self.threads,
+            device=self._device(),
             seed=self.seed,
             objective=str(self.loss)[len(_OWN) :] if own else None,
             params=self.params or {},
         )
+
+    def _device(self) -> str:
+        name, _, number = self.device.partition(":")
+        if self.device != "cpu" and (name != "cuda" or not (number.isdecimal() or self.device == "cuda")):
+            raise ValueError(f"device is 'cpu', 'cuda' or 'cuda:1', got {self.device!r}")
+        if name == "cuda" and self.backend != "xgboost":
+            raise ValueError(
+                f"device={self.device!r} is for backend='xgboost', which takes gradients on the device; "
+                f"{self.backend} grows its trees on the CPU"
+            )
+        return self.device
 
     def _continued(self, kind: type[Boosted], train: RankingDataset) -> Any:
         if self.init is None:

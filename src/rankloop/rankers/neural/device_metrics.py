@@ -1,20 +1,37 @@
 """The validation metric on the device, with the conventions of `rankloop.metrics`."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from rankloop.data import RankingDataset
 from rankloop.lists import gains as gains_of
 from rankloop.lists.tensors.discount import discount
 from rankloop.metrics import Metric
 from rankloop.rankers.base.objective import Objective
-from rankloop.rankers.neural.batches import DeviceLists
 
 __all__ = ["device_ndcg", "quality_on"]
 
 
-def quality_on(lists: DeviceLists, name: str | Metric) -> Callable[[Tensor], float]:
+class Lists(Protocol):
+    """A data set, with what the metric needs of it on a device."""
+
+    @property
+    def data(self) -> RankingDataset: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def offsets(self) -> Tensor: ...
+
+    @property
+    def weight(self) -> Tensor | None: ...
+
+
+def quality_on(lists: Lists, name: str | Metric) -> Callable[[Tensor], float]:
     """The mean of a metric over the lists as a function of their scores, signed so that higher is better.
 
     On CUDA the default form of NDCG is computed on the device; other metrics by the CPU kernels.

@@ -4,11 +4,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from rankloop._arrays import Floats, Singles
+from rankloop._arrays import Bools, Floats, Singles
 from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
 from rankloop.rankers.base.objective import Objective
@@ -37,6 +38,7 @@ class Plan:
     interaction: Sequence[Sequence[int]]
     categorical: Sequence[int]
     threads: int | None
+    device: str
     seed: int
     objective: str | None
     params: Mapping[str, Any]
@@ -74,21 +76,31 @@ class Derivatives:
     def __init__(self, loss: Loss, train: RankingDataset, plan: Plan, rounds: int) -> None:
         self.loss, self.train, self.rounds = loss, train, rounds
         self.share, self.seed = plan.bagging_fraction, plan.seed
-        plain = train.item_weight is None and train.pairs is None
-        self.fast = loss.prepare(train.y, train.offsets, train.query_weight) if plain else None
 
     def __call__(self, scores: Floats) -> tuple[Singles, Singles]:
         self.rounds += 1
         found = None if self.fast is None else self.fast(scores)
         gradient, hessian = self._any_loss(scores) if found is None else found
         if self.share < 1:
-            drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
-            if not drawn.any():
-                drawn[self.rounds % len(drawn)] = True
-            left_out = ~drawn[self.train.row_query]
+            left_out = ~self.drawn()[self.train.row_query]
             gradient[left_out] = 0.0
             hessian[left_out] = 0.0
         return gradient, hessian
+
+    def drawn(self) -> Bools:
+        """The queries that give gradients in this round, at least one."""
+        drawn = np.random.default_rng([self.seed, self.rounds]).random(self.train.n_queries) < self.share
+        if not drawn.any():
+            drawn[self.rounds % len(drawn)] = True
+        return drawn
+
+    @cached_property
+    def fast(self) -> Callable[[Floats], tuple[Singles, Singles] | None] | None:
+        """The loss prepared for these labels, where it can be."""
+        train = self.train
+        if train.item_weight is not None or train.pairs is not None:
+            return None
+        return self.loss.prepare(train.y, train.offsets, train.query_weight)
 
     def _any_loss(self, scores: Floats) -> tuple[Singles, Singles]:
         train = self.train
@@ -118,7 +130,10 @@ class Round:
 
 @dataclass(slots=True)
 class Watch:
-    """Early stopping: the metric on the validation set by round, and the callbacks."""
+    """Early stopping: the metric on the validation set by round, and the callbacks.
+
+    `quality` measures the scores where a backend keeps them on a device; otherwise the objective does.
+    """
 
     objective: Objective | None
     trees: int
@@ -127,15 +142,16 @@ class Watch:
     curve: list[float] = field(default_factory=list)
     best_round: int = 0
     number: int = 0
+    quality: Callable[[Any], float] | None = None
     _best: float = -math.inf
     _start: float = field(default_factory=time.perf_counter)
 
-    def __call__(self, scores: Floats | None) -> bool:
+    def __call__(self, scores: Any) -> bool:
         """Record one more round with the scores of the validation set; True means stop."""
         self.number += 1
         value = None
         if self.objective is not None and scores is not None:
-            reached = self.objective(scores)
+            reached = (self.quality or self.objective)(scores)
             if math.isnan(reached):
                 raise ValueError(
                     f"{self.objective.metric} has no value on the validation set: no list of it has a "

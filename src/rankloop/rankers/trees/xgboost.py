@@ -1,7 +1,7 @@
 """XGBoost grows the trees."""
 
 import json
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -45,29 +45,20 @@ class XGBoostForest:
 
     @classmethod
     def grow(cls, job: Job, init: "XGBoostForest | None") -> "XGBoostForest":
-        plan, train, valid, derivatives, watch = job
+        plan, watch = job.plan, job.watch
         xgboost = require("xgboost", "trees")
         if plan.objective is not None:
-            _check_own_objective(plan, train)
-        data = _matrix(xgboost, plan, train, None)
-        validation = None if valid is None else _matrix(xgboost, plan, valid, data)
-        settings = _settings(plan, train.n_features)
+            _check_own_objective(plan, job.train)
         start = None if init is None else bytearray(init.text.encode())
-        booster = xgboost.Booster(settings, [data] if validation is None else [data, validation], start)
-        before = booster.num_boosted_rounds()
         try:
+            rounds = _rounds(xgboost, job)
+            booster = xgboost.Booster(_settings(plan, job.train.n_features), rounds.matrices, start)
+            before = booster.num_boosted_rounds()
             _refuse_unknown(booster, plan)
+            rounds.begin(booster)
             for number in range(before, before + plan.trees):
-                if derivatives is None:
-                    booster.update(data, number)
-                else:
-                    now = booster.predict(data, output_margin=True, training=True)
-                    gradient, hessian = derivatives(now.astype(np.float64))
-                    booster.boost(data, number, grad=gradient, hess=hessian)
-                seen = None
-                if validation is not None:
-                    seen = booster.predict(validation, output_margin=True).astype(np.float64)
-                if watch(seen):
+                rounds.boost(booster, number)
+                if watch(rounds.seen(booster)):
                     break
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"XGBoost failed: {str(error).splitlines()[0]}") from error
@@ -90,6 +81,53 @@ class XGBoostForest:
         return cls(str(written))
 
 
+class _Rounds(Protocol):
+    """Where the data lie while the trees grow."""
+
+    matrices: list[Any]
+
+    def begin(self, booster: Any) -> None: ...
+
+    def boost(self, booster: Any, number: int) -> None: ...
+
+    def seen(self, booster: Any) -> Any: ...
+
+
+def _rounds(xgboost: Any, job: Job) -> _Rounds:
+    if job.plan.device == "cpu":
+        return _HostRounds(xgboost, job)
+    require("torch", "neural")
+    from rankloop.rankers.trees.xgboost_cuda import DeviceRounds
+
+    return DeviceRounds(xgboost, job)
+
+
+class _HostRounds:
+    """The data in XGBoost's matrices on the CPU."""
+
+    def __init__(self, xgboost: Any, job: Job) -> None:
+        self.data = _matrix(xgboost, job.plan, job.train, None)
+        self.valid = None if job.valid is None else _matrix(xgboost, job.plan, job.valid, self.data)
+        self.matrices = [self.data] if self.valid is None else [self.data, self.valid]
+        self.derivatives = job.derivatives
+
+    def begin(self, booster: Any) -> None:
+        """Nothing to prepare: XGBoost keeps the scores of its matrices."""
+
+    def boost(self, booster: Any, number: int) -> None:
+        if self.derivatives is None:
+            booster.update(self.data, number)
+            return
+        now = booster.predict(self.data, output_margin=True, training=True)
+        gradient, hessian = self.derivatives(now.astype(np.float64))
+        booster.boost(self.data, number, grad=gradient, hess=hessian)
+
+    def seen(self, booster: Any) -> Floats | None:
+        if self.valid is None:
+            return None
+        return np.asarray(booster.predict(self.valid, output_margin=True), np.float64)
+
+
 def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "objective": plan.objective or "reg:squarederror",
@@ -106,6 +144,7 @@ def _settings(plan: Plan, n_features: int) -> dict[str, Any]:
         "subsample": 1.0 if plan.objective is None else plan.bagging_fraction,
         "colsample_bytree": plan.feature_fraction,
         "seed": plan.seed,
+        "device": plan.device,
         "nthread": plan.threads or 0,
         "verbosity": 0,
     }
