@@ -4,10 +4,11 @@
 
 Speed: XGBoost's GPU ranker on the set of `benchmarks/gpu.py` (3.77 million documents × 136 features), our
 losses on XGBoost's trees there (`LambdaMART(backend="xgboost", device="cuda")`; the settings were chosen on
-the sets of other seeds), and the network's hundred epochs for comparison. Quality: a synthetic set in MSLR's manner, whose grades come
-from products, signs and thresholds of features, also across features of query and document; a network trained
-on the GPU, LightGBM's and XGBoost's trees under our LambdaGap, XGBoost's own GPU ranker, and sums of network and trees,
-over three seeds of data and models. Settings are the same for every seed, not tuned on the test lists.
+sets of other seeds), and the network's hundred epochs for comparison. Quality: a synthetic set in MSLR's
+manner, whose grades come from products, signs and thresholds of features, also across features of query and
+document; a network trained on the GPU, LightGBM's and XGBoost's trees under our LambdaGap, XGBoost's own GPU
+ranker, and sums of network and trees, over three seeds of data and models. Settings are the same for every
+seed, not tuned on the test lists.
 """
 
 import argparse
