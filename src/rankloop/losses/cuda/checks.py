@@ -6,7 +6,8 @@ all lists empty.
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, NamedTuple
 
 from rankloop._extras import require
 from rankloop.lists.tensors.jit import jit, tl
@@ -22,16 +23,24 @@ _ROWS = 1024
 Tensor = Any
 
 
+class _Mailbox(NamedTuple):
+    """Where the number arrives on the host, and what tells that it has."""
+
+    copied: Tensor
+    event: Any
+
+
+_mailboxes = threading.local()  # a mailbox for each device: each check is read before the next one is made
+
+
 class InputCheck:
     """Whether there is no error: `good` is 1 on the device, else 0; the host reads it when it needs it."""
 
     def __init__(self, good: Tensor) -> None:
-        torch = require("torch", "neural")
         self.good, self.event = good, None
         if good.is_cuda:
-            self.copied = torch.empty(1, dtype=good.dtype, pin_memory=True)
+            self.copied, self.event = _mailbox(good)
             self.copied.copy_(good, non_blocking=True)
-            self.event = torch.cuda.Event()
             self.event.record()
 
     def is_bad(self) -> bool:
@@ -40,6 +49,16 @@ class InputCheck:
             return not bool(self.good)
         self.event.synchronize()
         return not bool(self.copied)
+
+
+def _mailbox(good: Tensor) -> _Mailbox:
+    made: dict[Any, _Mailbox] = _mailboxes.__dict__
+    key = str(good.device)
+    if key not in made:
+        torch = require("torch", "neural")
+        with torch.cuda.device(good.device):
+            made[key] = _Mailbox(torch.empty(1, dtype=good.dtype, pin_memory=True), torch.cuda.Event())
+    return made[key]
 
 
 def check_input(
