@@ -72,25 +72,26 @@ def check_input(
 ) -> InputCheck | None:
     """Good where the CPU's checks would pass and no label is too high for float32; None for wrong shapes."""
     torch = require("torch", "neural")
-    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1 or len(scores) == 0:
+    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1:
         return None
-    if len(offsets) < 2 or (weight is not None and weight.shape != scores.shape):
+    rows, n_lists = scores.shape[0], offsets.shape[0] - 1
+    if rows == 0 or n_lists < 1 or (weight is not None and weight.shape != scores.shape):
         return None
-    if query_weight is not None and query_weight.shape != (len(offsets) - 1,):
+    if query_weight is not None and query_weight.shape != (n_lists,):
         return None
     gain = getattr(chosen, "gain", "linear")
     highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
     if getattr(chosen, "max_label", None) is not None:
         highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
     good = torch.ones(1, dtype=torch.int64, device=scores.device)
-    _check_kernel[(-(-max(len(scores), len(offsets)) // _ROWS),)](
+    _check_kernel[(-(-max(rows, n_lists + 1) // _ROWS),)](
         scores, labels, offsets, labels if weight is None else weight,
-        labels if query_weight is None else query_weight, good, len(scores), len(offsets) - 1,
+        labels if query_weight is None else query_weight, good, rows, n_lists,
         -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
         WHOLE=isinstance(gain, tuple), WEIGHTED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
-    return InputCheck(good if pairs is None else good * _joined(pairs, offsets, len(scores)))
+    return InputCheck(good if pairs is None else good * _joined(pairs, offsets, rows))
 
 
 def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:

@@ -77,11 +77,11 @@ class DeviceLists(NamedTuple):
 
     @property
     def n_lists(self) -> int:
-        return len(self.offsets) - 1
+        return int(self.offsets.shape[0]) - 1
 
     @property
     def n_documents(self) -> int:
-        return len(self.scores)
+        return int(self.scores.shape[0])  # `len` of a tensor takes several times as long
 
     @property
     def tile_list(self) -> Tensor:

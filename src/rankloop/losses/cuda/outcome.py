@@ -24,11 +24,12 @@ def outcome(lists: DeviceLists, *, curved: bool, samples: int = 1) -> Parts:
     """
     torch = require("torch", "neural")
     like = {"dtype": torch.float64, "device": lists.scores.device}
-    rows = samples * lists.n_documents
+    rows, values = samples * lists.n_documents, samples * lists.n_lists
     # One piece of memory, cleared in one launch: rows that belong to no list have no gradient.
-    made = torch.zeros(samples * lists.n_lists + (1 + curved) * rows + 1, **like)
-    value, gradient, hessian = made.split((samples * lists.n_lists, rows, curved * rows + 1))
-    return value, gradient, hessian[:-1] if curved else hessian
+    made = torch.zeros(values + (1 + curved) * rows + 1, **like)
+    second = values + rows
+    hessian = made[second : second + rows] if curved else made[second:]
+    return made[:values], made[values:second], hessian
 
 
 def mean_of_samples(
