@@ -66,6 +66,35 @@ def test_columns_of_a_table_have_any_names(at):
     assert found["metrics"] == same["metrics"]
 
 
+def test_a_table_with_any_names_is_converted(tmp_path):
+    table = polars.DataFrame(
+        {
+            "query": ["a", "a", "b"],
+            "sku": ["x", "y", "z"],
+            "grade": [1, 0, 2],
+            "price": [3.0, 4.0, 5.0],
+            "n": 7,
+        }
+    )
+    table.write_csv(tmp_path / "shop.csv")
+    columns = ("--qid", "query", "--label", "grade", "--docid", "sku", "--feature-columns", "price")
+    run("convert", tmp_path / "shop.csv", tmp_path / "out.txt", *columns)
+    made = read_svmlight(tmp_path / "out.txt")
+    assert made.X.tolist() == [[3.0], [4.0], [5.0]]
+    assert made.y.tolist() == [1.0, 0.0, 2.0]
+    assert list(made.docid) == ["x", "y", "z"]
+    (tmp_path / "names.txt").write_text("cost\n")
+    run("convert", tmp_path / "out.txt", tmp_path / "out.parquet", "--feature-names", tmp_path / "names.txt")
+    assert "cost" in polars.read_parquet(tmp_path / "out.parquet").columns
+    with pytest.raises(ValueError, match="--qid is for tables"):
+        run("convert", tmp_path / "out.txt", tmp_path / "folder", "--qid", "query")
+    with pytest.raises(ValueError, match="--feature-names is for SVMLight text"):
+        run("convert", tmp_path / "shop.csv", tmp_path / "folder", "--feature-names", tmp_path / "names.txt")
+    with pytest.raises(ValueError, match="one file of text"):
+        more = ("--feature-names", tmp_path / "names.txt", "--zero-based")
+        run("convert", tmp_path / "out.txt", tmp_path / "folder", *more)
+
+
 def test_a_glob_is_one_data_set(at):
     whole, parts = (
         Reading("query", "grade", "sku").dataset(at / name) for name in ("data.csv", "part-*.csv")
