@@ -90,8 +90,8 @@ def test_a_table_with_any_names_is_converted(tmp_path):
         run("convert", tmp_path / "out.txt", tmp_path / "folder", "--qid", "query")
     with pytest.raises(ValueError, match="--feature-names is for SVMLight text"):
         run("convert", tmp_path / "shop.csv", tmp_path / "folder", "--feature-names", tmp_path / "names.txt")
+    more = ("--feature-names", tmp_path / "names.txt", "--zero-based")
     with pytest.raises(ValueError, match="one file of text"):
-        more = ("--feature-names", tmp_path / "names.txt", "--zero-based")
         run("convert", tmp_path / "out.txt", tmp_path / "folder", *more)
 
 
