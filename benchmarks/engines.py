@@ -219,7 +219,10 @@ def over_opensearch(
     try:
         engine = OpenSearch(address(timeout=120, local=local))
         filled(engine, "opensearch", task.documents, rates)
+        stored = OpenSearch(address(timeout=120, local=local))
+        stored._keyed = False  # as over an index that others made
         searches: dict[str, Callable[[str], Any]] = {
+            "its own answer, stored ids": own_answer(stored),
             "its own answer": own_answer(engine),
             "1,000 candidates": engine.retriever(k=CANDIDATES),
             "with our scorer": engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model,
