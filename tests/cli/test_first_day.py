@@ -15,7 +15,16 @@ import rankloop
 from rankloop._extras import MODULES, extra_of, require_modules
 from rankloop.cli import app, main
 from rankloop.cli.options.reading import Reading
-from rankloop.data import Run, read_run, read_svmlight, synthetic, write_run, write_shards, write_svmlight
+from rankloop.data import (
+    Run,
+    open_shards,
+    read_run,
+    read_svmlight,
+    synthetic,
+    write_run,
+    write_shards,
+    write_svmlight,
+)
 from rankloop.rankers import LambdaMART, RankSVM, load
 
 
@@ -93,6 +102,16 @@ def test_a_table_with_any_names_is_converted(tmp_path):
     more = ("--feature-names", tmp_path / "names.txt", "--zero-based")
     with pytest.raises(ValueError, match="one file of text"):
         run("convert", tmp_path / "out.txt", tmp_path / "folder", *more)
+
+
+def test_a_table_with_any_names_becomes_shards(at, tmp_path):
+    run("shard", at / "data.csv", tmp_path / "shards", "--shards", 2, *COLUMNS)
+    made, whole = open_shards(tmp_path / "shards"), Reading("query", "grade", "sku").dataset(at / "data.csv")
+    found = {str(id) for part in made for id in part.docid}
+    assert found == set(map(str, whole.docid))
+    assert made.n_rows == whole.n_documents
+    with pytest.raises(ValueError, match=r"column.*'skuu'.*sku"):
+        run("shard", at / "data.csv", tmp_path / "more", *COLUMNS[:4], "--docid", "skuu")
 
 
 def test_a_glob_is_one_data_set(at):
