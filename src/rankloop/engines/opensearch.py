@@ -50,6 +50,7 @@ class OpenSearch(RemoteEngine):
     """
 
     client: OpenSearchClient
+    _keyed: bool
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
@@ -238,8 +239,7 @@ class OpenSearch(RemoteEngine):
         if answer is None:  # others wrote documents whose id is their `_id` alone
             self._keyed = False
             how: dict[str, Any] = {"filters": filters, "model": model, "match": match, "typos": typos}
-            how["named"] = named
-            return self._search(query, k, offset=offset, sort=sort, rescore=rescore, **how)
+            return self._search(query, k, offset=offset, sort=sort, rescore=rescore, named=named, **how)
         return answer
 
     def _post(self, path: str, body: Mapping[str, Any], **params: Any) -> Any:
