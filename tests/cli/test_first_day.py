@@ -15,7 +15,16 @@ import rankloop
 from rankloop._extras import MODULES, extra_of, require_modules
 from rankloop.cli import app, main
 from rankloop.cli.options.reading import Reading
-from rankloop.data import Run, read_run, read_svmlight, synthetic, write_run, write_shards, write_svmlight
+from rankloop.data import (
+    Run,
+    open_shards,
+    read_run,
+    read_svmlight,
+    synthetic,
+    write_run,
+    write_shards,
+    write_svmlight,
+)
 from rankloop.rankers import LambdaMART, RankSVM, load
 
 
@@ -64,6 +73,45 @@ def test_columns_of_a_table_have_any_names(at):
     found = json.loads(run("evaluate", at / "runs" / "table", at / "data.parquet", *COLUMNS, "--json"))
     same = json.loads(run("evaluate", at / "runs" / "text", at / "data.txt", "--json"))
     assert found["metrics"] == same["metrics"]
+
+
+def test_a_table_with_any_names_is_converted(tmp_path):
+    table = polars.DataFrame(
+        {
+            "query": ["a", "a", "b"],
+            "sku": ["x", "y", "z"],
+            "grade": [1, 0, 2],
+            "price": [3.0, 4.0, 5.0],
+            "n": 7,
+        }
+    )
+    table.write_csv(tmp_path / "shop.csv")
+    columns = ("--qid", "query", "--label", "grade", "--docid", "sku", "--feature-columns", "price")
+    run("convert", tmp_path / "shop.csv", tmp_path / "out.txt", *columns)
+    made = read_svmlight(tmp_path / "out.txt")
+    assert made.X.tolist() == [[3.0], [4.0], [5.0]]
+    assert made.y.tolist() == [1.0, 0.0, 2.0]
+    assert list(made.docid) == ["x", "y", "z"]
+    (tmp_path / "names.txt").write_text("cost\n")
+    run("convert", tmp_path / "out.txt", tmp_path / "out.parquet", "--feature-names", tmp_path / "names.txt")
+    assert "cost" in polars.read_parquet(tmp_path / "out.parquet").columns
+    with pytest.raises(ValueError, match="--qid is for tables"):
+        run("convert", tmp_path / "out.txt", tmp_path / "folder", "--qid", "query")
+    with pytest.raises(ValueError, match="--feature-names is for SVMLight text"):
+        run("convert", tmp_path / "shop.csv", tmp_path / "folder", "--feature-names", tmp_path / "names.txt")
+    more = ("--feature-names", tmp_path / "names.txt", "--zero-based")
+    with pytest.raises(ValueError, match="one file of text"):
+        run("convert", tmp_path / "out.txt", tmp_path / "folder", *more)
+
+
+def test_a_table_with_any_names_becomes_shards(at, tmp_path):
+    run("shard", at / "data.csv", tmp_path / "shards", "--shards", 2, *COLUMNS)
+    made, whole = open_shards(tmp_path / "shards"), Reading("query", "grade", "sku").dataset(at / "data.csv")
+    found = {str(id) for part in made for id in part.docid}
+    assert found == set(map(str, whole.docid))
+    assert made.n_rows == whole.n_documents
+    with pytest.raises(ValueError, match=r"column.*'skuu'.*sku"):
+        run("shard", at / "data.csv", tmp_path / "more", *COLUMNS[:4], "--docid", "skuu")
 
 
 def test_a_glob_is_one_data_set(at):

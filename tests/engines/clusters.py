@@ -20,7 +20,8 @@ VERSIONS = {"opensearch": "3.8.0.0", "solr": "8.11.4"}
 FETCH = 900.0  # seconds for the jars of both engines
 TEST_FETCH = 120.0  # seconds that a test waits for jars
 START = 180.0  # seconds for a cluster to be up
-HEAP = "512m"
+QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1")  # a short life: compiled once, not again for speed
+LASTING = ("-Xmx1g",)  # as in production
 
 
 class Missing(Exception):  # noqa: N818 - what is the case
@@ -109,8 +110,9 @@ def answer(url, timeout=5):
 class OpenSearchCluster:
     """Three nodes, a process each; they end with this process."""
 
-    def __init__(self, folder, nodes=3):
+    def __init__(self, folder, nodes=3, options=QUICK):
         self.folder, self.java, self.lib = Path(folder), java(21), jars("opensearch")
+        self.options = options
         self.http, self.transport = free_ports(nodes), free_ports(nodes)
         self.processes = {}
         self.name = f"test-{os.getpid()}"
@@ -126,14 +128,8 @@ class OpenSearchCluster:
     def start(self, at):
         folder = self.folder / f"node{at}"
         (folder / "config").mkdir(parents=True, exist_ok=True)
-        command = [
-            self.java,
-            f"-Xmx{HEAP}",
-            "-XX:TieredStopAtLevel=1",
-            "-cp",
-            f"{self.lib}/*",
-            str(HERE / "opensearch/Node.java"),
-        ]
+        node = str(HERE / "opensearch/Node.java")
+        command = [self.java, *self.options, "-cp", f"{self.lib}/*", node]
         ports = ",".join(map(str, self.transport))
         with open(folder / "log", "ab") as log:
             self.processes[at] = subprocess.Popen(
@@ -176,8 +172,9 @@ class OpenSearchCluster:
 class SolrCluster:
     """A SolrCloud of two nodes with learning to rank, in one process that ends with this one."""
 
-    def __init__(self, folder, nodes=2):
+    def __init__(self, folder, nodes=2, options=QUICK):
         self.folder, self.java, self.lib, self.nodes = Path(folder), java(11), jars("solr"), nodes
+        self.options = options
         self.hosts = ""
         self.models = self.folder / "models"  # files of models that are too large for ZooKeeper
 
@@ -191,7 +188,7 @@ class SolrCluster:
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 [
-                    *(self.java, f"-Xmx{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", f"{self.lib}/*"),
+                    *(self.java, *self.options, "-cp", f"{self.lib}/*"),
                     f"-Drankloop.folder={self.folder}",
                     *(
                         str(HERE / "solr/Cloud.java"),

@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 import rankloop as rl
+from engines.batch_search import a_file_of_queries_becomes_a_run
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
 from rankloop.cli.index import index as index_command
@@ -334,6 +335,35 @@ def test_a_local_index_is_kept_in_step(fresh, opensearch, tmp_path):
     assert "d1" not in engine
 
 
+def test_ids_come_from_their_column_and_else_from_the_stored_field(fresh, opensearch, tmp_path):
+    """Candidates are the same either way, in order; a document that others wrote without its id is found."""
+    made = fresh({"title": "text", "price": "number"})
+    near = Index.create(tmp_path / "near.index", fields={"title": "text", "price": "number"})
+    near.commit()
+    engine = OpenSearch(replace(made.address, options={"local": str(tmp_path / "near.index")}))
+    given = [{"id": at, "title": f"red word{at % 7}", "price": at} for at in range(60)]
+    engine.add(given)
+    asked = []
+    call = engine.client.call
+
+    def spied(method, path, body=None, **params):
+        asked.append(body)
+        return call(method, path, body, **params)
+
+    engine.client.call = spied
+    for options in ({}, {"sort": "-price"}, {"filters": {"price": (5, 20)}}):
+        asked.clear()
+        found = engine.retriever(k=50, **options)("red word3")
+        assert asked[0]["docvalue_fields"] == ["id"]
+        wanted = made.retriever(k=50, **options)("red word3")
+        assert list(map(str, found.ids)) == list(map(str, wanted.ids))
+        np.testing.assert_allclose(found.scores, wanted.scores)
+        assert found.matches == wanted.matches
+    raw(opensearch, "PUT", f"/{made.address.name}/_doc/theirs", {"title": "red"}, refresh="true")
+    found = engine.retriever(k=100)("red word3")
+    assert set(map(str, found.ids)) == {str(at) for at in range(60)} | {"theirs"}
+
+
 def test_an_interrupted_run_goes_on_where_it_stopped(fresh, tmp_path, monkeypatch):
     made = fresh()
     Index.create(tmp_path / "near.index", fields=FIELDS)
@@ -452,6 +482,10 @@ def test_the_commands_fill_and_search_an_engine(opensearch, fresh, tmp_path):
         raw(opensearch, "DELETE", f"/{name}", absent={})
 
 
+def test_a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch):
+    a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch)
+
+
 def test_an_alias_is_followed_when_it_is_switched(opensearch, fresh):
     one, two = fresh({"title": "text"}), fresh({"title": "text", "price": "number"})
     one.add([{"id": "old", "title": "red"}])
@@ -488,7 +522,12 @@ def test_an_index_that_is_not_there_and_names_that_clash(opensearch, fresh):
 def test_partial_shards_and_time_limits_are_reported(shop, monkeypatch):
     answer = shop.client.call("POST", shop.client.index("/_search"), {"query": {"match_all": {}}, "size": 1})
     lost = answer | {"_shards": {"total": 3, "successful": 2, "failed": 1}}
-    monkeypatch.setattr(shop.client, "call", lambda *given, **options: lost)
+    call = shop.client.call
+
+    def cut(method, path, *given, **options):
+        return lost if path.endswith("/_search") else call(method, path, *given, **options)
+
+    monkeypatch.setattr(shop.client, "call", cut)
     assert shop.retrieve("red").partial == "2 of 3 shards answered"
     assert "2 of 3 shards answered" in shop.trouble
     monkeypatch.undo()
@@ -619,11 +658,22 @@ def test_an_alias_is_switched_while_serving(opensearch, fresh, tmp_path):
 
 @pytest.mark.slow
 def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
-    """No search fails beyond the retries of the client, and nothing that was acknowledged is lost."""
+    """No search fails beyond the retries of the client, and nothing that was acknowledged is lost.
+
+    An index without copies answers in part, and says how much of it did.
+    """
     if not hasattr(opensearch, "kill"):
         pytest.skip("the nodes of a given cluster are not killed")
     engine = fresh(FIELDS, shards=3, replicas=1)
     engine.add(documents(200))
+    alone = fresh(FIELDS, shards=6, replicas=0)
+    alone.add(documents(200))
+    whole = alone.retrieve("red shoes", 200)
+    assert whole.partial is None
+    shards = raw(opensearch, "GET", f"/_cat/shards/{alone.address.name}", format="json")
+    away = sum(one["node"] == "node_2" for one in shards)
+    assert len(shards) == 6
+    assert away > 0
     monkeypatch.setattr("rankloop.engines.remote.opensearch_documents.WRITING", 5.0)
     wait_until(lambda: engine.health().status == "green", 60.0)  # every shard has its copy
     stop, failed, searches = threading.Event(), [], [0]
@@ -666,6 +716,12 @@ def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
         assert acknowledged
         assert lost == []
         assert engine.health().status in ("yellow", "green")
+        part = alone.retrieve("red shoes", 200)
+        assert part.partial == f"{6 - away} of 6 shards answered"
+        assert set(part.ids) < set(whole.ids)
+        assert f"{6 - away} of 6 shards answered" in alone.trouble
+        candidates = alone.retriever(k=200)("red shoes")
+        assert set(candidates.ids.tolist()) == set(part.ids)
     finally:
         stop.set()
         opensearch.start(2)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rankloop as rl
+from engines.batch_search import a_file_of_queries_becomes_a_run
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
 from rankloop.cli import app
@@ -258,6 +259,10 @@ def test_a_pipeline_ranks_over_the_collection(shop):
     search = shop.retriever(k=100) >> rl.Features.standard(shop) >> rl.LinearRanker() >> rl.first(10)
     search.fit({"q": "red shoes"}, judged)
     assert len(search("red shoes")) == 10
+
+
+def test_a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch):
+    a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch)
 
 
 def test_away_and_absent(solr):

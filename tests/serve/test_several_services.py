@@ -1,24 +1,20 @@
 """Two services on one PostgreSQL: one key, one registry, one assignment; either may be killed."""
 
 import os
-import signal
 import threading
-import time
 from contextlib import ExitStack
 
 import httpx
 import pytest
 
-from rankloop.search import Index
-from rankloop.serve import Service, Store
+from rankloop.serve import Service
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http.schema import EventIn, SearchRequest
 from rankloop.serve.learning.run import learn_once
-from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.secret import SECRET_VARIABLE
-from serve.running import ADMIN, TOKEN, another, config, make_index, on_a_port, wait_until
-from serve.test_process import Visitors, process
+from serve.running import TOKEN, another, config, make_index, on_a_port, wait_until
+from serve.two_services import are_one_service
 
 
 @pytest.fixture
@@ -41,100 +37,7 @@ def pair(stack, both, **others):
 def test_two_processes_are_one_service(tmp_path, postgres):
     """Started together, promoted, compared, killed with -9 under load, and started again."""
     make_index(tmp_path)
-    database = postgres.database()
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.toml").write_text(
-            f"index = 'shop.index'\nfolder = '{name}.serve'\ndatabase = '{database}'\nswap_rate = 0.0\n"
-            "[limits]\nrate = 0\n"
-        )
-    with ExitStack() as stack:
-        services = []
-
-        def start(name):
-            services.append((name, stack.enter_context(process(tmp_path, name))))
-
-        starting = [threading.Thread(target=start, args=(name,)) for name in ("one", "two")]
-        for thread in starting:
-            thread.start()
-        for thread in starting:
-            thread.join()
-        (first, one), (_, two) = (found for _, found in sorted(services))
-        for client in (one, two):
-            assert [
-                model["version"] for model in client.get("/models", headers=ADMIN).json()["versions"]
-            ] == ["v1"]
-        page = one.post("/search", json={"query": "red shoes", "user": "ann"}).json()
-        click = {"id": "e", "impression": page["impression"], "kind": "click"}
-        click["document"] = page["results"][0]["id"]
-        assert two.post("/events", json={"events": [click]}).json()["accepted"] == 1
-
-        with Store.open(database) as store:  # its file is in the folder of the first service alone
-            version = add_version(Registry(store, tmp_path / "one.serve" / "models"), tmp_path)
-        took = [seconds_until_seen(one, two, name) for name in (version, "v1", version)]
-        assert sorted(took)[1] < 1.0
-
-        wanted = {"a": "v1", "b": version, "kind": "ab"}
-        assert two.post("/experiments", json=wanted, headers=ADMIN).status_code == 200
-        time.sleep(1.0)
-        arms = [[arm_of(client, f"user {number}") for number in range(24)] for client in (one, two)]
-        assert arms[0] == arms[1]
-        assert set(arms[0]) == {"v1", version}
-
-        one.post("/login", data={"token": TOKEN}, follow_redirects=False)
-        two.cookies.update(one.cookies)
-        assert two.get("/dashboard").status_code == 200
-
-        visitors = [Visitors(client.base_url) for client in (one, two)]
-        for visitor in visitors:
-            visitor.start()
-        wait_until(lambda: all(len(visitor.events) > 20 for visitor in visitors), seconds=60)
-        first.send_signal(signal.SIGKILL)
-        first.wait()
-        visitors[0].join()
-        after = len(visitors[1].events)
-        wait_until(lambda: len(visitors[1].events) > after + 20, seconds=60)  # the other one goes on
-        for _, (running, _) in services:
-            running.kill()
-        visitors[1].join()
-    pages = {page for visitor in visitors for page in visitor.pages}
-    events = {event for visitor in visitors for event in visitor.events}
-    for name in ("one", "two"):  # what waited in its folder is stored when it is started again
-        with Service.open(tmp_path / f"{name}.toml") as again:
-            wait_until(lambda again=again: again.recorder.spool.waiting == 0, seconds=60)
-            assert again.troubles == ()
-    with Store.open(database) as store:
-        frame = store.click_frame(include_bots=True)
-        assert pages <= set(frame["session"])
-        clicked = frame.filter(click=1)
-        found = set(zip(clicked["session"], clicked["document"], strict=True))
-        assert events <= found
-        assert (page["impression"].split(".")[0], click["document"]) in found
-
-
-def add_version(registry, folder):
-    """A version whose file lies in one folder and in the database."""
-    from rankloop.rankers import FeatureSum
-    from rankloop.search import Features, first
-
-    index = Index.open(folder / "shop.index")
-    features = Features.standard(index)
-    ranker = FeatureSum({"value(price)": 1.0}, features=features.names)
-    return registry.register(
-        index.retriever(k=100) >> features >> ranker >> first(10), lineage={"name": "priced"}
-    )
-
-
-def seconds_until_seen(one, two, version):
-    """From the answer to a promotion until the other service serves it."""
-    assert one.post("/models/promote", json={"version": version}, headers=ADMIN).status_code == 200
-    promoted = time.monotonic()
-    wait_until(lambda: two.get("/ready", headers=ADMIN).json()["ranker"] == version)
-    return time.monotonic() - promoted
-
-
-def arm_of(client, user):
-    asked = {"query": "red shoes", "user": user}
-    return client.post("/search", json=asked, headers=ADMIN).json()["ranker"]
+    are_one_service(tmp_path, postgres.database(), "shop.index")
 
 
 def test_one_key_for_all(both, tmp_path):

@@ -1,15 +1,17 @@
 """`rankloop convert`: a data set, or judgments, in another format."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rankloop.cli.options.arguments import Json
+from rankloop.cli.options.reading import TABLES, Reading, reads_data
 
 __all__ = ["convert"]
 
 
+@reads_data
 def convert(
     sources: Annotated[
         list[Path],
@@ -45,10 +47,14 @@ def convert(
         ),
     ] = None,
     json: Json = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Convert a data set to another format; text becomes a saved folder in bounded memory.
 
     rankloop convert train.txt train.parquet
+
+    rankloop convert shop.csv train.txt --qid query --label grade --docid sku
 
     rankloop convert book.json judgments.txt --format trec
     """
@@ -57,7 +63,7 @@ def convert(
     from rankloop.data.convert import convert as convert_dataset
     from rankloop.data.load_dataset import load_dataset
     from rankloop.data.open_dataset import kind_of_dataset
-    from rankloop.data.write_dataset import form_of
+    from rankloop.data.write_dataset import form_of, write_dataset
 
     given = {
         "n_features": n_features,
@@ -66,10 +72,10 @@ def convert(
         "side_files": False if no_side_files else None,
         "shared_queries": shared_queries or None,
     }
-    options = {name: value for name, value in given.items() if value is not None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     source = sources[0] if len(sources) == 1 else sources
     if format is not None:
-        if len(sources) > 1 or options:
+        if len(sources) > 1 or options or reading != Reading():
             raise ValueError("--format is for one file of judgments; leave out other files and options")
         from rankloop.data.judgments import read_judgments, write_judgments
 
@@ -78,10 +84,20 @@ def convert(
         about = {"target": str(target), "judgments": len(read)}
         typer.echo(writer.dumps(about) if json else f"wrote {target}: {len(read):,} judgments")
         return
-    if kind_of_dataset(source) != "svmlight" and options:
+    kind = kind_of_dataset(source)
+    if kind != "svmlight" and options:
         first = next(iter(options)).replace("_", "-")
         raise ValueError(f"--{first} is for SVMLight text, and {sources[0]} is not; leave it out")
-    convert_dataset(source, target, **options)
+    if reading.feature_names is not None:
+        if options or len(sources) > 1:
+            raise ValueError("--feature-names is for one file of text; leave out other files and options")
+        write_dataset(reading.dataset(sources[0]), target)
+    else:
+        if kind in TABLES:
+            options = reading.columns(source)
+        else:
+            reading.refuse_columns(sources[0])
+        convert_dataset(source, target, **options)
     if form_of(target) == "saved":
         made = load_dataset(target)
         counts = {"queries": made.n_queries, "documents": made.n_documents, "features": made.n_features}

@@ -21,6 +21,7 @@ def shard(
     shards: Annotated[int | None, typer.Option(help="How many; by default one per 64 MB of files.")] = None,
     qid: Annotated[str, typer.Option(help="The column of query ids, in tables of documents.")] = "qid",
     label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
+    docid: Annotated[str, typer.Option(help="The column of document ids.")] = "docid",
     spill: Annotated[
         Path | None,
         typer.Option(help="Where rows are kept on disk meanwhile; by default a temporary folder."),
@@ -31,6 +32,8 @@ def shard(
 
     rankloop shard train.txt train.shards --shards 32
 
+    rankloop shard shop.csv shop.shards --qid query --label grade --docid sku
+
     rankloop shard clicks-*.parquet s3://bucket/clicks.shards
     """
     import json as writer
@@ -38,7 +41,7 @@ def shard(
     from rankloop.data.shards.write_shards import write_shards
 
     source = sources[0] if len(sources) == 1 else sources
-    found = write_shards(source, target, shards=shards, qid=qid, label=label, spill=spill)
+    found = write_shards(source, target, shards=shards, qid=qid, label=label, docid=docid, spill=spill)
     if json:
         facts = {"shards": len(found), "queries": found.n_queries, "rows": found.n_rows}
         made = {"target": target, "kind": found.kind, **facts, "labels": found.labels}

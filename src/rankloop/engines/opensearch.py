@@ -50,6 +50,7 @@ class OpenSearch(RemoteEngine):
     """
 
     client: OpenSearchClient
+    _keyed: bool
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
@@ -88,10 +89,12 @@ class OpenSearch(RemoteEngine):
         order = sort_field(sort, self.fields)
         return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
 
-    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
+    def found(
+        self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
+    ) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
-        order = sort_field(sort, self.fields)
-        return self._search(query, k, sort=order, documents=self.local is None, named=False, **how)
+        order, documents = sort_field(sort, self.fields), described and self.local is None
+        return self._search(query, k, sort=order, documents=documents, named=False, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
@@ -226,12 +229,18 @@ class OpenSearch(RemoteEngine):
             body = {"match_all": {}}
         if body is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
+        key = self.schema.id_field if self._keyed and not named and not documents else None
         found = self._post(
             "/_search",
-            search_body(body, k, offset=offset, sort=sort, documents=documents, rescore=rescore),
-            **sent(query, named=named, documents=documents),
+            search_body(body, k, offset=offset, sort=sort, documents=documents, key=key, rescore=rescore),
+            **sent(query, named=named, documents=documents, key=key),
         )
-        return read_answer(found, writer.understood(query), time.perf_counter() - start)
+        answer = read_answer(found, writer.understood(query), time.perf_counter() - start, key)
+        if answer is None:  # others wrote documents whose id is their `_id` alone
+            self._keyed = False
+            how: dict[str, Any] = {"filters": filters, "model": model, "match": match, "typos": typos}
+            return self._search(query, k, offset=offset, sort=sort, rescore=rescore, named=named, **how)
+        return answer
 
     def _post(self, path: str, body: Mapping[str, Any], **params: Any) -> Any:
         """A search; what was missing from its answer is a trouble until the next one."""
@@ -262,6 +271,7 @@ class OpenSearch(RemoteEngine):
         newest = max(found.values(), key=lambda one: int(one["settings"]["index"]["creation_date"]))
         self.lengths = META in newest["mappings"].get("_meta", {})
         schema = schema_of(newest["mappings"])
+        self._keyed = self.lengths and schema.id_field.isidentifier()  # the id is a column of its own
         if not schema.fields:
             raise ValueError(
                 f"{self.address} has no text, keyword, number or date field that can be searched"

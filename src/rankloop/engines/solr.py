@@ -64,11 +64,13 @@ class Solr(RemoteEngine):
         order = sort_field(sort, self.fields)
         return self._search(parsed, k, offset=offset, sort=order, filters=filters)
 
-    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
+    def found(
+        self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
+    ) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
         how.pop("typos", None)  # it corrects none
-        order = sort_field(sort, self.fields)
-        return self._search(query, k, sort=order, documents=self.local is None, **how)
+        order, documents = sort_field(sort, self.fields), described and self.local is None
+        return self._search(query, k, sort=order, documents=documents, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that Solr's learning to rank computes; the others are rankloop's alone."""

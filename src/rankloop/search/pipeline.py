@@ -13,6 +13,7 @@ import numpy as np
 from rankloop._names import one_of
 from rankloop.search.candidates import Candidates
 from rankloop.search.deadline import Deadline
+from rankloop.search.first import first
 from rankloop.search.stage import Stage, StageLike
 
 if TYPE_CHECKING:
@@ -73,7 +74,16 @@ class Pipeline(Stage):
         one_of("scores", scores, ("positions", "own"))
         if threads is not None and threads < 1:
             raise ValueError(f"threads are 1 or more, got {threads}")
-        return _run(self, queries, threads or self._threads, own=scores == "own")
+        return _run(self._bare(), queries, threads or self._threads, own=scores == "own")
+
+    def _bare(self) -> "Pipeline":
+        """Without documents that nobody reads, where an engine would send them."""
+        from rankloop.search.retriever import Retriever
+
+        source, *others = self.stages
+        if isinstance(source, Retriever) and all(isinstance(stage, first) for stage in others):
+            return Pipeline((source.bare(), *others))
+        return self
 
     @property
     def _threads(self) -> int:

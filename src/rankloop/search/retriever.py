@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,6 +97,10 @@ class Retriever(Stage):
 
     def __repr__(self) -> str:
         return f"{self.index!r}.retriever(k={self.k})"
+
+    def bare(self) -> Self:
+        """The same retriever for ids and scores alone, which are all that a run has of words."""
+        return self
 
     def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
         """The candidates for a query, best first; past the deadline a `DeadlineExceeded` is raised."""

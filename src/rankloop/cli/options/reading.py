@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = ["Reading", "expanded", "reads_data"]
+__all__ = ["TABLES", "Reading", "expanded", "reads_data"]
+
+TABLES = ("parquet", "csv", "jsonl")
 
 _OPTIONS = {
     "qid": typer.Option("--qid", help="Of a table: the column of query ids; by default qid."),
@@ -52,17 +54,18 @@ class Reading:
                 if text is not None:
                     return self._text(text, like)
         kind = kind_of_dataset(source)
-        if kind not in ("parquet", "csv", "jsonl"):
-            self._refuse_columns(path)
+        if kind not in TABLES:
+            self.refuse_columns(path)
         if kind == "svmlight":
             return self._text(source, like)
         if self.feature_names is not None:
             raise ValueError(f"--feature-names is for SVMLight text, and {path} has names of its own")
-        if kind in ("parquet", "csv", "jsonl"):
-            return open_dataset(source, **self._columns(source, like, labels))
+        if kind in TABLES:
+            return open_dataset(source, **self.columns(source, like=like, labels=labels))
         return open_dataset(source)
 
-    def _refuse_columns(self, path: str | Path) -> None:
+    def refuse_columns(self, path: str | Path) -> None:
+        """Columns have no meaning for a file that is no table."""
         for name in ("qid", "label", "docid", "feature_columns"):
             if getattr(self, name) is not None:
                 raise ValueError(
@@ -96,8 +99,8 @@ class Reading:
         made = open_dataset(source, n_features=width)
         return made if names is None else made.replace(feature_names=names)
 
-    def _columns(self, source: Any, like: Any, labels: bool) -> dict[str, Any]:
-        """The options of `from_frame`."""
+    def columns(self, source: Any, *, like: Any = None, labels: bool = True) -> dict[str, Any]:
+        """The options of `from_frame` for a table."""
         chosen: dict[str, Any] = {"qid": self.qid or "qid", "label": self.label or "label"}
         if self.docid is not None:
             chosen["docid"] = self.docid

@@ -42,6 +42,7 @@ def write_shards(
     shards: int | None = None,
     qid: str = "qid",
     label: str = "label",
+    docid: str = "docid",
     memory: int = 256 << 20,
     spill: str | Path | None = None,
 ) -> Shards:
@@ -49,9 +50,9 @@ def write_shards(
 
     `source` is a data set, SVMLight text, a saved folder, other shards, one or several Parquet, CSV or JSONL
     files, or an iterable of frames or data sets, in any order of rows. Frames with the columns session,
-    query, document and click are a log; others hold documents, with `qid` and `label` by these names. Rows
-    of more than `memory` bytes wait in files under `spill` (a temporary folder by default); then each shard
-    is sorted, so at most one shard and `memory` are held at a time.
+    query, document and click are a log; others hold documents, with `qid`, `label` and `docid` by these
+    names. Rows of more than `memory` bytes wait in files under `spill` (a temporary folder by default); then
+    each shard is sorted, so at most one shard and `memory` are held at a time.
 
     `target` is new or empty, on local disk or an `fsspec` address. Its manifest is written last: a folder
     without one is not complete. By default there is one shard for every 64 MB of files, or 16.
@@ -73,9 +74,8 @@ def write_shards(
             _of_dataset(_mapped(paths, kind, Path(scratch)), folder, number)
         else:
             frames = map(_frame, source) if paths is None else _tables(paths, kind)  # type: ignore[arg-type]
-            _of_frames(
-                frames, folder, number, Spill(Path(scratch), number, memory), {qid: "qid", label: "label"}
-            )
+            names = {qid: "qid", label: "label", docid: "docid"}
+            _of_frames(frames, folder, number, Spill(Path(scratch), number, memory), names)
     return open_shards(target)
 
 

@@ -90,7 +90,8 @@ class Adding:
         waiting, self._waiting, self._bytes = self._waiting, {}, 0
         if not waiting:
             return
-        fresh = {id: one for id, one in waiting.items() if id not in self._unchanged(waiting)}
+        unchanged = self._unchanged(waiting)
+        fresh = {id: one for id, one in waiting.items() if id not in unchanged}
         refused = self.engine.send([(id, document) for id, (_, document) in fresh.items()]) if fresh else {}
         self.taken += len(waiting) - len(refused)
         local = self.engine.local

@@ -162,8 +162,10 @@ class RemoteEngine(ABC):
         return count
 
     @abstractmethod
-    def found(self, query: Query, k: int, *, sort: str | None = None, **how: Any) -> Answer:
-        """The candidates of a retriever; with their documents where there is no local index.
+    def found(
+        self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
+    ) -> Answer:
+        """The candidates of a retriever; with their documents if `described` and there is no local index.
 
         `how` has the filters, model, match and typos of the retriever.
         """

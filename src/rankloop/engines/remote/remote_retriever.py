@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from rankloop.engines.remote.fetched import Fetched
+from rankloop.engines.remote.listed import Listed
 from rankloop.engines.unsupported import Unsupported
 from rankloop.search import Candidates, Deadline, Query, Retriever
 from rankloop.search.index.expand import Expander
@@ -28,9 +29,11 @@ class RemoteRetriever(Retriever):
 
     The field weights are those of `model`; its other parameters are the engine's. `typos="missing"` searches
     again with corrections if nothing is found. Vectors are compared by `Features`, not by the engine.
+    `described=False` gives ids and scores alone, of documents that nobody reads: for runs.
     """
 
     index: "RemoteEngine"
+    described: bool = True
 
     def __post_init__(self) -> None:
         if self.vectors or not self.words:
@@ -56,8 +59,13 @@ class RemoteRetriever(Retriever):
             match=self.match,
             typos=self.typos,
             sort=self.sort,
+            described=self.described,
         )
         query.check_time()
+        if not self.described:
+            rows = np.arange(len(answer))
+            listed = Listed(engine.schema, answer.ids)
+            return Candidates(query, listed, rows, answer.scores, matches=answer.matches)
         found = engine.candidates(query, answer.ids, answer.documents)
         scores = answer.scores
         if len(found) < len(answer):  # some are gone since the engine answered
@@ -75,6 +83,10 @@ class RemoteRetriever(Retriever):
             leaves=tuple(leaves_of(expander, tuple(self.model.weights(snapshot)), "never")),
             matches=answer.matches,
         )
+
+    def bare(self) -> Self:
+        """The same retriever for ids and scores alone."""
+        return replace(self, described=False)
 
     def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
