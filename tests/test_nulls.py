@@ -66,6 +66,55 @@ def test_a_part_of_the_served_verdicts_holds():
     assert not missed, "\n".join(missed)
 
 
+@pytest.mark.parametrize("kind", ["ab", "interleave"])
+def test_generated_stores_have_the_rows_of_the_service(tmp_path, kind):
+    from sqlalchemy import insert, select
+
+    from null_lab import served
+    from null_lab.experiments import Site
+    from rankloop.serve.events.shown_page import Event, ShownPage
+    from rankloop.serve.events.store import Store
+    from rankloop.serve.events.tables import clicks, experiments, pages
+    from rankloop.serve.experiments.experiments import Experiments
+
+    with (
+        Store.open(f"sqlite:///{tmp_path}/made.db") as made,
+        Store.open(f"sqlite:///{tmp_path}/put.db") as put,
+    ):
+        one = Experiments(made).start("v1", "v2", kind=kind, how="team_draft")
+        served.fill(made, one, Site(60), np.random.default_rng(0), 3)
+        with put.writing() as connection:
+            connection.execute(insert(experiments), vars(one))
+        found = made.credits(one.id)
+        assert {page.ranker for page in found} == ({"v1", "v2"} if kind == "ab" else {"v1 + v2"})
+        assert 0 < sum(bool(page.clicked) for page in found) < len(found)
+        put.put_pages(
+            [
+                ShownPage(
+                    page.page_id, page.time, page.query, page.documents, np.zeros(6), np.zeros((6, 1)),
+                    ("x",), page.ranker, user=page.user, policy=kind, experiment=one.id,
+                    randomness=page.randomness,
+                )
+                for page in found
+            ]
+        )  # fmt: skip
+        put.put_events(
+            [
+                Event("e", page.page_id, "click", page.clicked[0], time=page.time + 1)
+                for page in found
+                if page.clicked
+            ]
+        )
+        for table in (pages, clicks):
+            with made.reading() as first, put.reading() as second:
+                rows = [
+                    connection.execute(select(table).order_by(table.c.page_id)).mappings().all()
+                    for connection in (first, second)
+                ]
+            assert rows[0] == rows[1]
+        assert Experiments(made).progress(one).verdict == Experiments(put).progress(one).verdict
+
+
 @pytest.mark.slow
 def test_quick_cells_of_propensities_hold():
     from nulls import cells, line

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints
 
-__all__ = ["People", "Totals", "person_codes"]
+__all__ = ["People", "Totals", "first_pages", "person_codes"]
 
 
 def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
@@ -17,13 +17,30 @@ def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
         return np.arange(pages)
     if len(users) != pages:
         raise ValueError(f"users needs one entry per page ({pages}), got {len(users)}")
-    table = np.asarray(users)
-    if table.ndim == 1 and table.dtype.kind in "biuUS":
-        code: Ints = np.unique(table, return_inverse=True)[1]
-        return code
+    if isinstance(users, np.ndarray) and users.ndim == 1 and users.dtype.kind in "biu":
+        return _dense(users)
     known: dict[Any, int] = {}
     keys = ((page,) if user is None else user for page, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+
+
+def first_pages(code: Ints) -> Ints:
+    """The first page of each person, by the numbers of `person_codes`."""
+    first: Ints = np.empty(int(code.max()) + 1, np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]  # a person's earliest page is written last, and stays
+    return first
+
+
+def _dense(users: "np.ndarray[Any, Any]") -> Ints:
+    """Whole numbers as 0, 1, 2 ... in their order; by a table where they lie close together."""
+    low, high = (int(users.min()), int(users.max())) if len(users) else (0, 0)
+    if high - low > 8 * len(users) or high >= 2**63:
+        code: Ints = np.unique(users, return_inverse=True)[1]
+        return code
+    place = users.astype(np.int64) - low
+    present = np.zeros(high - low + 1, np.int64)
+    present[place] = 1
+    return np.asarray((np.cumsum(present) - 1)[place])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,6 +103,10 @@ class People:
             np.cumsum(weight * (self.now - self.earlier)),
             np.cumsum(weight * (self.now**2 - self.earlier**2)),
         )
+
+    def mean_of(self, weight: Floats) -> float:
+        """The mean of people's means after the last page, of the people whose `weight` is 1."""
+        return float(weight @ (self.now - self.earlier) / max(float(weight @ self.enters), 1.0))
 
     def firsts(self) -> Totals:
         """Totals of the values on people's first pages."""
