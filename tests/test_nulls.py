@@ -148,9 +148,52 @@ def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeyp
         coverage("c", "bad", 9, 100),
     ]
     monkeypatch.setattr(nulls, "cells", lambda **_: iter(made))
+    monkeypatch.setattr(nulls, "_sections", lambda only: ["section"])
     monkeypatch.setattr(sys, "argv", ["nulls.py", "--quick", "--json", str(tmp_path / "cells.json")])
     assert nulls.main() == 1, "a miss that nothing says is a failure"
     shown = capsys.readouterr().out
     assert "1 of 3 cells hold; 2 are missed, 1 of them" in shown
     assert "missed: c, bad: 9.0%" in shown
-    assert [one["ok"] for one in json.loads((tmp_path / "cells.json").read_text())] == [True, False, False]
+    written = json.loads((tmp_path / "cells.json").read_text())["section"]
+    assert [one["ok"] for one in written["cells"]] == [True, False, False]
+
+
+def test_a_section_is_replaced_in_the_file_and_the_table_on_its_page(tmp_path, capsys, monkeypatch):
+    import nulls
+    from null_lab.cell import coverage
+    from null_lab.results import Section, load, save
+
+    file, page = tmp_path / "results" / "cells.json", tmp_path / "page.md"
+    kept = Section.of([coverage("a", "half", 95, 100)], 2.04)
+    save({"one": Section.of([coverage("b", "earlier", 1, 100)], 1.0), "two": kept}, file)
+    again = Section.of([coverage("b", "new", 10, 100, note="the reason"), coverage("c", "x", 2, 100)], 3.0)
+    save({"one": again}, file)
+    assert load(file) == {"one": again, "two": kept}
+    assert kept.cpu_minutes == 2.0
+    page.write_text("above\n<!-- the table begins -->\nearlier\n<!-- the table ends -->\nbelow\n")
+    monkeypatch.setattr(sys, "argv", ["nulls.py", "--from", str(file), "--markdown", str(page)])
+    assert nulls.main() == 1
+    assert "missed: c, x: 2.0%" in capsys.readouterr().out
+    text = page.read_text()
+    assert text.startswith("above\n")
+    assert text.endswith("<!-- the table ends -->\nbelow\n")
+    assert "earlier" not in text
+    assert "| b | new | coverage | 10.0% | 100 | 87.9% to 100.0% | the reason |" in text
+    assert "| c | x | coverage | 2.0% | 100 | 87.9% to 100.0% | not explained by the result |" in text
+    assert "1 of 3 cells hold; 5 minutes of CPU time" in text
+    page.write_text("no marks")
+    with pytest.raises(SystemExit, match="needs a line"):
+        nulls.main()
+
+
+def test_the_page_of_proof_has_the_table_of_the_measured_cells():
+    from null_lab.results import load
+    from null_lab.table import BEGIN, END, markdown
+
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "proof.md").read_text(encoding="utf-8")
+    shown = page.partition(BEGIN)[2].partition(END)[0]
+    measured = load(root / "benchmarks" / "results" / "nulls.json")
+    assert shown.strip() == markdown(measured).strip()
+    cells = [one for section in measured.values() for one in section.cells]
+    assert all(one.note for one in cells if not one.ok), "one sentence on every miss"

@@ -98,7 +98,7 @@ def _name(site: Site) -> str:
 def _ab_power(quick: bool) -> Iterator[Cell]:
     sites = _power_sites()
     for site, every, of_t in sites[:2] if quick else sites:
-        experiments = 200 if every is None else runs(quick)  # all decided: that is a matter of many
+        experiments = 200 if every is None else 400  # whether all are decided is a matter of many
         yield from _ab_power_of(site, every, of_t, 20 if quick else experiments)
 
 
