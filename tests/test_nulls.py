@@ -66,6 +66,55 @@ def test_a_part_of_the_served_verdicts_holds():
     assert not missed, "\n".join(missed)
 
 
+@pytest.mark.parametrize("kind", ["ab", "interleave"])
+def test_generated_stores_have_the_rows_of_the_service(tmp_path, kind):
+    from sqlalchemy import insert, select
+
+    from null_lab import served
+    from null_lab.experiments import Site
+    from rankloop.serve.events.shown_page import Event, ShownPage
+    from rankloop.serve.events.store import Store
+    from rankloop.serve.events.tables import clicks, experiments, pages
+    from rankloop.serve.experiments.experiments import Experiments
+
+    with (
+        Store.open(f"sqlite:///{tmp_path}/made.db") as made,
+        Store.open(f"sqlite:///{tmp_path}/put.db") as put,
+    ):
+        one = Experiments(made).start("v1", "v2", kind=kind, how="team_draft")
+        served.fill(made, one, Site(60), np.random.default_rng(0), 3)
+        with put.writing() as connection:
+            connection.execute(insert(experiments), vars(one))
+        found = made.credits(one.id)
+        assert {page.ranker for page in found} == ({"v1", "v2"} if kind == "ab" else {"v1 + v2"})
+        assert 0 < sum(bool(page.clicked) for page in found) < len(found)
+        put.put_pages(
+            [
+                ShownPage(
+                    page.page_id, page.time, page.query, page.documents, np.zeros(6), np.zeros((6, 1)),
+                    ("x",), page.ranker, user=page.user, policy=kind, experiment=one.id,
+                    randomness=page.randomness,
+                )
+                for page in found
+            ]
+        )  # fmt: skip
+        put.put_events(
+            [
+                Event("e", page.page_id, "click", page.clicked[0], time=page.time + 1)
+                for page in found
+                if page.clicked
+            ]
+        )
+        for table in (pages, clicks):
+            with made.reading() as first, put.reading() as second:
+                rows = [
+                    connection.execute(select(table).order_by(table.c.page_id)).mappings().all()
+                    for connection in (first, second)
+                ]
+            assert rows[0] == rows[1]
+        assert Experiments(made).progress(one).verdict == Experiments(put).progress(one).verdict
+
+
 @pytest.mark.slow
 def test_quick_cells_of_propensities_hold():
     from nulls import cells, line
@@ -99,9 +148,52 @@ def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeyp
         coverage("c", "bad", 9, 100),
     ]
     monkeypatch.setattr(nulls, "cells", lambda **_: iter(made))
+    monkeypatch.setattr(nulls, "_sections", lambda only: ["section"])
     monkeypatch.setattr(sys, "argv", ["nulls.py", "--quick", "--json", str(tmp_path / "cells.json")])
     assert nulls.main() == 1, "a miss that nothing says is a failure"
     shown = capsys.readouterr().out
     assert "1 of 3 cells hold; 2 are missed, 1 of them" in shown
     assert "missed: c, bad: 9.0%" in shown
-    assert [one["ok"] for one in json.loads((tmp_path / "cells.json").read_text())] == [True, False, False]
+    written = json.loads((tmp_path / "cells.json").read_text())["section"]
+    assert [one["ok"] for one in written["cells"]] == [True, False, False]
+
+
+def test_a_section_is_replaced_in_the_file_and_the_table_on_its_page(tmp_path, capsys, monkeypatch):
+    import nulls
+    from null_lab.cell import coverage
+    from null_lab.results import Section, load, save
+
+    file, page = tmp_path / "results" / "cells.json", tmp_path / "page.md"
+    kept = Section.of([coverage("a", "half", 95, 100)], 2.04)
+    save({"one": Section.of([coverage("b", "earlier", 1, 100)], 1.0), "two": kept}, file)
+    again = Section.of([coverage("b", "new", 10, 100, note="the reason"), coverage("c", "x", 2, 100)], 3.0)
+    save({"one": again}, file)
+    assert load(file) == {"one": again, "two": kept}
+    assert kept.cpu_minutes == 2.0
+    page.write_text("above\n<!-- the table begins -->\nearlier\n<!-- the table ends -->\nbelow\n")
+    monkeypatch.setattr(sys, "argv", ["nulls.py", "--from", str(file), "--markdown", str(page)])
+    assert nulls.main() == 1
+    assert "missed: c, x: 2.0%" in capsys.readouterr().out
+    text = page.read_text()
+    assert text.startswith("above\n")
+    assert text.endswith("<!-- the table ends -->\nbelow\n")
+    assert "earlier" not in text
+    assert "| b | new | coverage | 10.0% | 100 | 87.9% to 100.0% | the reason |" in text
+    assert "| c | x | coverage | 2.0% | 100 | 87.9% to 100.0% | not explained by the result |" in text
+    assert "1 of 3 cells hold; 5 minutes of CPU time" in text
+    page.write_text("no marks")
+    with pytest.raises(SystemExit, match="needs a line"):
+        nulls.main()
+
+
+def test_the_page_of_proof_has_the_table_of_the_measured_cells():
+    from null_lab.results import load
+    from null_lab.table import BEGIN, END, markdown
+
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "proof.md").read_text(encoding="utf-8")
+    shown = page.partition(BEGIN)[2].partition(END)[0]
+    measured = load(root / "benchmarks" / "results" / "nulls.json")
+    assert shown.strip() == markdown(measured).strip()
+    cells = [one for section in measured.values() for one in section.cells]
+    assert all(one.note for one in cells if not one.ok), "one sentence on every miss"

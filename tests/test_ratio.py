@@ -69,3 +69,27 @@ def test_a_mixture_against_its_own_draws():
         found = mixture_quantile(values, errors, 1e9, share)
         assert found == pytest.approx(np.quantile(drawn, share), abs=0.02)
     assert mixture_quantile(np.zeros(3), np.zeros(3), 20.0, 0.025) == pytest.approx(0.0)
+
+
+def test_a_share_of_few_skewed_values_is_covered():
+    """Reciprocal ranks of 20 queries, seven of ten 0: 91.8 % were covered with the spread as seen."""
+    rng, held = np.random.default_rng(3), 0
+    true = 0.3 * 0.3 * np.log(1 / 0.3) / 0.7  # a geometric rank's mean reciprocal, for three queries of ten
+    for _ in range(3000):
+        values = np.where(rng.random(20) < 0.3, 1.0 / rng.geometric(0.3, 20), 0.0)
+        found = ratio(values, np.ones(20), kind="share")
+        held += found.low <= true <= found.high
+    assert 0.932 < held / 3000 < 0.96
+
+
+def test_the_spread_of_a_skewed_share_by_hand():
+    """One half among nine zeros: skew**2 / 2 of what the spread lacks of that of hits is added."""
+    values = np.array([0.5, *[0.0] * 9])
+    found = ratio(values, np.ones(10), kind="share")
+    square = 0.45**2 + 9 * 0.05**2
+    skew = (0.45**3 - 9 * 0.05**3) / square**1.5
+    spread = square / 90 * 10 / (0.05 * 0.95)
+    spread += (1 - spread) * skew**2 / 2
+    wide = stats.t.ppf(0.975, 9) ** 2 * spread / 10
+    half = np.sqrt(wide * (0.05 * 0.95 + wide / 4)) / (1 + wide)
+    assert found.high == pytest.approx((0.05 + wide / 2) / (1 + wide) + half)

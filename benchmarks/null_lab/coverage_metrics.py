@@ -21,7 +21,7 @@ DOCUMENTS = 10
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    yield from _means(runs(quick) * (1 if quick else 4))  # these are quick
+    yield from _means(runs(quick) * (1 if quick else 10))  # these are quick
     if quick:
         return
     yield from _served(runs(quick))

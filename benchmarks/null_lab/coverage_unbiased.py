@@ -75,7 +75,7 @@ def _cells(
     """The dcg@3 of a ranking and its gain over another, in worlds of newly drawn queries."""
     rng = np.random.default_rng(len(method + how))
     (value, gain), bias = _truth(), _bias(world, user)
-    held = better = said = 0
+    held = better = said = wide = 0
     for _ in range(experiments):
         person = np.arange(PAGES)
         if crowd:
@@ -96,10 +96,13 @@ def _cells(
         found = evaluator.estimate(one)
         held += found.low <= value <= found.high
         said += any("few people" in one for one in found.warnings)
+        wide += any("wider than 95 %" in one for one in found.warnings)
         _, low, high = evaluator.difference(one, other)
         better += low <= gain <= high
     if said > 0.9 * experiments:
         note = f"a warning says in {said / experiments:.0%} that few people made most of the pages"
+    if wide > 0.9 * experiments and held > 0.95 * experiments:
+        note = f"a warning says in {wide / experiments:.0%} that it is too wide: curve and value share clicks"
     yield coverage(f"estimate, {method}", how, held, experiments, note=note)
     yield coverage(f"difference, {method}", how, better, experiments, note=note)
 

@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import uvicorn
+from sqlalchemy import delete
 
 from null_lab.cell import Cell, false_alarms, runs
 from null_lab.experiments import Site
@@ -19,8 +21,11 @@ from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve import Config, Service
 from rankloop.serve.config import InfluenceSettings, Limits
-from rankloop.serve.events.shown_page import Event, ShownPage
+from rankloop.serve.events.records import DAY, feature_key, page_row
+from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import Store
+from rankloop.serve.events.tables import clicks, pages
+from rankloop.serve.events.writing import insert_new
 from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.http.process import web
 
@@ -29,73 +34,93 @@ __all__ = ["cells"]
 CROWDS = ("light", "zipf", "heavy")
 TOKEN = "the token of the laboratory"
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
+RANKINGS = ("abcdef", "bcdefa")  # of the two versions
 LOOKS = 10  # at the dashboard, while an experiment runs
 
 
 def cells(quick: bool) -> Iterator[Cell]:
     experiments = 20 if quick else runs(quick)
-    for crowd in CROWDS:
+    sites = [*(Site(200, crowd) for crowd in CROWDS), *([] if quick else [Site(2000)])]
+    for site in sites:
         for kind, how in (("ab", ""), ("interleave", "team_draft"), ("interleave", "probabilistic")):
-            yield _stored(kind, how, Site(200, crowd), experiments)
+            yield _stored(kind, how, site, experiments)
     for kind in ("ab", "interleave"):
         yield _over_http(kind, 2 if quick else 20, Site(120 if quick else 200, "light"))
 
 
 def _stored(kind: str, how: str, site: Site, experiments: int) -> Cell:
-    """`Experiments.progress`, as the dashboard and the API show it, on pages written to a store."""
-    rng = np.random.default_rng([len(kind), len(how), len(site.crowd)])
+    """`Experiments.progress`, as the dashboard and the API show it, on pages written to a store.
+
+    It judges all looks at once: the first winner stays.
+    """
+    rng = np.random.default_rng([len(kind), len(how), len(site.crowd), site.people])
     alarms = 0
     with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/events.db") as store:
         every = Experiments(store)
         for number in range(experiments):
             one = every.start("v1", "v2", kind=kind, how=how or "team_draft")
-            pages, clicks = _pages(one, site, rng, number)
-            store.put_pages(pages)
-            store.put_events(clicks)
+            fill(store, one, site, rng, number)
             found = every.progress(one).verdict
             alarms += found is not None and found["winner"] is not None
             every.end(one.id)
-    name = f"{kind}{f' by {how}' if how else ''}, {site.people} {site.crowd}, generated store"
+            with store.writing() as connection:
+                for table in (pages, clicks):
+                    connection.execute(delete(table))
+    name = f"{kind}{f' by {how}' if how else ''}, {site.people:,} {site.crowd}, generated store"
     return false_alarms("served verdict", name, alarms, experiments)
 
 
-def _pages(
-    one: Experiment, site: Site, rng: np.random.Generator, number: int
-) -> tuple[list[ShownPage], list[Event]]:
-    """Pages in which the version changes nothing: clicks depend on the person and the place alone."""
+def fill(store: Store, one: Experiment, site: Site, rng: np.random.Generator, number: int) -> None:
+    """Pages in which the version changes nothing: clicks depend on the person and the place alone.
+
+    Rows of the tables are written at once: they are those that `Store.put_pages` and `put_events` write, and
+    that takes ten times as long.
+    """
     seen = site.visits(rng)
-    combine = method(one.method, seed=number) if one.kind == "interleave" else None
-    pages, clicks = [], []
-    for at in range(min(len(seen.user), 3000)):
-        documents: tuple[str, ...] = tuple("abcdef")
-        more: dict[str, Any] = {"policy": "ab"}
-        ranker = one.a if seen.arm[at] else one.b
-        if combine is not None:
-            page = combine.combine([list("abcdef"), list("bcdefa")], k=6)
-            documents, ranker = page.documents, "v1 + v2"
-            more = {"policy": "interleave", "randomness": page.to_dict()}
-        page_id = f"{number:016x}{at:016x}"
+    shown, chance = _lists(one.kind, one.method)
+    drawn = rng.choice(len(shown), len(seen.user), p=chance)
+    place = rng.integers(len(RANKINGS[0]), size=len(seen.user))
+    of_pages, of_clicks = [], []
+    for at, (user, arm, value) in enumerate(zip(seen.user.tolist(), seen.arm, seen.value, strict=True)):
+        row, documents = shown[drawn[at]]
         moment = one.started + at
-        shown = ShownPage(
-            page_id,
-            moment,
-            "query",
-            documents,
-            np.zeros(len(documents)),
-            np.zeros((len(documents), 1), np.float32),
-            ("x",),
-            ranker,
-            user=f"{number} {seen.user[at]}",
-            experiment=one.id,
-            **more,
-        )
-        pages.append(shown)
-        if seen.value[at]:
-            place = int(rng.integers(len(documents)))
-            clicks.append(
-                Event(f"e{at}", page_id, "click", documents[place], position=place + 1, time=moment + 1)
-            )
-    return pages, clicks
+        own = {
+            "page_id": f"{number:016x}{at:016x}",
+            "time": moment,
+            "day": int(moment // DAY),
+            "experiment": one.id,
+            "ranker": row["ranker"] or (one.a if arm else one.b),
+        }
+        of_pages.append({**row, **own, "user": f"{number} {user}"})
+        if value:
+            which = int(place[at])
+            rest = {name: row[name] for name in ("query", "layout", "bot")}
+            click = {"document": documents[which], "position": which + 1, "clicked": moment + 1}
+            of_clicks.append({**own, **rest, **click})
+    with store.writing() as connection:
+        insert_new(connection, pages, of_pages)
+        insert_new(connection, clicks, of_clicks)
+
+
+@cache
+def _lists(kind: str, how: str) -> tuple[list[tuple[dict[str, Any], tuple[str, ...]]], list[float]]:
+    """Every list that may be shown, as a row of `pages` without what is a page's own, and its probability."""
+    if kind == "ab":
+        return [_row(tuple(RANKINGS[0]), "", policy="ab")], [1.0]
+    lists = [list(one) for one in RANKINGS]
+    every = list(method(how).distribution(lists, len(lists[0])))
+    rows = [
+        _row(page.documents, "v1 + v2", policy="interleave", randomness=page.to_dict()) for page, _ in every
+    ]
+    total = sum(chance for _, chance in every)
+    return rows, [chance / total for _, chance in every]
+
+
+def _row(documents: tuple[str, ...], ranker: str, **more: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    count = len(documents)
+    scores, features = np.zeros(count), np.zeros((count, 1), np.float32)
+    page = ShownPage("0" * 32, 0.0, "query", documents, scores, features, ("x",), ranker, **more)
+    return page_row(page, feature_key(("x",))), documents
 
 
 def _over_http(kind: str, experiments: int, site: Site) -> Cell:
@@ -158,7 +183,7 @@ def _running(folder: Path) -> Iterator[httpx.Client]:
             while not server.started:
                 time.sleep(0.01)
             port = server.servers[0].sockets[0].getsockname()[1]
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
                 yield client
         finally:
             server.should_exit = True

@@ -98,7 +98,8 @@ def _name(site: Site) -> str:
 def _ab_power(quick: bool) -> Iterator[Cell]:
     sites = _power_sites()
     for site, every, of_t in sites[:2] if quick else sites:
-        yield from _ab_power_of(site, every, of_t, 20 if quick else 200)
+        experiments = 200 if every is None else 400  # whether all are decided is a matter of many
+        yield from _ab_power_of(site, every, of_t, 20 if quick else experiments)
 
 
 def _power_sites() -> list[tuple[Site, float | None, float | None]]:
@@ -117,6 +118,7 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
     """Beside the t-test over people at a fixed horizon, on the same experiments."""
     rng = np.random.default_rng([site.people, 3])
     found: dict[str, list[float]] = {"any look": [], "clicks before": [], "planned": [], "t-test": []}
+    mismatches = 0
     for _ in range(experiments):
         seen = site.visits(rng)
         arguments = seen.value, seen.arm, seen.user
@@ -128,6 +130,7 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
         for mode, more in options.items():
             one = ab_verdict(*arguments, names=(True, False), **more)
             right = one.winner == "True"
+            mismatches += mode == "any look" and one.ratio.mismatch
             found[mode].append(_people_until(seen.user, one.stop) if right and one.stop else np.inf)
         found["t-test"].append(site.people if _t_test(*arguments) else np.inf)
     reached = {mode: np.array(when) for mode, when in found.items()}
@@ -137,7 +140,12 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
         middle = float(np.median(when))
         half = f"half by {middle:,.0f} people" if np.isfinite(middle) else ""
         named = int(np.isfinite(when).sum())
-        yield power("ab_verdict", f"{_name(site)}, {mode} {half}", named, experiments, least)
+        unnamed = experiments - named
+        said = f"{unnamed} with people divided otherwise than intended, which the result says"
+        note = said if 0 < unnamed == mismatches else ""
+        yield power(
+            "ab_verdict", f"{_name(site)}, {mode} {half}".strip(), named, experiments, least, note=note
+        )
     if every:
         early = int((reached["any look"] <= site.people / 4).sum())
         yield power("ab_verdict", f"{_name(site)}, by a quarter of them", early, experiments, 0.5)

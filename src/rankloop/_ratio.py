@@ -52,7 +52,7 @@ def ratio(above: Floats, below: Floats, *, confidence: float = 0.95, kind: str =
     error = float(np.sqrt(square * (n - 1) / n))
     skew = float(np.sum(residual**3)) / square**1.5 if square > 0 else 0.0
     if kind in ("share", "rate"):
-        low, high = _score(value, error, units, above, below, confidence, kind == "rate")
+        low, high = _score(value, error, units, above, below, confidence, None if kind == "rate" else skew)
     else:
         low, high = reach(value, error, units, confidence=confidence, skew=skew if kind == "skewed" else 0.0)
     return Ratio(value, error, low, high, skew, units)
@@ -94,20 +94,30 @@ def mixture_quantile(values: Floats, errors: Floats, units: float, share: float)
 
 
 def _score(
-    value: float, error: float, units: float, above: Floats, below: Floats, confidence: float, counted: bool
+    value: float,
+    error: float,
+    units: float,
+    above: Floats,
+    below: Floats,
+    confidence: float,
+    skew: float | None,
 ) -> tuple[float, float]:
-    """Wilson's interval, with the spread of the values in place of that of a share of hits."""
+    """Wilson's interval, with the spread of the values in place of that of a share of hits.
+
+    `skew` is None where units count trials: nothing is added to their spread.
+    """
     seen = below > 0
     plain = above[seen] / below[seen]
     middle = float(plain.mean())
     spread = 1.0
     if 0 < value < 1 and 0 < middle < 1:
         spread = error**2 * units / (value * (1 - value))
-        if (
-            len(plain) > units + 1e-9 and not counted
-        ):  # few heavy units may by chance look alike: all units have a say then
-            alike = float(plain.var(ddof=1)) / (middle * (1 - middle))
-            spread += max(alike - spread, 0.0) * FEW_UNITS / (FEW_UNITS + units)
+        if skew is not None:
+            if len(plain) > units + 1e-9:  # few heavy units may by chance look alike: all have a say then
+                alike = float(plain.var(ddof=1)) / (middle * (1 - middle))
+                spread += max(alike - spread, 0.0) * FEW_UNITS / (FEW_UNITS + units)
+            # of few hits the largest may be missing, and value and spread are both too small then
+            spread += max(1.0 - spread, 0.0) * min(skew**2 / 2, 1.0)
     wide = _quantile(units, confidence) ** 2 * spread / units
     centre = (value + wide / 2) / (1 + wide)
     half = np.sqrt(wide * (max(value * (1 - value), 0.0) + wide / 4)) / (1 + wide)

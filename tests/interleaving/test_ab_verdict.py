@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from rankloop.interleaving import ab_verdict, sample_ratio
+from rankloop.interleaving.sequential.people import People, first_pages, person_codes
 
 CAUTION, WIDER = 1.1, 1.07
 
@@ -235,3 +236,49 @@ def test_an_arm_without_pages_is_undecided():
 def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.sampled_from(["int8", "int64", "uint64"]))
+def test_whole_numbers_and_names_of_people_are_the_same_people(users, dtype):
+    plain = np.array([user + 4 for user in users]).astype(dtype)
+    far = plain.astype(np.uint64) * np.uint64(2**61)
+    expected = [sorted(set(users)).index(user) for user in users]
+    assert person_codes(plain, len(users)).tolist() == expected
+    assert person_codes(far, len(users)).tolist() == expected
+    named = person_codes([f"u{user}" for user in users], len(users))
+    assert first_pages(named).tolist() == [users.index(user) for user in dict.fromkeys(users)]
+    assert [users.index(user) for user in users] == first_pages(named)[named].tolist()
+
+
+def test_people_of_two_kinds_of_names_are_told_apart():
+    assert person_codes([1, "1", None, None, (1,)], 5).tolist() == [0, 1, 2, 3, 4]
+    assert person_codes(np.array([True, False, True]), 3).tolist() == [1, 0, 1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=30))
+def test_running_means_against_a_loop(pages):
+    code, values = np.array([one for one, _ in pages]), np.array([value for _, value in pages])
+    people = People(values, person_codes(code, len(code)))
+    totals, firsts = people.means(), people.firsts()
+    seen = {}
+    for page, (user, value) in enumerate(pages):
+        assert people.first[page] == (user not in seen)
+        seen.setdefault(user, []).append(value)
+        means = [np.mean(one) for one in seen.values()]
+        assert people.first_page[page] == [one for one, _ in pages].index(user)
+        assert totals.count[page] == len(means)
+        assert totals.mean()[page] == pytest.approx(np.mean(means))
+        assert totals.variance(0.0, 1.0)[page] == pytest.approx(np.var([*means, 0, 1], ddof=1))
+        assert firsts.total[page] == sum(one[0] for one in seen.values())
+    assert people.mean_of(np.ones(len(pages))) == pytest.approx(np.mean(means))
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "objects"])
+def test_arms_may_be_a_list_or_an_array(kind):
+    rng = np.random.default_rng(0)
+    values, arms = rng.random(300), rng.choice(["new", "old"], 300)
+    given_arms = {"list": arms.tolist(), "array": arms, "objects": arms.astype(object)}[kind]
+    found = ab_verdict(values, given_arms, np.arange(300))
+    assert (found.first, found.second) == ("new", "old")
+    assert found.means[0] == pytest.approx(values[arms == "new"].mean())

@@ -147,6 +147,15 @@ def test_an_uncertain_curve_widens_the_interval(world):
     assert widths[1] > 1.1 * widths[0]
 
 
+def test_it_is_said_where_the_curve_makes_much_of_the_interval(world):
+    data, log = world
+    for spread, expected in ((0.3, True), (1e-6, False)):
+        covariance = np.diag(np.r_[0, np.full(9, spread)])
+        curve = Propensity(THETA, THETA, THETA, "given", log_covariance=covariance)
+        found = counterfactual_estimate(log, data, data.y, "dcg@5", propensity=curve, method="ips")
+        assert any("wider than 95 %" in one for one in found.warnings) == expected
+
+
 def test_few_queries_fall_back_on_clicks_and_say_so():
     data = RankingDataset.from_groups(np.zeros((4, 1)), [0, 1, 2, 3], [4])
     log = simulate(data, logging_policy=[4.0, 3, 2, 1], sessions=2000, seed=0)

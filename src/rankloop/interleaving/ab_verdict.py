@@ -12,7 +12,7 @@ from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sample_ratio import SampleRatio, sample_ratio
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, Course, mixture, planned_people
 from rankloop.interleaving.sequential.covariate import adjusted
-from rankloop.interleaving.sequential.people import People, Totals, person_codes
+from rankloop.interleaving.sequential.people import People, Totals, first_pages, person_codes
 
 __all__ = ["ABVerdict", "ab_verdict"]
 
@@ -117,7 +117,7 @@ def ab_verdict(
     ratio = sample_ratio(began[people.first], share=share)
     winner = None if ratio.mismatch else (None, str(first), str(second))[course.sign]
     a, b = float(arm_a.count[-1]), float(arm_b.count[-1])
-    mean_a, mean_b = (float(people.means(one).mean()[-1]) if one.any() else np.nan for one in sides)
+    mean_a, mean_b = (people.mean_of(one) if one.any() else np.nan for one in sides)
     page_a, page_b = (float(table[one].mean()) if one.any() else np.nan for one in (side, ~side))
     return ABVerdict(
         first=str(first),
@@ -178,19 +178,22 @@ def _checked(
             f"values lie in [{low:g}, {high:g}], got {table[wrong][0]:g} on page {np.argmax(wrong) + 1}; "
             "give the least and the largest possible value as bounds=(least, largest)"
         )
-    present = np.unique(np.asarray(arms)).tolist()
+    every = arms if isinstance(arms, np.ndarray) else list(dict.fromkeys(arms))
+    present = np.unique(np.asarray(every)).tolist()
     if names is None:
         if len(present) > 2:
             raise ValueError(f"an A/B verdict compares two arms, got {len(present)}: {present}")
         names = tuple([*present, "the other arm"][:2])
     elif not set(present) <= set(names):
         raise ValueError(f"the arms are {names[0]!r} and {names[1]!r}, got pages of {present}")
-    return table, np.array([arm == names[0] for arm in arms], np.bool_), *names
+    plain = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuU"
+    is_first = arms == names[0] if plain else [arm == names[0] for arm in arms]
+    return table, np.array(is_first, np.bool_), *names
 
 
 def _stay(code: Ints, side: Bools) -> tuple[Bools, Bools]:
     """Pages that count, up to the first in another arm than the person's first page; and those pages."""
-    start = np.unique(code, return_index=True)[1]
+    start = first_pages(code)
     other = side != side[start][code]
     switch = np.full(len(start), len(code))
     np.minimum.at(switch, code[other], np.flatnonzero(other))
@@ -202,7 +205,7 @@ def _until(code: Ints, planned: int) -> Bools:
     """The pages up to the first page of the last planned person."""
     if planned < LEAST_PEOPLE:
         raise ValueError(f"planned is a number of people, {LEAST_PEOPLE} or more, got {planned}")
-    arrivals = np.sort(np.unique(code, return_index=True)[1])
+    arrivals = np.sort(first_pages(code))
     last = arrivals[planned - 1] if len(arrivals) >= planned else len(code)
     return np.asarray(np.arange(len(code)) <= last)
 

@@ -25,6 +25,7 @@ __all__ = ["FEW", "CounterfactualEstimate", "Evaluator", "Scorer", "counterfactu
 FEW = 20  # with fewer queries the spread between queries is not estimated well
 LEAST = 3.0  # over the root of the pages: propensities below it are raised to it by doubly_robust
 
+FROM_CURVE = 0.2  # of the variance: from there on it is said that the curve's errors and the clicks' cancel
 CURVES = 50  # samples of an uncertain propensity curve
 RESAMPLES = 200  # of the clicks, where there are too few queries to resample
 
@@ -165,16 +166,17 @@ class Evaluator:
             error, units, skew = float(np.std(drawn)), float(RESAMPLES), 0.0
         if not self.others:
             return value, *reach(value, error, units, confidence=confidence, skew=skew)
-        under = [self.sums(weights, one, floor=False) for one in self.others]
-        if len(above) >= FEW:
-            found_under = [ratio(*sums) for sums in under]
-            values, errors = (np.array([one[i] for one in found_under]) for i in (0, 1))
-        else:
-            values = np.array([float(a.sum() / b.sum()) for a, b in under])
+        values, errors = self._under_others(weights)
+        if len(above) < FEW:
             errors = np.full(len(values), error)
         tail = (1 - confidence) / 2
         low, high = (mixture_quantile(values, errors, units, one) for one in (tail, 1 - tail))
         return value, low, high
+
+    def _under_others(self, weights: Floats) -> tuple[Floats, Floats]:
+        """The value and its error between queries under each other curve that could be the true one."""
+        found = [ratio(*self.sums(weights, one, floor=False)) for one in self.others]
+        return np.array([one.value for one in found]), np.array([one.error for one in found])
 
     def weights(self, ranker: Scorer | ArrayLike) -> Floats:
         """The weight of each document in the metric, at the rank that `ranker` gives it."""
@@ -265,6 +267,14 @@ class Evaluator:
             yield f"{hidden:.0%} of the ranking's weight is on documents never shown; they count as 0"
         elif hidden > 0.01:
             yield f"{hidden:.0%} of the ranking's weight is on documents never shown (model only)"
+        if self.others and queries >= FEW:
+            values, errors = self._under_others(weights)
+            share = float(values.var() / max(values.var() + np.mean(errors**2), 1e-300))
+            if share > FROM_CURVE:
+                yield (
+                    f"{share:.0%} of the interval's variance is that of the propensity curve; where the same "
+                    "clicks gave the curve, both errors cancel in part and the interval is wider than 95 %"
+                )
         if np.all(seen.clicks == seen.impressions):
             yield "the log has clicks only; log the documents that were shown and not clicked too"
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints
+from rankloop._jit import kernel
 
-__all__ = ["People", "Totals", "person_codes"]
+__all__ = ["People", "Totals", "first_pages", "person_codes"]
 
 
 def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
@@ -17,13 +18,30 @@ def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
         return np.arange(pages)
     if len(users) != pages:
         raise ValueError(f"users needs one entry per page ({pages}), got {len(users)}")
-    table = np.asarray(users)
-    if table.ndim == 1 and table.dtype.kind in "biuUS":
-        code: Ints = np.unique(table, return_inverse=True)[1]
-        return code
+    if isinstance(users, np.ndarray) and users.ndim == 1 and users.dtype.kind in "biu":
+        return _dense(users)
     known: dict[Any, int] = {}
     keys = ((page,) if user is None else user for page, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+
+
+def first_pages(code: Ints) -> Ints:
+    """The first page of each person, by the numbers of `person_codes`."""
+    first: Ints = np.empty(int(code.max()) + 1, np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]  # a person's earliest page is written last, and stays
+    return first
+
+
+def _dense(users: "np.ndarray[Any, Any]") -> Ints:
+    """Whole numbers as 0, 1, 2 ... in their order; by a table where they lie close together."""
+    low, high = (int(users.min()), int(users.max())) if len(users) else (0, 0)
+    if high - low > 8 * len(users) or high >= 2**63:
+        code: Ints = np.unique(users, return_inverse=True)[1]
+        return code
+    place = users.astype(np.int64) - low
+    present = np.zeros(high - low + 1, np.int64)
+    present[place] = 1
+    return np.asarray((np.cumsum(present) - 1)[place])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,9 +58,14 @@ class Totals:
     def variance(self, *extra: Floats | float) -> Floats:
         """The variance between people, with further people added at the values `extra`."""
         count = np.maximum(self.count + len(extra), 1)
-        total = self.total + sum(extra)
-        squares = self.squares + sum(value * value for value in extra)
-        return np.asarray(np.maximum(squares - total * total / count, 0.0) / np.maximum(count - 1, 1))
+        total = self.total + sum(extra) if extra else self.total
+        squares = self.squares + sum(value * value for value in extra) if extra else self.squares
+        spread = total * total
+        spread /= count
+        np.subtract(squares, spread, out=spread)
+        count -= 1
+        spread /= np.maximum(count, 1, out=count)
+        return np.maximum(spread, 0.0, out=spread)
 
     def __add__(self, other: "Totals") -> "Totals":
         return Totals(self.count + other.count, self.total + other.total, self.squares + other.squares)
@@ -57,23 +80,14 @@ class People:
     """
 
     def __init__(self, values: Floats, code: Ints, leaves: Bools | None = None) -> None:
-        pages = len(values)
-        order = np.argsort(code, kind="stable")
-        new = np.ones(pages, np.bool_)
-        new[1:] = code[order][1:] != code[order][:-1]
-        start = np.flatnonzero(new)
-        person = np.cumsum(new) - 1
-        running = np.cumsum(values[order])
-        before = np.concatenate([[0.0], running])[start][person]
-        mean = (running - before) / (np.arange(pages) - start[person] + 1)
-        earlier = np.concatenate([[0.0], mean[:-1]])
-        earlier[new] = 0.0
+        pages, people = len(values), int(code.max()) + 1 if len(code) else 0
         self.values = values
         self.first: Bools = np.empty(pages, np.bool_)
         self.first_page: Ints = np.empty(pages, np.int64)
         self.now, self.earlier = np.empty(pages), np.empty(pages)
-        self.first[order], self.first_page[order] = new, order[start][person]
-        self.now[order], self.earlier[order] = mean, earlier
+        start = np.full(people, -1, np.int64)
+        so_far = np.zeros((people, 2))
+        means_so_far(values, code, start, so_far, self.first, self.first_page, self.now, self.earlier)
         self.enters = self.first.astype(np.float64)
         if leaves is not None:
             self.now[leaves] = 0.0
@@ -81,13 +95,45 @@ class People:
 
     def means(self, weight: Floats | float = 1.0) -> Totals:
         """Totals of people's means so far; `weight` (0 or 1 per page, alike for a person) selects people."""
-        return Totals(
-            np.cumsum(weight * self.enters),
-            np.cumsum(weight * (self.now - self.earlier)),
-            np.cumsum(weight * (self.now**2 - self.earlier**2)),
-        )
+        weights = np.broadcast_to(np.asarray(weight, np.float64), self.now.shape).copy()
+        sums = np.empty((3, len(weights)))
+        cumulate(weights, self.enters, self.now, self.earlier, sums)
+        return Totals(*sums)
+
+    def mean_of(self, weight: Floats) -> float:
+        """The mean of people's means after the last page, of the people whose `weight` is 1."""
+        return float(weight @ (self.now - self.earlier) / max(float(weight @ self.enters), 1.0))
 
     def firsts(self) -> Totals:
         """Totals of the values on people's first pages."""
         value = np.where(self.first, self.values, 0.0)
         return Totals(np.cumsum(self.first, dtype=np.float64), np.cumsum(value), np.cumsum(value**2))
+
+
+@kernel
+def means_so_far(
+    values: Any, code: Any, start: Any, so_far: Any, first: Any, first_page: Any, now: Any, earlier: Any
+) -> None:
+    """Page by page the mean of its person with this page and before it; `so_far` has pages and their sum."""
+    for page in range(len(code)):
+        person = code[page]
+        pages, total = so_far[person, 0], so_far[person, 1]
+        first[page] = pages == 0
+        if pages == 0:
+            start[person] = page
+        first_page[page] = start[person]
+        earlier[page] = total / pages if pages > 0 else 0.0
+        so_far[person, 0] = pages + 1
+        so_far[person, 1] = total + values[page]
+        now[page] = (total + values[page]) / (pages + 1)
+
+
+@kernel
+def cumulate(weight: Any, enters: Any, now: Any, earlier: Any, sums: Any) -> None:
+    """After each page the number of people, the sum of their means and that of the squares."""
+    count = total = squares = 0.0
+    for page in range(len(weight)):
+        count += weight[page] * enters[page]
+        total += weight[page] * (now[page] - earlier[page])
+        squares += weight[page] * (now[page] * now[page] - earlier[page] * earlier[page])
+        sums[0, page], sums[1, page], sums[2, page] = count, total, squares
