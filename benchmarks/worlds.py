@@ -3,9 +3,10 @@
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
 python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]
 
-Everything that is finished (a contender in a world) is a line of the file --out, the smallest logs first; a
-command that was stopped, or ran into its time limit, goes on from there when it is started again. Worlds are
-made by `rankloop.clicks.World`; real features and labels are read from the folder that RANKLOOP_DATA names.
+Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
+(by pages times features); a command that was stopped, or ran into its time limit, goes on from there when it
+is started again. Worlds are made by `rankloop.clicks.World`; real features and labels are read from the
+folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.
@@ -76,6 +77,12 @@ def recipe(number: int) -> World:
         noise=NOISE[number % len(NOISE)],
         seed=(10_000 if number < DEVELOPMENT else 20_000) + number,
     )
+
+
+def cost(number: int) -> tuple[int, int]:
+    """What a contender takes, about: pages times features."""
+    world = recipe(number)
+    return min(world.sessions, PAGES) * world.features, world.sessions
 
 
 def named(number: int) -> str:
@@ -242,7 +249,7 @@ def main() -> None:
     numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
     wanted = [
         one
-        for one in sorted(numbers, key=lambda one: recipe(one).sessions)
+        for one in sorted(numbers, key=cost)
         if (named(one) in arguments.only or not arguments.only) and recipe(one).sessions <= arguments.most
     ]
     methods = (*PEERS, CEILING, LEARN, FULL)

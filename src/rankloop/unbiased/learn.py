@@ -14,6 +14,7 @@ from rankloop.propensity import Identifiability, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.candidates import candidates
+from rankloop.unbiased.estimation.before_clicks import condensed
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
@@ -25,9 +26,10 @@ from rankloop.unbiased.estimation.held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
+from rankloop.unbiased.estimation.informative import informative
+from rankloop.unbiased.estimation.stacked import Larger, out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
-from rankloop.unbiased.estimation.voters import Vote, thorough
+from rankloop.unbiased.estimation.voters import EACH, KINDS, voters
 from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.select import Selection
@@ -36,6 +38,7 @@ __all__ = ["Learned", "learn"]
 
 FEW = 20  # so many pages may all have a click by chance
 GIVEN = "the caller"  # who gave the curve
+LARGE = 5  # folds of a large budget
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
 
@@ -46,7 +49,7 @@ class Learned:
     `held_out` has the negative log-likelihood of held-out clicks by candidate, `selection` the estimated
     value of the ranker on the held-out queries (trained on the others) beside that of the logged order. The
     trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
-    those that a large budget kept, numbered from 0, and `voters` its kinds of rankers. `weights` has the
+    those that `voters`, the members that a large budget adds, look at, numbered from 0. `weights` has the
     shares of the corrections in a stack, `trust` the share of irrelevant documents that are clicked once
     seen, by rank, `agreement` the correlation of the new order with the one shown, and `scores` the score of
     each row by parts of the stack that were not trained on its query. `proximal` says how far the ranker
@@ -136,10 +139,10 @@ def learn(
     already and the log is too small for a certain lead, there is little bias left to correct at the price of
     much variance, so the square root of the curve corrects.
 
-    `budget="large"` takes about ten times as long as the quick one: features that do not help
-    to predict clicks on other queries are left out (`features` has the others), and the ranker is an
-    `Ensemble` of slower forests with random splits and of networks on the same likelihood, or of one kind
-    where it predicts the held-out clicks clearly better.
+    `budget="large"` takes about ten times as long as the usual one: five folds, and slow forests with random
+    splits and networks on the same likelihood (three of each that gets weight) join the stack. They look at
+    the features without which clicks on other queries are clearly harder to predict (`features`). Where a
+    network gets weight, the ranker is an `Ensemble` of one forest and networks.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -160,16 +163,15 @@ def learn(
     seen = evidence(log, given, data)
     chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
     held = held_out_rows(seen, seed)
-    if budget == "usual" and held is not None:
-        found = _stacked(log, seen, given, next(iter(known.values())), by, report, notes, seed)
+    if budget != "quick" and held is not None:
+        lines, large = next(iter(known.values())), budget == "large"
+        found = _stacked(log, seen, given, lines, by, report, notes, seed, large=large)
         return found if logged is None else _beside(log, data, found, logged)
     if logged is not None:
         raise ValueError(
-            f"a step away from the logged ranker is chosen with budget='usual' and {LEAST} queries or more; "
-            f"the budget is {budget!r}"
+            "a step away from the logged ranker is chosen with budget='usual' or 'large' and "
+            f"{LEAST} queries or more; the budget is {budget!r}"
         )
-    ranker: Ranker
-    vote: Vote | None
     if held is None:
         notes.append(f"fewer than {LEAST} queries: none was held out to choose and evaluate with")
     else:
@@ -190,26 +192,9 @@ def learn(
             )
         selection = evaluation.against_shown(best)
         notes += _doubt(selection)
-    corrected = tempered(seen, power)
-    if budget == "large":
-        vote = thorough(corrected, held, known[chosen], seed)
-        ranker, held_out = vote.ranker, held_out | vote.held_out
-    else:
-        vote, ranker = None, boosted(corrected, seen.shown, known[chosen], learn=False)[0]
+    ranker, _ = boosted(tempered(seen, power), seen.shown, known[chosen], learn=False)
     ranker.propensity_ = seen.curve()
-    return Learned(
-        ranker,
-        chosen,
-        seen.curve(),
-        by,
-        held_out,
-        selection,
-        report,
-        tuple(notes),
-        power,
-        None if vote is None else vote.features,
-        () if vote is None else vote.voters,
-    )
+    return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(notes), power)
 
 
 def _stacked(
@@ -221,11 +206,19 @@ def _stacked(
     report: Identifiability | None,
     notes: list[str],
     seed: int,
+    *,
+    large: bool,
 ) -> Learned:
-    """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
+    """Many corrections of the clicks, weighted by held-out clicks; more of them with a large budget."""
     estimated = isinstance(given, Propensity) and given.log_covariance is not None
     floors = estimated or by != GIVEN  # a curve that is known is taken as it is
-    found = stacked(log, seen, given, lines, learn=report is not None, floors=floors, seed=seed)
+    features, larger = None, None
+    if large:
+        features = informative(condensed(seen), lines, seed)
+        larger = Larger(LARGE, lambda part, seeds: voters(part, lines, features, seeds), EACH)
+    found = stacked(
+        log, seen, given, lines, learn=report is not None, floors=floors, seed=seed, larger=larger
+    )
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)
@@ -242,6 +235,8 @@ def _stacked(
         report,
         tuple(notes),
         power=found.power,
+        features=None if features is None else tuple(np.flatnonzero(features).tolist()),
+        voters=tuple(one for one in found.weights if one in KINDS),
         weights=found.weights,
         trust=found.trust,
         agreement=found.agreement,
