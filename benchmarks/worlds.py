@@ -1,11 +1,12 @@
 """Learning from clicks in 48 worlds: 24 to develop on, and 24 that are looked at only to report.
 
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
-python benchmarks/worlds.py reporting   [--minutes 600]
+python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]
 
-Every finished world is a line of the file --out, the smallest logs first; a command that was stopped, or ran
-into its time limit, goes on from there when it is started again. Worlds are made by `rankloop.clicks.World`;
-real features and labels are read from the folder that RANKLOOP_DATA names.
+Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
+(by pages times features); a command that was stopped, or ran into its time limit, goes on from there when it
+is started again. Worlds are made by `rankloop.clicks.World`; real features and labels are read from the
+folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.
@@ -78,6 +79,12 @@ def recipe(number: int) -> World:
     )
 
 
+def cost(number: int) -> tuple[int, int]:
+    """What a contender takes, about: pages times features."""
+    world = recipe(number)
+    return min(world.sessions, PAGES) * world.features, world.sessions
+
+
 def named(number: int) -> str:
     return f"{'d' if number < DEVELOPMENT else 'r'}{number:02d}"
 
@@ -143,56 +150,67 @@ def oracle(log: ClickLog, data: rl.RankingDataset, user: Any) -> rl.RankingDatas
     return unbiased.ips(log, rl.clicks.DBN().fit(log), data)  # who stops: fitted, as it has no curve
 
 
-def measured(number: int, budget: str) -> dict[str, Any]:
-    """NDCG@10 of every contender on each test query, in one world."""
-    world, times, values = drawn(number), {}, {}
-    for name, scored in contenders(world, budget).items():
-        started = time.perf_counter()
-        scores = np.asarray(scored(), np.float64)
-        times[name] = round(time.perf_counter() - started, 1)
-        values[name] = ndcg(scores, world.test.y, world.test.offsets, k=10)
-    kept = np.isfinite(values[FULL])
-    values = {name: one[kept] for name, one in values.items()}
-    mean = {name: round(float(one.mean()), 4) for name, one in values.items()}
-    best = max(PEERS, key=lambda name: mean[name])
-    gap = values[LEARN] - values[best]
-    error = 1.96 * float(gap.std(ddof=1)) / np.sqrt(len(gap))
-    behind = [float(gap.mean()), float(gap.mean()) - error, float(gap.mean()) + error]
-    room = values[FULL] - values[NAIVE]
-    clear = float(room.mean()) > 3.0 * float(room.std(ddof=1)) / np.sqrt(len(room))
-    share = (mean[LEARN] - mean[NAIVE]) / (mean[FULL] - mean[NAIVE]) if clear else None
+def measured(number: int, world: Drawn, name: str, budget: str) -> dict[str, Any]:
+    """NDCG@10 of one contender on each test query with a relevant document, in one world."""
+    scored = contenders(world, budget)[name]
+    started, used = time.perf_counter(), time.process_time()
+    scores = np.asarray(scored(), np.float64)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - used
+    values = ndcg(scores, world.test.y, world.test.offsets, k=10)
     return {
         "world": named(number),
+        "method": name,
+        "budget": budget if name == LEARN else None,
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "budget": budget,
-        "mean": mean,
-        "times": times,
-        "best": best,
-        "behind": behind,
-        "share": share,
+        "seconds": round(seconds, 1),
+        "cpu": round(cpu, 1),
+        "values": [round(float(one), 5) for one in values[np.isfinite(values)]],
     }
 
 
-def table(lines: list[dict[str, Any]]) -> None:
+def compared(lines: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """`learn` beside the best peer and between naive trees and full information, in one world."""
+    values = {name: np.array(line["values"]) for name, line in lines.items()}
+    mean = {name: float(one.mean()) for name, one in values.items()}
+    best = max(PEERS, key=lambda name: mean[name])
+    gap, room = values[LEARN] - values[best], values[FULL] - values[NAIVE]
+    error = 1.96 * float(gap.std(ddof=1)) / np.sqrt(len(gap))
+    clear = float(room.mean()) > 3.0 * float(room.std(ddof=1)) / np.sqrt(len(room))
+    share = (mean[LEARN] - mean[NAIVE]) / (mean[FULL] - mean[NAIVE]) if clear else None
+    ahead = float(gap.mean())
+    return {"mean": mean, "best": best, "gap": (ahead, ahead - error, ahead + error), "share": share}
+
+
+def about(number: int) -> str:
+    world = recipe(number)
+    loggers = "+".join(f"{one:g}" for one in world.loggers)
+    kind = " drawn" if world.temperature else " swaps" if world.randomize else ""
+    size = f"{world.sessions // 1000}k" if world.sessions < 1_000_000 else f"{world.sessions // 1_000_000}M"
+    width = "" if world.utility == "labels" else f", {world.features}"
+    return f"{named(number)} {world.people}, {world.utility}{width}, {loggers}{kind}, {size}"
+
+
+def table(known: dict[int, dict[str, dict[str, Any]]]) -> None:
+    """The table of the documentation: a world without every contender is not in it."""
     heads = (*PEERS, CEILING, LEARN, FULL)
-    columns = "".join(f"{head:>19}" for head in heads)
-    print(f"\n{'world':<34}{columns}{'learn - best peer':>28}{'share':>8}")
-    for line in lines:
-        world = recipe(int(line["world"][1:]))
-        loggers = "+".join(f"{one:g}" for one in world.loggers) + ("*" if world.temperature else "")
-        about = f"{line['world']} {world.people} {world.utility} {loggers} {world.sessions // 1000}k"
-        found = [f"{line['mean'][head]:.4f} ({line['times'][head]:.0f} s)" for head in heads]
-        cells = "".join(f"{one:>19}" for one in found)
-        gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*line["behind"])
-        share = "-" if line["share"] is None else f"{line['share']:.0%}"
-        print(f"{about:<34}{cells}{gap:>28}{share:>8}")
-    shares = [line["share"] for line in lines if line["share"] is not None]
-    below = [line["world"] for line in lines if line["behind"][2] < 0]
-    naive = [
-        line["world"]
-        for line in lines
-        if line["share"] is not None and line["mean"][LEARN] < line["mean"][NAIVE]
-    ]
+    print(f"\n| world | {' | '.join(heads)} | learn - best peer | share | CPU s: naive, learn |")
+    print("|---" * (len(heads) + 4) + "|")
+    shares, below, behind, naive = [], [], [], []
+    for number, lines in known.items():
+        found = compared(lines)
+        cells = [f"{found['mean'][head]:.4f}".lstrip("0") for head in heads]
+        gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*found["gap"]).replace("0.", ".")
+        share = "-" if found["share"] is None else f"{found['share']:.0%}"
+        took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
+        print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
+        if found["gap"][2] < 0:
+            below.append(named(number))
+        if found["gap"][0] < 0:
+            behind.append(named(number))
+        if found["share"] is not None:
+            shares.append(found["share"])
+            if found["share"] < 0:
+                naive.append(named(number))
     if shares:
         error = np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
         print(
@@ -200,44 +218,63 @@ def table(lines: list[dict[str, Any]]) -> None:
             f"{np.mean(shares):.0%} (standard error {error:.0%}, {len(shares)} worlds)"
         )
     print(f"clearly below the best peer: {', '.join(below) or 'none'}")
+    print(f"below the best peer, by however little: {', '.join(behind) or 'none'}")
     print(f"below naive trees where labels are clearly above: {', '.join(naive) or 'none'}")
+
+
+def read(path: Path, budget: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Finished contenders by world and name; the last line of each counts."""
+    found = {}
+    for text in path.read_text().splitlines() if path.exists() else ():
+        line = json.loads(text)
+        if line["budget"] in (None, budget):
+            found[line["world"], line["method"]] = line
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("set", choices=("development", "reporting"))
-    parser.add_argument("--minutes", type=float, default=60.0, help="no further world is started after these")
+    parser.add_argument("--minutes", type=float, default=60.0, help="nothing is started after these")
     parser.add_argument("--budget", default="usual", help="of learn: quick, usual or large")
+    parser.add_argument("--methods", choices=("all", "learn", "others"), default="all", help="to run now")
     parser.add_argument("--only", action="append", default=[], help="a world such as d03; repeat it")
-    parser.add_argument("--most", type=int, default=None, help="leave out worlds with more sessions")
-    parser.add_argument("--out", type=Path, default=Path("worlds.jsonl"), help="finished worlds, one a line")
+    parser.add_argument("--most", type=int, default=10**9, help="leave out worlds with more sessions")
+    parser.add_argument(
+        "--out", type=Path, default=Path("worlds.jsonl"), help="what is finished, a line each"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    known: dict[str, dict[str, Any]] = {}
-    if arguments.out.exists():
-        for text in arguments.out.read_text().splitlines():
-            line = json.loads(text)
-            if line["budget"] == arguments.budget:
-                known[line["world"]] = line
+    known = read(arguments.out, arguments.budget)
     numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
     wanted = [
         one
-        for one in sorted(numbers, key=lambda one: recipe(one).sessions)
-        if (named(one) in arguments.only or not arguments.only)
-        and recipe(one).sessions <= (arguments.most or 10**9)
+        for one in sorted(numbers, key=cost)
+        if (named(one) in arguments.only or not arguments.only) and recipe(one).sessions <= arguments.most
     ]
+    methods = (*PEERS, CEILING, LEARN, FULL)
+    run_now = {"all": methods, "learn": (LEARN,), "others": (*PEERS, CEILING, FULL)}[arguments.methods]
     end = time.monotonic() + 60 * arguments.minutes
     for number in wanted:
-        if named(number) in known or time.monotonic() > end:
+        missing = [name for name in run_now if (named(number), name) not in known]
+        if not missing or time.monotonic() > end:
             continue
-        line = measured(number, arguments.budget)
-        known[named(number)] = line
-        with arguments.out.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        print(f"# {line['world']}: {line['mean']}", flush=True)
-    table([known[named(one)] for one in wanted if named(one) in known])
-    left = [named(one) for one in wanted if named(one) not in known]
-    print(f"not run yet: {', '.join(left) or 'none'}")
+        world = drawn(number)
+        for name in missing:
+            if time.monotonic() > end:
+                break
+            line = known[named(number), name] = measured(number, world, name, arguments.budget)
+            with arguments.out.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+            print(f"# {line['world']}, {name}: {line['cpu']} s of CPU time", flush=True)
+    whole = {
+        one: {name: known[named(one), name] for name in methods}
+        for one in wanted
+        if all((named(one), name) in known for name in methods)
+    }
+    if whole:
+        table(whole)
+    print(f"not finished: {', '.join(named(one) for one in wanted if one not in whole) or 'none'}")
 
 
 if __name__ == "__main__":

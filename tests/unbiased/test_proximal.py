@@ -102,7 +102,7 @@ def test_moves_where_there_is_evidence(tmp_path):
     np.testing.assert_allclose(
         again.predict(test.X, qid=test.row_qid), found.ranker.predict(test.X, qid=test.row_qid)
     )
-    assert found.to_dict().keys() == {"step", "gain", "low", "high", "moved"}
+    assert found.to_dict().keys() == {"step", "gain", "low", "high", "moved", "opposed"}
 
 
 def test_more_exposure_than_allowed_is_no_gain():

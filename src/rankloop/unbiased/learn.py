@@ -8,13 +8,15 @@ import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._names import one_of
-from rankloop.clicks import ClickLog, aggregate
+from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.candidates import candidates
+from rankloop.unbiased.estimation.before_clicks import condensed
 from rankloop.unbiased.estimation.bias import ClickBias
+from rankloop.unbiased.estimation.camps import camps
 from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.held_out import (
@@ -25,17 +27,20 @@ from rankloop.unbiased.estimation.held_out import (
     tempered,
     unseen_costs,
 )
-from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
+from rankloop.unbiased.estimation.informative import informative
+from rankloop.unbiased.estimation.lacking import lacking
+from rankloop.unbiased.estimation.stacked import Larger, out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
-from rankloop.unbiased.estimation.voters import Vote, thorough
+from rankloop.unbiased.estimation.voters import EACH, KINDS, voters
 from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.select import Selection
 
 __all__ = ["Learned", "learn"]
 
-FEW = 20  # so many pages may all have a click by chance
 GIVEN = "the caller"  # who gave the curve
+CLEAR = 0.4  # of the pages: a larger camp is not called the one that is wrong
+LARGE = 5  # folds of a large budget
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
 
@@ -46,11 +51,12 @@ class Learned:
     `held_out` has the negative log-likelihood of held-out clicks by candidate, `selection` the estimated
     value of the ranker on the held-out queries (trained on the others) beside that of the logged order. The
     trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
-    those that a large budget kept, numbered from 0, and `voters` its kinds of rankers. `weights` has the
+    those that `voters`, the members that a large budget adds, look at, numbered from 0. `weights` has the
     shares of the corrections in a stack, `trust` the share of irrelevant documents that are clicked once
     seen, by rank, `agreement` the correlation of the new order with the one shown, and `scores` the score of
-    each row by parts of the stack that were not trained on its query. `proximal` says how far the ranker
-    moves away from a `logged` one.
+    each row by parts of the stack that were not trained on its query. `opposed` is the share of the pages
+    whose clicks go against those of the others. `proximal` says how far the ranker moves away from a `logged`
+    one.
     """
 
     ranker: Ranker
@@ -68,6 +74,7 @@ class Learned:
     trust: Floats | None = None
     agreement: float | None = None
     scores: Floats | None = None
+    opposed: float = 0.0
     proximal: Proximal | None = None
 
     @property
@@ -90,6 +97,7 @@ class Learned:
             "weights": self.weights,
             "trust": None if self.trust is None else self.trust.tolist(),
             "agreement": self.agreement,
+            "opposed": self.opposed,
             "proximal": None if self.proximal is None else self.proximal.to_dict(),
             "summary": self.summary,
         }
@@ -128,18 +136,21 @@ def learn(
     up with the weights that make the clicks on the other queries most likely, together with a new curve and
     clicks that do not depend on relevance. The sum is one forest; `summary` says in one paragraph what was
     found. Its dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the
-    first of `rankers`. With `logged`, the ranker that made the log, the result moves away from it only as far
-    as the clicks bear it out under every click model that is likely (`unbiased.proximal`).
+    first of `rankers`. Pages whose clicks go against those on the others, as those of people who want bad
+    results to rise, are left out, and the rest is learned from again (`opposed` is their share; above 40 % a
+    warning says that the clicks cannot be trusted). With `logged`, the ranker that made the log, the result
+    moves away from it only as far as the clicks bear it out under every click model that is likely
+    (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
     already and the log is too small for a certain lead, there is little bias left to correct at the price of
     much variance, so the square root of the curve corrects.
 
-    `budget="large"` takes about ten times as long as the quick one: features that do not help
-    to predict clicks on other queries are left out (`features` has the others), and the ranker is an
-    `Ensemble` of slower forests with random splits and of networks on the same likelihood, or of one kind
-    where it predicts the held-out clicks clearly better.
+    `budget="large"` takes about ten times as long as the usual one: five folds, and slow forests with random
+    splits and networks on the same likelihood (three of each that gets weight) join the stack. They look at
+    the features without which clicks on other queries are clearly harder to predict (`features`). Where a
+    network gets weight, the ranker is an `Ensemble` of one forest and networks.
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -149,10 +160,36 @@ def learn(
     'swap_intervention'
     """
     one_of("budget", budget, ("quick", "usual", "large"))
+    options: dict[str, Any] = {"rankers": rankers, "logged": logged, "budget": budget, "seed": seed}
+    found = _once(log, data, propensity, **options)
+    if not isinstance(log, ClickLog) or found.scores is None:
+        return found
+    apart = camps(log, data, found.scores, seed)
+    if apart is None:
+        return found
+    about = f"the clicks on {apart.share:.0%} of the pages go against those on the others"
+    if apart.share > CLEAR:
+        note = f"{about}: they cannot be trusted; find out who is who, and leave some out"
+    else:
+        note = f"{about}: these pages are left out"
+        found = _once(log.select(apart.pages[0]), data, propensity, **options)
+    return replace(found, warnings=(*found.warnings, note), opposed=apart.share)
+
+
+def _once(
+    log: Log,
+    data: RankingDataset,
+    propensity: ClickBias | None,
+    *,
+    rankers: Mapping[str, LambdaMART] | None,
+    logged: Ranker | None,
+    budget: str,
+    seed: int,
+) -> Learned:
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
-    notes = _missing(log)
+    notes = lacking(log)
     if propensity is None:
         given, by, report = curve_of_log(log, data, next(iter(known.values())), seed, notes)
     else:
@@ -160,16 +197,15 @@ def learn(
     seen = evidence(log, given, data)
     chosen, held_out, selection, power = next(iter(known)), {}, None, 1.0
     held = held_out_rows(seen, seed)
-    if budget == "usual" and held is not None:
-        found = _stacked(log, seen, given, next(iter(known.values())), by, report, notes, seed)
+    if budget != "quick" and held is not None:
+        lines, large = next(iter(known.values())), budget == "large"
+        found = _stacked(log, seen, given, lines, by, report, notes, seed, large=large)
         return found if logged is None else _beside(log, data, found, logged)
     if logged is not None:
         raise ValueError(
-            f"a step away from the logged ranker is chosen with budget='usual' and {LEAST} queries or more; "
-            f"the budget is {budget!r}"
+            "a step away from the logged ranker is chosen with budget='usual' or 'large' and "
+            f"{LEAST} queries or more; the budget is {budget!r}"
         )
-    ranker: Ranker
-    vote: Vote | None
     if held is None:
         notes.append(f"fewer than {LEAST} queries: none was held out to choose and evaluate with")
     else:
@@ -190,26 +226,9 @@ def learn(
             )
         selection = evaluation.against_shown(best)
         notes += _doubt(selection)
-    corrected = tempered(seen, power)
-    if budget == "large":
-        vote = thorough(corrected, held, known[chosen], seed)
-        ranker, held_out = vote.ranker, held_out | vote.held_out
-    else:
-        vote, ranker = None, boosted(corrected, seen.shown, known[chosen], learn=False)[0]
+    ranker, _ = boosted(tempered(seen, power), seen.shown, known[chosen], learn=False)
     ranker.propensity_ = seen.curve()
-    return Learned(
-        ranker,
-        chosen,
-        seen.curve(),
-        by,
-        held_out,
-        selection,
-        report,
-        tuple(notes),
-        power,
-        None if vote is None else vote.features,
-        () if vote is None else vote.voters,
-    )
+    return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(notes), power)
 
 
 def _stacked(
@@ -221,11 +240,19 @@ def _stacked(
     report: Identifiability | None,
     notes: list[str],
     seed: int,
+    *,
+    large: bool,
 ) -> Learned:
-    """What a usual budget gives: many corrections of the clicks, weighted by held-out clicks."""
+    """Many corrections of the clicks, weighted by held-out clicks; more of them with a large budget."""
     estimated = isinstance(given, Propensity) and given.log_covariance is not None
     floors = estimated or by != GIVEN  # a curve that is known is taken as it is
-    found = stacked(log, seen, given, lines, learn=report is not None, floors=floors, seed=seed)
+    features, larger = None, None
+    if large:
+        features = informative(condensed(seen), lines, seed)
+        larger = Larger(LARGE, lambda part, seeds: voters(part, lines, features, seeds), EACH)
+    found = stacked(
+        log, seen, given, lines, learn=report is not None, floors=floors, seed=seed, larger=larger
+    )
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)
@@ -242,6 +269,8 @@ def _stacked(
         report,
         tuple(notes),
         power=found.power,
+        features=None if features is None else tuple(np.flatnonzero(features).tolist()),
+        voters=tuple(one for one in found.weights if one in KINDS),
         weights=found.weights,
         trust=found.trust,
         agreement=found.agreement,
@@ -255,23 +284,6 @@ def _beside(log: Log, data: RankingDataset, found: Learned, logged: Ranker) -> L
         log, data, found.ranker, logged, curve=found.curve, trust=found.trust, scores=found.scores
     )
     return replace(found, ranker=near.ranker, proximal=near)
-
-
-def _missing(log: Log) -> list[str]:
-    """Errors and warnings for a log without clicks or without non-clicks, which logs often drop."""
-    counts = aggregate(log) if isinstance(log, ClickLog) else log
-    shown, clicked = int(counts.impressions.sum()), int(counts.clicks.sum())
-    if shown == 0:
-        raise ValueError("the log is empty; there is nothing to learn from")
-    if clicked == 0:
-        raise ValueError("nothing was clicked; log for longer, or check that clicks are joined to the pages")
-    if clicked == shown:
-        raise ValueError("the log has clicks only; log every document that was shown, clicked or not")
-    if not isinstance(log, ClickLog) or log.n_pages < FEW:
-        return []
-    if np.all(np.add.reduceat(log.click, log.offsets[:-1], dtype=np.int64) > 0):
-        return ["every page has a click: keep the pages without clicks too, or all documents look better"]
-    return []
 
 
 def _doubt(selection: Selection) -> list[str]:

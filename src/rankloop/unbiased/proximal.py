@@ -1,6 +1,7 @@
 """A new ranker that moves away from the logged one only as far as the clicks bear it out."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from rankloop._arrays import Floats
-from rankloop.clicks import TrustPBM
+from rankloop.clicks import ClickLog, TrustPBM
 from rankloop.data import RankingDataset
 from rankloop.lists.discount import discount
 from rankloop.rankers import Ensemble
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.counterfactual_estimate import Evaluator
+from rankloop.unbiased.estimation.camps import camps
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.rank_metric import rank_metric
 from rankloop.unbiased.estimation.stack import curve_of_stack
@@ -34,7 +36,7 @@ class Proximal:
 
     `gain`, `low` and `high` are of dcg@10 over the logged ranker, under the click model that is worst for the
     new one, with the gains beyond the allowed exposure left out. `moved` is the share of exposure that goes
-    to other documents.
+    to other documents, `opposed` that of the pages whose clicks go against those on the others.
     """
 
     ranker: Ranker
@@ -43,17 +45,21 @@ class Proximal:
     low: float
     high: float
     moved: float
+    opposed: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "ranker"}
 
     def __repr__(self) -> str:
-        if self.step == 0:
-            return "the logged ranker stays: no step towards the new one is better whatever people do"
-        return (
+        text = (
             f"{self.step:.0%} of the way from the logged ranker to the new one; {self.moved:.0%} of the "
             f"exposure moves, for {self.gain:+.4f} ({self.low:+.4f} to {self.high:+.4f}) of {METRIC}"
         )
+        if self.step == 0:
+            text = "the logged ranker stays: no step towards the new one is better whatever people do"
+        if self.opposed > 0:
+            text += f"; the clicks on {self.opposed:.0%} of the pages go against those on the others"
+        return text
 
 
 def proximal(
@@ -80,7 +86,9 @@ def proximal(
     goes to 0 with the pages of a query: where evidence is thin, there is nothing to gain from moving far. The
     lower bound of the gain is that under the worst of four click models: the `curve` (with `trust`), the one
     that makes the clicks most likely given the new scores, and each to the power .75, which is nearer to
-    taking clicks at their word. Where no step has a lower bound above 0, the logged ranker stays.
+    taking clicks at their word. Where the people of some pages want what the others do not, as adversaries
+    do, the gain must hold for each camp alone: who is right cannot be told from clicks. Where no step has a
+    lower bound above 0, the logged ranker stays.
 
     `scores` are of the new ranker, trained without the query of each row (`Learned.scores`): by default its
     own, which look too good on clicks that it was trained on.
@@ -101,15 +109,15 @@ def proximal(
         raise ValueError(f"scores are one finite number per row of the data set ({len(old)})")
     given = np.asarray(curve, np.float64)
     parts = np.stack([normalised(one, data.offsets, "zscore") for one in (old, held)], axis=1)
-    fitted = curve_of_stack(parts, counted)
     believed = np.zeros(len(given)) if trust is None else np.asarray(trust, np.float64)
-    models = [
-        TrustPBM(relevant=theta**power, other=theta**power * floor, attraction=0.5)
-        for theta, floor in ((given, believed), (fitted.curve, fitted.trust))
-        for power in (1.0, LESS)
-    ]
+    fitted = curve_of_stack(parts, counted)
     relevance = expit(fitted.level + parts @ fitted.weights)
-    judges = [Evaluator(log, data, METRIC, propensity=model, relevance=relevance) for model in models]
+    judges = _judges(log, data, ((given, believed), (fitted.curve, fitted.trust)), relevance)
+    apart = camps(log, data, parts[:, 1] - parts[:, 0]) if isinstance(log, ClickLog) else None
+    for pages in () if apart is None else apart.pages:
+        camp = log.select(pages)
+        own = curve_of_stack(parts, evidence(camp, None, data))
+        judges += _judges(camp, data, ((own.curve, own.trust),), expit(own.level + parts @ own.weights))
     each = 1 - (1 - confidence) / len(STEPS)  # the best of several steps is chosen
     room = _Room.of(counted, _last(old, counted), relevance)
     best = Proximal(logged, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -120,7 +128,19 @@ def proximal(
         gain, low, high = min(bounds, key=lambda one: one[1])
         if low > best.low:
             best = Proximal(_mixed(logged, new, step), step, gain, low, high, room.moved(order))
-    return best
+    return best if apart is None else replace(best, opposed=apart.share)
+
+
+def _judges(
+    log: Log, data: RankingDataset, people: Sequence[tuple[Floats, Floats]], relevance: Floats
+) -> list[Evaluator]:
+    """Estimates by people with each curve and trust, and with the curve to a lower power."""
+    models = [
+        TrustPBM(relevant=theta**power, other=theta**power * floor, attraction=0.5)
+        for theta, floor in people
+        for power in (1.0, LESS)
+    ]
+    return [Evaluator(log, data, METRIC, propensity=model, relevance=relevance) for model in models]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from rankloop._arrays import Bools, Floats, Ints
 from rankloop.losses import LambdaRank
-from rankloop.rankers import LambdaMART
+from rankloop.rankers import Ensemble, LambdaMART
 from rankloop.unbiased.affine import affine_relevance
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
@@ -20,12 +20,12 @@ from rankloop.unbiased.likelihood import LEARNED, boosted
 
 __all__ = ["FOLDS", "Correction", "Member", "fitted", "fold_of", "in_folds", "library", "more"]
 
-FOLDS = 3  # of whole queries
+FOLDS = 3  # of whole queries, with the usual budget
 HALF = 0.5  # the power of a curve that corrects by half
 GAIN = LambdaRank(metric="dcg", gain="linear")
 
-Member = LambdaMART | Straight
-Correction = Callable[[Bools], Member]
+Member = LambdaMART | Straight | Ensemble
+Correction = Callable[[Bools], Member | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,26 +77,29 @@ def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction
     }
 
 
-def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int) -> Floats:
+def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int, folds: int = FOLDS) -> Floats:
     """Scores of each row (one column a correction) by forests that were not trained on its query."""
-    data, part = seen.data, fold_of(seen, seed)
+    data, part = seen.data, fold_of(seen, seed, folds)
     scores = np.zeros((data.n_documents, len(corrections)))
-    for one in range(FOLDS):
+    for one in range(folds):
         away, kept = part == one, seen.shown & (part != one)
         if not away.any() or not kept.any():
             continue
         for column, correction in enumerate(corrections.values()):
-            scores[away, column] = fitted(correction, kept).predict(data.X[away])
+            member = fitted(correction, kept)
+            if member is not None:
+                lists = {"qid": data.row_query[away]} if isinstance(member, Ensemble) else {}
+                scores[away, column] = member.predict(data.X[away], **lists)
     return scores
 
 
-def fold_of(seen: Evidence, seed: int) -> Ints:
+def fold_of(seen: Evidence, seed: int, folds: int = FOLDS) -> Ints:
     """The fold of each row; a query is in one fold."""
     queries = seen.data.n_queries
-    return np.random.default_rng(seed).permutation(np.arange(queries) % FOLDS)[seen.data.row_query]
+    return np.random.default_rng(seed).permutation(np.arange(queries) % folds)[seen.data.row_query]
 
 
-def fitted(correction: Correction, kept: Bools) -> Member:
+def fitted(correction: Correction, kept: Bools) -> Member | None:
     """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LightGBM found no split")

@@ -1,5 +1,6 @@
 """A ranker from many corrections of the same clicks, weighted by how they explain clicks on other queries."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,18 +9,20 @@ from scipy.special import expit
 
 from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog, ClickModel, TrustPBM
-from rankloop.rankers import LambdaMART
+from rankloop.rankers import Ensemble, LambdaMART
+from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
-from rankloop.unbiased.estimation.library import Correction, fitted, fold_of, in_folds, library, more
+from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.library import FOLDS, Correction, fitted, fold_of, in_folds, library, more
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
 from rankloop.unbiased.estimation.straight import Straight, added
 from rankloop.unbiased.likelihood import LEARNED
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["Stacked", "out_of_fold", "stacked"]
+__all__ = ["Larger", "Stacked", "out_of_fold", "stacked"]
 
 TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
@@ -27,6 +30,7 @@ POWER = 0.75  # of a learned curve, at first
 STEEPEST, KNOWN = 0.9, 0.5  # its power: the first, less the second times the agreement with the order shown
 HEAD = "likelihood, half"
 SMALL = 0.005  # a share of the weights that is left out
+FLAT = 1e-8  # the spread of a column that says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ class Stacked:
     was.
     """
 
-    ranker: LambdaMART
+    ranker: Ranker
     seen: Evidence
     scores: Floats
     relevance: Floats
@@ -52,8 +56,24 @@ class Stacked:
     learned: bool
 
 
+class Larger(NamedTuple):
+    """What a larger budget has: more folds, and more corrections (of some evidence, averaged over seeds)."""
+
+    folds: int
+    corrections: Callable[[Evidence, Sequence[int]], dict[str, Correction]]
+    seeds: int  # of the members that are kept
+
+
 def stacked(
-    log: Log, seen: Evidence, given: ClickBias, lines: LambdaMART, *, learn: bool, floors: bool, seed: int
+    log: Log,
+    seen: Evidence,
+    given: ClickBias,
+    lines: LambdaMART,
+    *,
+    learn: bool,
+    floors: bool,
+    seed: int,
+    larger: Larger | None = None,
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
@@ -72,24 +92,28 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections = library(seen, lines)
-    scores = in_folds(corrections, seen, seed)
+    corrections, folds = library(seen, lines), FOLDS if larger is None else larger.folds
+    scores = in_folds(corrections, seen, seed, folds)
     scale = scale_of(scores, seen)
     found = _explained(scores / scale, counted, learn=learn, floors=floors)
-    if learn or stops:
-        again = counted if stops else _biased(seen, found.clicked, found.power)
-        added = more("again", again, lines)
-        scores = np.hstack([scores, in_folds(added, seen, seed)])
+    again = counted if stops else _biased(seen, found.clicked, found.power) if learn else seen
+    added = more("again", again, lines) if learn or stops else {}
+    if larger is not None:
+        added |= larger.corrections(again, [seed])
+    if added:
+        scores = np.hstack([scores, in_folds(added, seen, seed, folds)])
         corrections |= added
         scale = scale_of(scores, seen)
         found = _explained(scores / scale, counted, learn=learn, floors=floors)
     z, weights, clicked = scores / scale, found.clicked.weights, found.clicked
     weights = weights if weights.any() else np.full(len(corrections), 1 / len(corrections))
-    weights = np.where(weights < SMALL * weights.sum(), 0.0, weights)
+    weights = np.where((weights < SMALL * weights.sum()) | (scale < FLAT), 0.0, weights)
+    if larger is not None:
+        corrections |= larger.corrections(again, range(seed, seed + larger.seeds))
     share = weights / weights.sum()
     used = {name: float(one) for name, one in zip(corrections, share, strict=True) if one > 0}
     final = _biased(seen, clicked, found.power) if learn else seen
-    total = _held_out(z, found.weighed, fold_of(seen, seed))
+    total = _held_out(z, found.weighed, fold_of(seen, seed, folds))
     calibrated = curve_of_stack(total[:, None], final, curve=False)
     return Stacked(
         _sum_of(corrections, used, weights / scale, final),
@@ -167,20 +191,30 @@ def _alone(z: Floats, names: list[str], seen: Evidence) -> dict[str, float]:
 
 def _sum_of(
     corrections: dict[str, Correction], used: dict[str, float], weights: Floats, seen: Evidence
-) -> LambdaMART:
+) -> Ranker:
+    """All trees and lines as one forest; networks, if any, beside it."""
     columns = {name: column for column, name in enumerate(corrections)}
     made = {name: fitted(corrections[name], seen.shown) for name in used}
     forests = {name: one for name, one in made.items() if isinstance(one, LambdaMART)}
     straights = {name: one for name, one in made.items() if isinstance(one, Straight)}
+    networks = {name: one for name, one in made.items() if isinstance(one, Ensemble)}
     by_name = {name: float(weights[columns[name]]) for name in used}
     if not forests:  # the text of a forest has a head, which a sum of lines takes from one of weight 0
         head = fitted(corrections[HEAD], seen.shown)
         assert isinstance(head, LambdaMART)
-        forests, by_name[HEAD] = {HEAD: head}, 0.0
+        forests, by_name[HEAD] = {HEAD: head}, 0.0 if straights else 1e-9
     line = added(list(straights.values()), [by_name[name] for name in straights]) if straights else None
     ranker = one_forest(list(forests.values()), [by_name[name] for name in forests], line)
     ranker.set_params(loss=LEARNED)
-    return ranker
+    if not networks:
+        return ranker
+    parts: list[Ranker] = [ranker]
+    shares = [1.0]
+    for name, one in networks.items():
+        parts += one.rankers
+        shares += [by_name[name] * share for share in one.weights or ()]
+    joined = Ensemble(parts, weights=shares, norm="none", prefit=True)
+    return joined.fit(rows_of(seen.data, seen.shown, seen.by_row(seen.clicks)))
 
 
 def out_of_fold(log: Log, found: Stacked, given: ClickBias) -> Selection:

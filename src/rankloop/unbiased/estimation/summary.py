@@ -15,7 +15,7 @@ CLOSE, FAR = 0.5, 0.1  # agreement with the order shown
 
 def summary(found: "Learned") -> str:
     """One paragraph: who reads how, which correction, why, and how sure."""
-    return " ".join([_reading(found), _correction(found), *_order(found), _sure(found)])
+    return " ".join([_reading(found), *_opposed(found), _correction(found), *_order(found), _sure(found)])
 
 
 def _reading(found: "Learned") -> str:
@@ -27,6 +27,12 @@ def _reading(found: "Learned") -> str:
     if found.trust is not None and found.trust[0] > 0:
         text += f" People trust the engine: at rank 1 they click {found.trust[0]:.0%} of the rest too."
     return text
+
+
+def _opposed(found: "Learned") -> list[str]:
+    if found.opposed == 0:
+        return []
+    return [f"The clicks on {found.opposed:.0%} of the pages go against those on the others."]
 
 
 def _correction(found: "Learned") -> str:

@@ -1,0 +1,27 @@
+"""What logs often lack, and learning needs."""
+
+import numpy as np
+
+from rankloop.clicks import ClickLog, aggregate
+from rankloop.unbiased.estimation.evidence import Log
+
+__all__ = ["lacking"]
+
+FEW = 20  # so many pages may all have a click by chance
+
+
+def lacking(log: Log) -> list[str]:
+    """Errors and warnings for a log without clicks or without non-clicks, which logs often drop."""
+    counts = aggregate(log) if isinstance(log, ClickLog) else log
+    shown, clicked = int(counts.impressions.sum()), int(counts.clicks.sum())
+    if shown == 0:
+        raise ValueError("the log is empty; there is nothing to learn from")
+    if clicked == 0:
+        raise ValueError("nothing was clicked; log for longer, or check that clicks are joined to the pages")
+    if clicked == shown:
+        raise ValueError("the log has clicks only; log every document that was shown, clicked or not")
+    if not isinstance(log, ClickLog) or log.n_pages < FEW:
+        return []
+    if np.all(np.add.reduceat(log.click, log.offsets[:-1], dtype=np.int64) > 0):
+        return ["every page has a click: keep the pages without clicks too, or all documents look better"]
+    return []
