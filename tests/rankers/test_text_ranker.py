@@ -333,7 +333,7 @@ def test_onnx_weights_are_not_trained_and_the_error_says_what_is(folder, judged,
     shutil.copytree(folder, tmp_path / "minilm-full")
     assert TextRanker("minilm", documents=documents).open().scores("red hat", ["hat"]).shape == (1,)
     (tmp_path / "minilm-full" / "model.safetensors").unlink()
-    with pytest.raises(FileNotFoundError, match="no model.safetensors.*an ONNX model is not trained here"):
+    with pytest.raises(FileNotFoundError, match=r"no model.safetensors.*an ONNX model is not trained here"):
         TextRanker("minilm", documents=documents).fit(data)
 
 
