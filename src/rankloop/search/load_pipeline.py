@@ -173,12 +173,7 @@ def _restored(
         if missing:
             raise ValueError(f"the pipeline has a feature of your own: load it with functions=[{missing[0]}]")
         declared = [own[name] if name in saved["own"] else name for name in saved["features"]]
-        of_index = {
-            name: one
-            for name, one in getattr(index, "encoders", {}).items()
-            if f"similarity({name})" in saved["features"]
-        }
-        return Features(declared, encoders={**of_index, **encoders}, history=history)
+        return Features.over(index, declared, encoders=encoders, history=history)
     if "ranker" in saved or "rerank" in saved:
         model = members[saved.get("ranker") or saved["rerank"]]
         assert isinstance(model, bytes)
